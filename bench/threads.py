@@ -6,7 +6,7 @@ from pondero.canon import (
     Message,
     Part,
     Request,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -30,7 +30,7 @@ SEALS: dict[str, Json] = {
 def thread(dialect: str, messages: int, *, model: str = "m") -> Request:
     """Return a request with so many messages, four to a turn: question, call, result, answer."""
     value = SEALS[dialect]
-    seal = None if value is None else Seal(dialect, value, model, dialect)
+    seal = None if value is None else Signature(dialect, value, model, dialect)
     said: list[Message] = []
     for number in range(0, messages, 4):
         call = ToolCall(f"call_{number}", "look", {"where": "Paris", "how many": number})

@@ -62,7 +62,7 @@ def test_a_thread_as_json_has_no_seals(threads, ids):
     assert [each["message"]["role"] for each in shown["messages"]] == ["user", "assistant"]
     assert "seal" not in json.dumps(shown)
     with Threads.open() as opened:
-        assert opened.messages(ids[1])[1].parts[0].seal is not None
+        assert opened.messages(ids[1])[1].parts[0].signature is not None
 
 
 def test_words_are_found(threads, ids):

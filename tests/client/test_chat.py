@@ -15,7 +15,7 @@ from pondero.canon import (
     Message,
     Origin,
     PartEnd,
-    Seal,
+    Signature,
     Started,
     Text,
     TextDelta,
@@ -185,7 +185,9 @@ def test_another_model_is_handed_the_conversation_and_the_manifest_says_what_it_
     assert chat.handoff.withheld == 2
     before = chat.messages
     chat.send("What is 17 * 23?")
-    seals = [part.seal.value for m in before for part in m.parts if getattr(part, "seal", None)]
+    seals = [
+        part.signature.value for m in before for part in m.parts if getattr(part, "signature", None)
+    ]
     assert seals
     assert not any(seal in str(emulator.log.entries[-1].body) for seal in seals)
     assert chat.messages[: len(before)] == before
@@ -268,7 +270,7 @@ _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5
 )  # fmt: skip
 _texts = st.text(st.characters())  # lone halves of surrogate pairs included
-_seals = st.none() | st.builds(Seal, st.just("gemini"), _json, st.none() | _texts)
+_seals = st.none() | st.builds(Signature, st.just("gemini"), _json, st.none() | _texts)
 _bytes = st.none() | st.binary()
 _words = st.builds(Text, _texts, _seals)
 _images = st.builds(Image, st.just("image/png"), _bytes)

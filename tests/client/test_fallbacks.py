@@ -148,7 +148,7 @@ def test_no_foreign_seal_goes_along_and_the_loop_stays_where_its_seals_are(shell
     seals = [
         part.seal.value
         for part in chat.messages[1].parts
-        if getattr(part, "seal", None) is not None
+        if getattr(part, "signature", None) is not None
     ]
     proofs = re.findall(r'"([A-Za-z0-9+/=_-]{24,})"', json.dumps(seals))
     assert proofs

@@ -135,11 +135,11 @@ def damaged(messages):
 
 
 def _damaged(part):
-    seal = getattr(part, "seal", None)
+    seal = getattr(part, "signature", None)
     if seal is None:
         return part
     return msgspec.structs.replace(
-        part, seal=msgspec.structs.replace(seal, value=_broken(seal.value))
+        part, signature=msgspec.structs.replace(seal, value=_broken(seal.value))
     )
 
 

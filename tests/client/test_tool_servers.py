@@ -82,7 +82,10 @@ def said(result):
 def proofs(messages):
     """Return the texts in the seals of these messages, as a body in JSON has them."""
     seals = [
-        part.seal.value for each in messages for part in each.parts if getattr(part, "seal", None)
+        part.seal.value
+        for each in messages
+        for part in each.parts
+        if getattr(part, "signature", None)
     ]
     found = re.findall(r'"([A-Za-z0-9+/=_-]{24,})"', json.dumps(seals))
     assert found or not seals

@@ -136,7 +136,7 @@ def part(change: Callable[[Any], Any], *, streams_only: bool = False) -> Mutant:
 
 
 def unsealed(part: Any) -> Any:
-    return replace(part, seal=None) if getattr(part, "seal", None) is not None else part
+    return replace(part, signature=None) if getattr(part, "signature", None) is not None else part
 
 
 def call(**changed: Any) -> Callable[[Any], Any]:

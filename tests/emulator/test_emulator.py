@@ -273,7 +273,7 @@ def test_gemini_counts_thoughts_and_words_before_the_end_of_a_stream():
 def test_gemini_3_signs_an_answer_without_a_call(question):
     got = talk(Emulator(), "gemini-3-flash-preview", "high", question)
     assert got.message.parts[-1].text == ""
-    assert got.message.parts[-1].seal is not None
+    assert got.message.parts[-1].signature is not None
     again = talk(Emulator(), "gemini-3-flash-preview", "high", question, got.message, "And?")
     assert again.end.finish == "stop"
 

@@ -164,6 +164,6 @@ def test_what_is_in_brackets_is_not_part_of_the_question(model):
 
 def test_thinking_comes_first(model):
     got = talk(Emulator(), model, "low", "What is 2 + 2?")
-    kinds = [type(part) for part in got.message.parts if part != Text("", part.seal)]
+    kinds = [type(part) for part in got.message.parts if part != Text("", part.signature)]
     assert kinds in ([Thinking, Text], [Text])
     assert isinstance(got.message, Message)

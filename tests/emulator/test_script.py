@@ -73,7 +73,7 @@ def test_redacted_and_sealed_only_thinking_go_back_as_they_came():
         first = talk(emulator, "claude-opus-5", "low", "x")
         (thinking,) = (part for part in first.message.parts if isinstance(part, Thinking))
         assert thinking.text == ""
-        assert thinking.seal is not None
+        assert thinking.signature is not None
         assert thinking.redacted is turn.redacted
         assert talk(emulator, "claude-opus-5", "low", "x", first.message, "And 2 + 2?").text
 

@@ -96,7 +96,7 @@ def test_turn_two_replays_the_thinking_over_responses(client, wire, stream):
 def test_turn_two_withholds_thinking_that_was_not_signed_over_messages(client, wire, stream):
     said, body = _turn_two(client, wire, MESSAGES, stream)
     assert said.thinking
-    assert said.parts[0].seal is None
+    assert said.parts[0].signature is None
     _, assistant, result = body["messages"]
     assert [block["type"] for block in assistant["content"]] == ["tool_use"]
     assert result["content"][0]["tool_use_id"] == said.tool_calls[0].id

@@ -49,7 +49,7 @@ def sent(name, request, *refusals):
 )  # fmt: skip
 def test_a_refusal_keeps_the_cure_and_not_the_services_words(name, fields, words, cure):
     found = refusal(name, http(**fields), words)
-    assert (found.message, found.seals, found.cure) == ("", (), cure)
+    assert (found.message, found.signatures, found.cure) == ("", (), cure)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_request_that_has_nothing_of_it_stays_as_it_is(fields):
         Rejection("p", "m", cure=SavedRepair("ask for no summary")),
         Rejection("p", "m", cure=SavedRepair("lower", ("low", "medium"))),
         Rejection("p", "m", cure=SavedRepair("a cure of a later version")),
-        Rejection("p", "m", seals=("a1",)),
+        Rejection("p", "m", signatures=("a1",)),
     )
     assert sent("openai_responses", http(**fields), *known) == (fields, ())
 

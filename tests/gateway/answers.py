@@ -16,7 +16,7 @@ from pondero.canon import (
     Part,
     PartEnd,
     PartStart,
-    Seal,
+    Signature,
     Started,
     Text,
     TextDelta,
@@ -40,7 +40,7 @@ values: st.SearchStrategy[Any] = st.recursive(
 )
 objects = st.dictionaries(st.sampled_from(["a", "b", "path"]), values, max_size=2)
 seals = st.none() | st.builds(
-    Seal,
+    Signature,
     st.sampled_from(NAMES),
     words | st.dictionaries(st.sampled_from(["item", "after", "id"]), values, min_size=1),
     st.sampled_from([None, "m1"]),
@@ -106,7 +106,7 @@ def kept_by(front: str, message: Message) -> Message:
         else:
             after = any(isinstance(each, Thinking | ToolCall) for each in message.parts[at + 1 :])
             carried = after or isinstance(shown, Thinking)
-            parts.append(part if carried else replace(part, seal=None))
+            parts.append(part if carried else replace(part, signature=None))
         shown = part
     return replace(message, parts=tuple(parts))
 
@@ -168,8 +168,8 @@ def _is_inside_minted(message: Message, told: Sequence[Event]) -> bool:
 
 def _events(index: int, part: Part, draw: st.DrawFn, *, early: bool | None) -> list[Event]:
     kind: Any = KINDS[type(part)]
-    seal = part.seal if early or (early is None and draw(st.booleans())) else None  # type: ignore[union-attr]  # no results
-    start = PartStart(index, kind, seal=seal)
+    seal = part.signature if early or (early is None and draw(st.booleans())) else None  # type: ignore[union-attr]  # no results
+    start = PartStart(index, kind, signature=seal)
     if isinstance(part, ToolCall):
         start = replace(start, id=part.id, name=part.name)
     return [start, *deltas(index, part), PartEnd(index, part)]

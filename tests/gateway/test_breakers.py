@@ -156,7 +156,9 @@ def test_failures_at_one_replica_rest_a_deployment_at_all(redis):
     asyncio.run(run())
 
 
-steps = st.lists(st.sampled_from(["failed", "went_well", "left", "is_open", 1.0, 8.0, REST]))
+steps = st.lists(
+    st.sampled_from(["record_failure", "went_well", "cancel_probe", "is_open", 1.0, 8.0, REST])
+)
 
 
 async def _played(breakers: BreakerStore, clock: Clock, moves: Sequence[str | float]) -> list[bool]:
@@ -191,7 +193,7 @@ def test_a_breaker_in_redis_does_what_one_here_does(redis, moves):
     asyncio.run(run())
 
 
-@given(st.lists(st.sampled_from(["failed", "went_well", "asked", "waited"])))
+@given(st.lists(st.sampled_from(["record_failure", "went_well", "asked", "waited"])))
 def test_it_is_never_shut_for_good(moves):
     async def run() -> None:
         clock = Clock()

@@ -13,7 +13,7 @@ from pondero.canon import (
     Origin,
     PartEnd,
     PartStart,
-    Seal,
+    Signature,
     Started,
     Text,
     TextDelta,
@@ -27,7 +27,7 @@ from pondero.gateway.envelope import EnvelopeCall, EnvelopeText, EnvelopeThinkin
 from .answers import FRONTS, answers, tellings
 
 ORIGIN = Origin("google", "gemini-3-flash-preview")
-SIGNED = Seal("gemini", "sig", "gemini-3-flash-preview", "google")
+SIGNED = Signature("gemini", "sig", "gemini-3-flash-preview", "google")
 
 
 def carrier(front: str, *, text_inside: bool = False, seed: bytes = b"seed") -> SignatureEmbedder:
@@ -89,7 +89,7 @@ def test_nothing_of_the_back_is_left_but_words(front, message, data):
     for event in events:
         if isinstance(event, PartStart | PartEnd):
             part = event.part if isinstance(event, PartEnd) else event
-            assert part.seal is None or part.seal.dialect == "pondero"
+            assert part.signature is None or part.signature.dialect == "pondero"
             assert not isinstance(event, PartStart) or event.kind != "other"
     ids = [part.id for part in ends(events) if isinstance(part, ToolCall)]
     assert len(set(ids)) == len(ids)
@@ -179,7 +179,7 @@ def test_calls_without_thinking_or_seals_are_told_as_they_are():
     for front in FRONTS:
         shown = carrier(front).whole(message)
         assert [type(part) for part in shown.parts] == [Text, ToolCall, ToolCall]
-        assert all(part.seal is None for part in shown.parts)
+        assert all(part.signature is None for part in shown.parts)
 
 
 def test_gemini_folds_thinking_on_the_first_part_after_it():
@@ -188,7 +188,7 @@ def test_gemini_folds_thinking_on_the_first_part_after_it():
         [
             PartStart(0, "thinking"),
             PartEnd(0, Thinking("hm", SIGNED)),
-            PartStart(1, "text", seal=SIGNED),
+            PartStart(1, "text", signature=SIGNED),
             TextDelta(1, "yes"),
             PartEnd(1, Text("yes", SIGNED)),
             Finished("stop"),
@@ -197,7 +197,7 @@ def test_gemini_folds_thinking_on_the_first_part_after_it():
     thought, text = ends(events)
     start = next(e for e in events if isinstance(e, PartStart) and e.kind == "text")
     assert thought == Thinking("hm")
-    assert start.seal == text.seal
+    assert start.signature == text.seal
     assert entries(text) == (EnvelopeThinking(0, SIGNED, text="hm"), EnvelopeText(1, 0, SIGNED))
 
 
@@ -218,7 +218,7 @@ def test_chat_has_an_envelope_with_each_part_and_late_ones_behind():
     thought, call, text, late = ends(events)
     start = next(e for e in events if isinstance(e, PartStart) and e.kind == "tool_call")
     assert entries(thought) == (EnvelopeThinking(0, SIGNED, text="hm"),)
-    assert start.seal == call.seal
+    assert start.signature == call.seal
     assert entries(call) == (EnvelopeCall(1, call.id, "own", "ls", SIGNED),)
     assert text == Text("yes")
     assert (late.text, entries(late)) == ("", (EnvelopeText(2, 0, SIGNED),))
@@ -257,6 +257,8 @@ def test_the_same_answer_gives_the_same_envelopes_and_another_seed_other_ids():
 
 
 def test_the_sealer_gives_envelopes_and_no_seal_of_a_maker():
-    assert embedded_signature(Text("x", Seal("pondero", "an envelope")), "", ()) == "an envelope"
+    assert (
+        embedded_signature(Text("x", Signature("pondero", "an envelope")), "", ()) == "an envelope"
+    )
     assert embedded_signature(Text("x", SIGNED), "", ()) is None
     assert embedded_signature(Text("x"), "", ()) is None

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pondero.canon import Origin, Seal, dump_json
+from pondero.canon import Origin, Signature, dump_json
 from pondero.gateway.envelope import (
     Envelope,
     EnvelopeCall,
@@ -28,7 +28,7 @@ surrogates = st.sampled_from(["a\ud83db", "\ude00", "é😀"])
 entries = (
     st.builds(EnvelopeThinking, numbers, seals, st.booleans(), st.none() | words | surrogates)
     | st.builds(EnvelopeCall, numbers, words, words, words, seals, st.booleans())
-    | st.builds(EnvelopeText, numbers, numbers, seals | st.just(Seal("d", {"big": 2**80})))
+    | st.builds(EnvelopeText, numbers, numbers, seals | st.just(Signature("d", {"big": 2**80})))
     | st.builds(EnvelopeHidden, numbers, others)
 )
 envelopes = st.builds(Envelope, st.just(ORIGIN), words, st.lists(entries, max_size=4).map(tuple))
@@ -102,7 +102,7 @@ def test_envelopes_are_found_wherever_a_wire_has_its_slots():
 
 def test_an_envelope_adds_little():
     """About 300 characters beside the seal, as the clients were tried with."""
-    seal = Seal("gemini", "s" * 200, "gemini-3-flash-preview", "google")
+    seal = Signature("gemini", "s" * 200, "gemini-3-flash-preview", "google")
     bare = len(pack_envelope(Envelope(ORIGIN, "0123456789ab", (EnvelopeThinking(0, seal),))))
     assert bare < 300
 
@@ -112,7 +112,7 @@ def test_googles_sdk_takes_an_envelope_and_gives_it_back():
     """It checks the field, keeps bytes, and writes the other alphabet."""
     from google.genai import types
 
-    envelope = Envelope(ORIGIN, "x", (EnvelopeThinking(0, Seal("d", "\u00ff\u00fe>?" * 40)),))
+    envelope = Envelope(ORIGIN, "x", (EnvelopeThinking(0, Signature("d", "\u00ff\u00fe>?" * 40)),))
     part = types.Part.model_validate({"text": "a", "thoughtSignature": pack_envelope(envelope)})
     sent = part.model_dump(mode="json", by_alias=True, exclude_none=True)["thoughtSignature"]
     assert "-" in sent or "_" in sent

@@ -14,7 +14,7 @@ from pondero.canon import (
     Origin,
     Part,
     Request,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -109,7 +109,7 @@ def test_thoughts_folded_on_other_parts_come_back_before_them(message):
         elif not isinstance(part, Thinking):
             chunks.append(Message("assistant", (part,)))
     back = restore_history(asked(QUESTION, *chunks), "gemini", client=CLIENT, found={}).messages
-    if any(part.seal for part in shown.parts):
+    if any(part.signature for part in shown.parts):
         assert len(back) == 2
         assert back[1].origin == message.origin
         assert [p for p in back[1].parts if isinstance(p, Thinking | ToolCall)] == [
@@ -119,7 +119,7 @@ def test_thoughts_folded_on_other_parts_come_back_before_them(message):
 
 
 def test_a_slot_of_the_front_maker_stays_as_it_came():
-    own = Message("assistant", (Thinking("hm", Seal("anthropic", "EqQB...")), Text("yes")))
+    own = Message("assistant", (Thinking("hm", Signature("anthropic", "EqQB...")), Text("yes")))
     request = asked(QUESTION, own, QUESTION)
     assert restore_history(request, "anthropic", client=CLIENT, found={}) == request
 
@@ -127,7 +127,7 @@ def test_a_slot_of_the_front_maker_stays_as_it_came():
 def test_ids_that_the_front_wire_put_beside_our_parts_are_taken_out():
     message = Message("assistant", (Thinking("hm"), Text("yes")), Origin("google", "g"))
     shown = carried("openai_responses", message).whole(message)
-    beside = Seal("openai_responses", {"item": {"id": "msg_1"}, "after": "rs_1"})
+    beside = Signature("openai_responses", {"item": {"id": "msg_1"}, "after": "rs_1"})
     sent = Message("assistant", (shown.parts[0], Text("yes", beside)))
     back = restore_history(asked(QUESTION, sent), "openai_responses", client=CLIENT, found={})
     assert back.messages[1] == message
@@ -146,9 +146,9 @@ def test_two_answers_side_by_side_stay_two():
 def test_calls_without_ids_are_paired_by_order_and_name():
     parts = (
         Thinking("hm"),
-        ToolCall("a", "ls", {"n": 1}, Seal("gemini", "1")),
-        ToolCall("b", "cat", {}, Seal("gemini", "2")),
-        ToolCall("c", "ls", {"n": 2}, Seal("gemini", "3")),
+        ToolCall("a", "ls", {"n": 1}, Signature("gemini", "1")),
+        ToolCall("b", "cat", {}, Signature("gemini", "2")),
+        ToolCall("c", "ls", {"n": 2}, Signature("gemini", "3")),
     )
     message = Message("assistant", parts, Origin("google", "g"))
     shown = carried("anthropic", message).whole(message)
@@ -242,7 +242,7 @@ def edited(message: Message, data: st.DataObject) -> Message:
             case ToolCall() if change == "words":
                 parts.append(replace(part, arguments={"edited": True}))
             case _ if change == "unseal":
-                parts.append(replace(part, seal=None))
+                parts.append(replace(part, signature=None))
             case _:
                 parts.append(part)
     return Message("assistant", tuple(parts) or (Text("nothing"),))
@@ -251,7 +251,9 @@ def edited(message: Message, data: st.DataObject) -> Message:
 def test_two_turns_with_the_same_words_each_get_their_own_back():
     said = [
         Message(
-            "assistant", (Thinking(f"hm {n}", Seal("gemini", n)), Text("yes")), Origin("g", "g")
+            "assistant",
+            (Thinking(f"hm {n}", Signature("gemini", n)), Text("yes")),
+            Origin("g", "g"),
         )
         for n in range(3)
     ]
@@ -271,7 +273,7 @@ def test_two_turns_with_the_same_words_each_get_their_own_back():
 def test_the_same_words_with_and_without_a_call_are_two_answers(ids):
     """Found by words alone, one would delete the other's call."""
     plain = Message("assistant", (Thinking("a"), Text("I look")), Origin("g", "g"))
-    call = ToolCall("own", "ls", {}, Seal("gemini", "s"))
+    call = ToolCall("own", "ls", {}, Signature("gemini", "s"))
     calling = Message("assistant", (Thinking("b"), Text("I look"), call), Origin("g", "g"))
     found: dict[str, bytes] = {}
     shown = []
@@ -300,7 +302,11 @@ def test_an_envelope_counts_more_than_the_same_words_in_another_conversation():
 
 def test_a_call_alone_is_remembered_where_the_turn_is_another():
     """The client left the words and the first call out; the second still has its seal and id."""
-    parts = (Text("I look"), ToolCall("a", "ls", {}), ToolCall("b", "cat", {}, Seal("gemini", "s")))
+    parts = (
+        Text("I look"),
+        ToolCall("a", "ls", {}),
+        ToolCall("b", "cat", {}, Signature("gemini", "s")),
+    )
     message = Message("assistant", parts, Origin("google", "g"))
     one = carried("ollama", message)
     shown = one.whole(message)
@@ -378,7 +384,9 @@ def test_a_result_that_came_twice_is_dropped():
 def test_an_answer_is_remembered_where_the_result_before_it_came_twice():
     call = Message("assistant", (ToolCall("a", "ls", {}),))
     result = Message("user", (ToolResult("a", (Text("x"),)),))
-    said = Message("assistant", (Thinking("hm", Seal("gemini", 1)), Text("y")), Origin("g", "g"))
+    said = Message(
+        "assistant", (Thinking("hm", Signature("gemini", 1)), Text("y")), Origin("g", "g")
+    )
     one = carried("gemini", said)
     shown = bare(one.whole(said))
     found = cache_items(asked(QUESTION, call, result), one.record, client=CLIENT)

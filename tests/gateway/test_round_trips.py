@@ -26,7 +26,7 @@ from pondero.canon import (
     Reply,
     Request,
     ResponseHead,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -96,7 +96,7 @@ class Client(Side):
         return ReplyContext(
             request=parsed.request,
             context=parsed.context,
-            seal=embedded_signature,
+            sign=embedded_signature,
             seed=b"s",
             shown=shown,
         )
@@ -165,7 +165,7 @@ def results(message: Message) -> Message:
 
 def bare(message: Message) -> Message:
     """Return what a client keeps that keeps least: the words, and calls with their ids."""
-    kept = [replace(p, seal=None) for p in message.parts if isinstance(p, Text | ToolCall)]
+    kept = [replace(p, signature=None) for p in message.parts if isinstance(p, Text | ToolCall)]
     return Message("assistant", tuple(kept), message.origin)
 
 
@@ -235,7 +235,7 @@ def test_a_client_that_loses_all_but_words_and_calls_is_helped_by_the_memory(fro
     assert lost == sent
     assert answer_in(lost).origin is None
     assert all(
-        getattr(part, "seal", None) is None or part.seal.dialect == front
+        getattr(part, "signature", None) is None or part.signature.dialect == front
         for part in answer_in(lost).parts
     )
 
@@ -246,15 +246,15 @@ def test_gemini_cli_resumes_with_a_stand_in_for_every_signature(stand_in):
     client = Client("gemini")
     carrier = client.carrier(message)
     got = client.gets(carrier, [told(Reply(message, "tool_calls"))])
-    seal = stand_in and Seal("gemini", stand_in, client.row.model, client.row.target.route)
-    parts = [replace(p, seal=seal) for p in got.parts if isinstance(p, Text | ToolCall)]
+    seal = stand_in and Signature("gemini", stand_in, client.row.model, client.row.target.route)
+    parts = [replace(p, signature=seal) for p in got.parts if isinstance(p, Text | ToolCall)]
     resumed = replace(got, parts=tuple(parts))
     sent = client.asks(QUESTION, resumed, results(resumed))
     found = cache_items(client.asks(QUESTION), carrier.record, client="c")
     assert answer_in(restore_history(sent, "gemini", client="c", found=found)) == message
     lost = restore_history(sent, "gemini", client="c", found={})
     assert lost == sent
-    assert all(getattr(part, "seal", None) is None for part in answer_in(lost).parts)
+    assert all(getattr(part, "signature", None) is None for part in answer_in(lost).parts)
 
 
 # -- answers of real services ----------------------------------------------------------------------

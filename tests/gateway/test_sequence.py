@@ -59,7 +59,7 @@ def test_every_part_ends_as_its_maker_ended_it(message, data):
     for index, part in enumerate(message.parts):
         several = sum(end.index == index for end in ends) > 1
         if several and isinstance(part, Text | Thinking):
-            assert last[index].seal == part.seal
+            assert last[index].signature == part.signature
         else:
             assert last[index] == part
 

@@ -4,14 +4,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.canon import Image, Json, Message, Origin, ReplayRules, Seal, Text, Thinking, ToolCall
+from pondero.canon import (
+    Image,
+    Json,
+    Message,
+    Origin,
+    ReplayRules,
+    Signature,
+    Text,
+    Thinking,
+    ToolCall,
+)
 from pondero.handoff import REFUSED, Destination, handoff, signature_digest
 
 ORIGIN = Origin("p", "m")
 
 
-def sealed(value: Json) -> Seal:
-    return Seal("wire", value, "m", "p")
+def sealed(value: Json) -> Signature:
+    return Signature("wire", value, "m", "p")
 
 
 def seen(refused: set[str], *parts) -> tuple[tuple, dict[str, str]]:
@@ -37,7 +47,8 @@ def test_thinking_goes_with_its_seal():
 
 
 @pytest.mark.parametrize(
-    "part", [Text("Yes.", sealed("bad")), Image("image/png", b"x", seal=sealed({"a": ["bad"]}))]
+    "part",
+    [Text("Yes.", sealed("bad")), Image("image/png", b"x", signature=sealed({"a": ["bad"]}))],
 )
 def test_whatever_else_has_such_a_seal_stays_without_it(part):
     parts, why = seen({"bad"}, part)
@@ -52,7 +63,7 @@ def test_a_call_stays_a_call():
 
 
 def test_a_foreign_seal_is_foreign_whatever_was_refused():
-    foreign = Thinking("I see", Seal("other", "bad", "m", "p"))
+    foreign = Thinking("I see", Signature("other", "bad", "m", "p"))
     _, why = seen({"bad"}, foreign, Text("Yes."))
     assert why["thinking"] != REFUSED
 
@@ -65,5 +76,5 @@ def test_no_refused_seal_is_in_the_view_and_no_other_is_missing(values, refused)
     thoughts = [Thinking("x", sealed({"seal": value})) for value in values]
     parts, _ = seen(refused - {"seal"}, *thoughts, Text("Yes."))
     assert list(parts[:-1]) == [
-        each for each in thoughts if each.seal.value["seal"] not in refused - {"seal"}
+        each for each in thoughts if each.signature.value["seal"] not in refused - {"seal"}
     ]

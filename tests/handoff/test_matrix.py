@@ -187,7 +187,9 @@ def secrets(thread: Any) -> set[str]:
     sealed = (Text, Thinking, ToolCall, UnknownPart)
     parts = [part for message in thread for part in message.parts]
     assert all(isinstance(part, (*sealed, ToolResult)) for part in parts)
-    seals = [part.seal for part in parts if isinstance(part, sealed) and part.seal is not None]
+    seals = [
+        part.signature for part in parts if isinstance(part, sealed) and part.signature is not None
+    ]
     return {text for seal in seals for text in strings(seal.value) if len(text) > 15} - {THOUGHT}
 
 

@@ -46,7 +46,7 @@ def thread(maker: str) -> tuple[Message, ...]:
 
 def opaque(messages: tuple[Message, ...]) -> set[str]:
     """Return the strings within the seals of a thread that are long enough to be a proof."""
-    seals = [getattr(part, "seal", None) for message in messages for part in message.parts]
+    seals = [getattr(part, "signature", None) for message in messages for part in message.parts]
     return {text for seal in seals if seal for text in strings(seal.value) if len(text) > 40}
 
 

@@ -11,7 +11,7 @@ from pondero.canon import (
     Origin,
     Part,
     ReplayRules,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -23,7 +23,7 @@ from pondero.handoff import Destination, View, handoff
 HOME = Destination(dialect="red", model="m1", provider="north", route="north")
 AWAY = Destination(dialect="blue", model="m2", provider="south", route="south")
 NOTES = Destination(dialect="blue", model="m2", provider="south", route="south", foreign="note")
-SEAL = Seal("red", "sig", "m1", "north")
+SEAL = Signature("red", "sig", "m1", "north")
 ORIGIN = Origin("north", "m1")
 ASK = Message("user", (Text("hi"),))
 
@@ -62,19 +62,19 @@ def the_changes(view: View) -> list[tuple[str, str, int, int | None]]:
     ],
 )
 def test_a_seal_goes_as_far_as_its_scope(scope, model, route, fits):
-    thought = Thinking("hm", Seal("red", "sig", model, route))
+    thought = Thinking("hm", Signature("red", "sig", model, route))
     view = handoff([ASK, answer(thought, Text("yes"))], destination(seals=scope))
     assert (thought in view.messages[1].parts) is fits
 
 
 def test_a_seal_of_another_dialect_goes_nowhere_whatever_the_scope():
-    thought = Thinking("hm", Seal("blue", "sig", "m1", "north"))
+    thought = Thinking("hm", Signature("blue", "sig", "m1", "north"))
     view = handoff([ASK, answer(thought, Text("yes"))], destination(seals="dialect"))
     assert view.messages[1].parts == (Text("yes"),)
 
 
 def test_a_seal_that_names_no_model_is_judged_by_its_messages_origin():
-    thought = Thinking("hm", Seal("red", "sig"))
+    thought = Thinking("hm", Signature("red", "sig"))
     told = Origin("north", "m2")
     view = handoff([ASK, answer(thought, Text("yes"), origin=told)], HOME)
     assert view.messages[1].parts == (Text("yes"),)
@@ -182,7 +182,9 @@ def test_what_we_do_not_know_goes_to_its_dialect_and_its_deployment_only():
 def test_what_we_do_not_know_is_withheld_where_its_seal_names_another_deployment():
     thread = [
         ASK,
-        answer(UnknownPart("red", {}, Seal("red", "s", "m1", "south")), Text("y"), origin=None),
+        answer(
+            UnknownPart("red", {}, Signature("red", "s", "m1", "south")), Text("y"), origin=None
+        ),
     ]
     assert handoff(thread, destination(seals="dialect")).messages[1] == answer(
         Text("y"), origin=None
@@ -326,7 +328,7 @@ def test_a_picture_by_its_address_becomes_a_line_of_text_where_only_data_is_take
 
 
 def test_a_picture_the_assistant_made_is_shown_by_the_user_before_the_answer():
-    picture = Image("image/png", b"1234", seal=SEAL)
+    picture = Image("image/png", b"1234", signature=SEAL)
     view = handoff([ASK, answer(picture, Text("here"))], AWAY)
     label = Text("[image/png, 4 bytes, from the answer that follows:]")
     assert view.messages == (ASK, user(label, Image("image/png", b"1234")), answer(Text("here")))
@@ -504,7 +506,7 @@ def test_a_long_thread_takes_a_few_steps_a_message():
 # -- nobody is named -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("beside", [Text("words"), Text("words", Seal("red", "sig"))])
+@pytest.mark.parametrize("beside", [Text("words"), Text("words", Signature("red", "sig"))])
 @pytest.mark.parametrize("to", [HOME, AWAY, destination(unsealed=True)])
 def test_thinking_of_which_nothing_says_who_thought_it_is_nobodys(to, beside):
     view = handoff([ASK, answer(Thinking("hm"), beside, origin=None)], to)

@@ -104,7 +104,7 @@ def secrets(messages: tuple[Message, ...]) -> set[str]:
     """Return what only its maker can read: the long texts of the seals."""
     sealed = (Text, Thinking, ToolCall, UnknownPart)
     parts = [part for message in messages for part in message.parts if isinstance(part, sealed)]
-    found = {text for part in parts if part.seal for text in strings(part.seal.value)}
+    found = {text for part in parts if part.signature for text in strings(part.signature.value)}
     shown = {text for part in parts if isinstance(part, Text | Thinking) for text in [part.text]}
     return {text for text in found if len(text) > 15} - shown
 

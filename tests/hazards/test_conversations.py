@@ -156,5 +156,5 @@ def test_words_streamed_are_the_words_kept(model):
 
 def _bare(part):
     if isinstance(part, ToolCall):
-        return (part.name, part.arguments, part.seal is not None)
+        return (part.name, part.arguments, part.signature is not None)
     return (part.text, part.seal is not None)

@@ -49,4 +49,4 @@ def test_thinking_that_was_cut_has_no_seal():
     (part,) = message.parts
     assert isinstance(part, Thinking)
     assert part.text
-    assert part.seal is None
+    assert part.signature is None

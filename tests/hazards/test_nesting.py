@@ -88,7 +88,7 @@ def test_hazard_18_hidden_thinking_survives_a_saved_session():
     hidden = [p for m in again.messages for p in m.parts if isinstance(p, Thinking) and p.redacted]
     again.send("And now?")
     assert refusals(emulator) == []
-    assert [part.seal.value for part in hidden] == [
+    assert [part.signature.value for part in hidden] == [
         block["reasoningContent"]["redactedContent"]
         for turn in bodies(emulator)[-1]["messages"]
         for block in turn["content"]

@@ -58,14 +58,14 @@ def test_hazard_02_one_thought_is_one_part_however_many_pieces_it_came_in(model)
     client = pondero.Client(transport=Emulator(script=turns))
     streamed, whole = (client.ask(f"{model}/high", "go", stream=how) for how in (True, False))
     # A stream of Gemini 3 ends on an empty text that bears a seal, a whole answer does not.
-    assert [(type(p), p.text) for p in streamed.message.parts if p != Text("", p.seal)] == [
+    assert [(type(p), p.text) for p in streamed.message.parts if p != Text("", p.signature)] == [
         (type(p), p.text) for p in whole.message.parts
     ]
     thoughts, others = (
         [p for p in reply.message.parts if isinstance(p, Thinking)] for reply in (streamed, whole)
     )
-    assert [_form(p.seal) for p in thoughts] == [_form(p.seal) for p in others]
-    assert model not in SEALED_THOUGHTS or [p.seal is None for p in thoughts] == [False]
+    assert [_form(p.signature) for p in thoughts] == [_form(p.signature) for p in others]
+    assert model not in SEALED_THOUGHTS or [p.signature is None for p in thoughts] == [False]
     assert len(thoughts) <= 1
     assert all(part.text in (thought, "") for part in thoughts)
 
@@ -158,13 +158,13 @@ def test_hazard_04_thinking_that_shows_nothing_keeps_its_seal_through_a_saved_se
     chat = chat_with(emulator, f"{model}/high")
     chat.send("What is the weather in Paris? [emulator: signature-only]")
     (first,) = [p for p in chat.messages[1].parts if isinstance(p, Thinking)]
-    assert (first.text, bool(first.seal)) == ("", True)
+    assert (first.text, bool(first.signature)) == ("", True)
     saved = chat.to_json()
     again = pondero.Chat.from_json(saved, tools=chat._tools.tools, client=chat._client)
     assert again.messages == chat.messages
     chat.send("And now?")
     block = assistants(last_body(emulator))[0][0]
-    assert (block["thinking"], block["signature"]) == ("", first.seal.value)
+    assert (block["thinking"], block["signature"]) == ("", first.signature.value)
     assert refusals(emulator) == []
 
 

@@ -43,8 +43,10 @@ def cut(value):
 def damaged(message):
     parts = []
     for part in message.parts:
-        seal = getattr(part, "seal", None)
-        parts.append(replace(part, seal=replace(seal, value=cut(seal.value))) if seal else part)
+        seal = getattr(part, "signature", None)
+        parts.append(
+            replace(part, signature=replace(seal, value=cut(seal.value))) if seal else part
+        )
     return Message(message.role, tuple(parts), message.origin)
 
 
@@ -147,7 +149,7 @@ def test_hazard_12_the_upstream_that_made_a_seal_is_on_record():
     service = Canned(routed("Google", {"reasoning_details": [detail]}, {"content": "Fine."}))
     chat = chat_with(service, "openrouter:google/gemini-3-pro-preview/high")
     chat.send("Is it fine?")
-    seals = [p.seal for p in chat.messages[1].parts if isinstance(p, Thinking)]
+    seals = [p.signature for p in chat.messages[1].parts if isinstance(p, Thinking)]
     assert [seal.route for seal in seals] == ["openrouter/Google"]
 
 
@@ -182,9 +184,13 @@ def rerouted(message):
     parts = []
     for part in message.parts:
         if isinstance(part, Thinking):
-            details = [{**d, "signature": "b3RoZXI="} for d in part.seal.value["reasoning_details"]]
-            seal = replace(part.seal, value={**part.seal.value, "reasoning_details": details})
-            parts.append(replace(part, seal=seal))
+            details = [
+                {**d, "signature": "b3RoZXI="} for d in part.signature.value["reasoning_details"]
+            ]
+            seal = replace(
+                part.signature, value={**part.signature.value, "reasoning_details": details}
+            )
+            parts.append(replace(part, signature=seal))
         else:
             parts.append(part)
     return Message(message.role, tuple(parts), message.origin)
@@ -307,7 +313,7 @@ def test_captured_a_gemini_thought_with_nothing_but_a_signature_is_kept_and_sent
         reply = chat.send("Is it fine?")
         assert reply.text == "Fine."
         assert reply.thinking == ()  # there is nothing to show
-        assert [p.seal.value for p in reply.message.parts if p.seal] == ["c2lnbmF0dXJl"]
+        assert [p.signature.value for p in reply.message.parts if p.signature] == ["c2lnbmF0dXJl"]
         chat.send("Sure?")
         back = service.asked[1]["contents"][1]["parts"]
         assert [p.get("thoughtSignature") for p in back if p.get("thoughtSignature")] == [

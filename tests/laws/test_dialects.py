@@ -25,7 +25,7 @@ from pondero.canon import (
     Reply,
     Request,
     ResponseHead,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -116,9 +116,9 @@ def folded(message: Message) -> Message:
             isinstance(part, Text)
             and not part.text
             and isinstance(last, Text)
-            and last.seal is None
+            and last.signature is None
         ):
-            parts[-1] = replace(last, seal=part.seal)
+            parts[-1] = replace(last, signature=part.signature)
         else:
             parts.append(part)
     return replace(message, parts=tuple(parts))
@@ -126,9 +126,9 @@ def folded(message: Message) -> Message:
 
 def bare_part(part: Part, *, seals: bool, ids: bool = True) -> Part:
     """Return the part as a wire can say it: a seal's model and route are ours alone."""
-    if isinstance(part, Text | Thinking | ToolCall) and part.seal is not None:
-        kept = Seal(part.seal.dialect, part.seal.value) if seals else None
-        part = replace(part, seal=kept)
+    if isinstance(part, Text | Thinking | ToolCall) and part.signature is not None:
+        kept = Signature(part.signature.dialect, part.signature.value) if seals else None
+        part = replace(part, signature=kept)
     if isinstance(part, ToolCall) and (part.minted or not ids):
         part = replace(part, id="", minted=False)
     if isinstance(part, ToolResult) and not ids:
@@ -262,7 +262,9 @@ def test_thinking_that_a_handoff_keeps_is_sent(name, data):
     stream = pair.streamed(exchange.accepted, exchange.reply)
     message, _ = assembled(pair.decoded([stream], exchange.request.model))
     parts = [
-        replace(part, seal=None) if hasattr(part, "seal") and data.draw(st.booleans()) else part
+        replace(part, signature=None)
+        if hasattr(part, "signature") and data.draw(st.booleans())
+        else part
         for part in message.parts
     ]
     target, model = pair.wire.target, exchange.request.model
@@ -280,8 +282,8 @@ def test_thinking_that_a_handoff_keeps_is_sent(name, data):
     sent = set(_strings(json.loads(pair.encoded(second).body)))
     for each in view.messages:
         for part in each.parts:
-            if isinstance(part, Thinking) and part.seal is not None:
-                assert set(_strings(part.seal.value)) <= sent
+            if isinstance(part, Thinking) and part.signature is not None:
+                assert set(_strings(part.signature.value)) <= sent
 
 
 @given(st.data())
@@ -290,9 +292,9 @@ def test_a_foreign_seal_never_leaves(name, data):
     exchange = Exchange(pair, data.draw)
     stream = pair.streamed(exchange.accepted, exchange.reply)
     message, _ = assembled(pair.decoded([stream], exchange.request.model))
-    foreign = Seal("another", "a-seal-of-another-make")
+    foreign = Signature("another", "a-seal-of-another-make")
     parts = tuple(
-        replace(part, seal=foreign) if isinstance(part, Text | Thinking | ToolCall) else part
+        replace(part, signature=foreign) if isinstance(part, Text | Thinking | ToolCall) else part
         for part in message.parts
     )
     follow = data.draw(followups(pair.wire, message))
@@ -423,9 +425,9 @@ def _outcome(pair: Pair, pieces: list[bytes]) -> tuple[list[Event], str | None]:
     return events, None
 
 
-def _seals(message: Message) -> list[Seal]:
+def _seals(message: Message) -> list[Signature]:
     parts = (p for p in message.parts if isinstance(p, Text | Thinking | ToolCall))
-    return [part.seal for part in parts if part.seal is not None]
+    return [part.signature for part in parts if part.signature is not None]
 
 
 def _strings(value: Json) -> list[str]:

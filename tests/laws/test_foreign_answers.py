@@ -34,7 +34,7 @@ from pondero.canon import (
     Reply,
     Request,
     ResponseHead,
-    Seal,
+    Signature,
     Started,
     Text,
     TextDelta,
@@ -63,7 +63,11 @@ def id_of(part: Part) -> object:
 
 LEAK = "only-the-other-wire-says-this"
 SEALS = st.sampled_from(
-    [None, Seal("pondero", "cG5kRXYxAAAA"), Seal("elsewhere", {"signature": LEAK}, "m", "r")]
+    [
+        None,
+        Signature("pondero", "cG5kRXYxAAAA"),
+        Signature("elsewhere", {"signature": LEAK}, "m", "r"),
+    ]
 )
 CITED = ({"type": "cited_elsewhere", "document": LEAK},)
 counts = st.none() | st.integers(0, 10**6)
@@ -87,7 +91,7 @@ cuts = st.lists(st.integers(0, 4000), max_size=5)
 
 def carried(part: Part, _shown: str, _before: object, /) -> Json | None:
     """Return the envelope on a part, as the gateway's own sealer does."""
-    seal = getattr(part, "seal", None)
+    seal = getattr(part, "signature", None)
     return seal.value if seal is not None and seal.dialect == "pondero" else None
 
 
@@ -99,7 +103,7 @@ def asked(name: str) -> ReplyContext[Json]:
     http = sides.caller().encode(request, plan(name, dict(row.thinking)), row.target)
     read = sides.service().parse(http)
     return ReplyContext(
-        request=read.request, context=read.context, seal=carried, seed=b"1", shown=True
+        request=read.request, context=read.context, sign=carried, seed=b"1", shown=True
     )
 
 
@@ -108,7 +112,9 @@ def told(said: tuple[Part, ...], finish: Finish, usage: Usage, *, pieces: bool) 
     events: list[Event] = [Started("m")]
     for index, part in enumerate(said):
         kind: Any = KINDS[type(part)]
-        start = PartStart(index, kind, seal=None if pieces else getattr(part, "seal", None))
+        start = PartStart(
+            index, kind, signature=None if pieces else getattr(part, "signature", None)
+        )
         if isinstance(part, ToolCall):
             start = replace(start, id=part.id, name=part.name)
         events.append(start)
@@ -239,10 +245,10 @@ def test_an_envelope_on_thinking_comes_back_byte_for_byte(name, inside, redacted
     if name not in ("anthropic", "bedrock", "openai_responses"):
         return  # no slot on thinking itself
     envelope = b64encode(inside).decode()
-    thinking = Thinking("" if redacted else "hm", Seal("pondero", envelope), redacted=redacted)
+    thinking = Thinking("" if redacted else "hm", Signature("pondero", envelope), redacted=redacted)
     sent = streamed(name, told((thinking, Text("so")), "stop", Usage(), pieces=True))
     message, _ = read(name, [sent])
-    seals = [part.seal for part in message.parts if isinstance(part, Thinking)]
+    seals = [part.signature for part in message.parts if isinstance(part, Thinking)]
     assert [envelope in dump_json(seal) for seal in seals] == [True]
 
 

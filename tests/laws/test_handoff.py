@@ -16,7 +16,7 @@ from pondero.canon import (
     Origin,
     Part,
     ReplayRules,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -39,7 +39,7 @@ ARGUMENTS: tuple[Any, ...] = (
 )
 SEALS = [
     None,
-    *starmap(Seal, product(DIALECTS, [{"k": ["v"]}], (None, *MODELS), (None, *PLACES))),
+    *starmap(Signature, product(DIALECTS, [{"k": ["v"]}], (None, *MODELS), (None, *PLACES))),
 ]
 
 # One draw a part: every combination is there already.
@@ -47,8 +47,12 @@ texts = st.sampled_from([*starmap(Text, product(WORDS, SEALS, [(), ({"url": "u"}
 thoughts = st.sampled_from([*starmap(Thinking, product(WORDS, SEALS, [False, True]))])
 media = st.sampled_from(
     [
-        *(Image(kind, b"png", seal=seal) for kind in (None, "image/png") for seal in SEALS),
-        *(Blob(k, url="u", seal=seal) for k in ("application/pdf", "audio/wav") for seal in SEALS),
+        *(Image(kind, b"png", signature=seal) for kind in (None, "image/png") for seal in SEALS),
+        *(
+            Blob(k, url="u", signature=seal)
+            for k in ("application/pdf", "audio/wav")
+            for seal in SEALS
+        ),
     ]
 )
 others = st.sampled_from([UnknownPart(d, {"type": "new"}, s) for d in DIALECTS for s in SEALS])
@@ -107,7 +111,7 @@ destinations = st.builds(
 def conversations(draw: st.DrawFn) -> list[Message]:
     """A thread of one maker without a fault: every call answered, roles in turn."""
     origin = Origin("north", "m1")
-    mine = Seal("red", {"k": ["v"]}, "m1", "north")
+    mine = Signature("red", {"k": ["v"]}, "m1", "north")
     thread: list[Message] = []
     for number in range(draw(st.integers(1, 5))):
         thread.append(Message("user", (Text(f"question {number}"),)))
@@ -242,7 +246,7 @@ def test_no_message_and_no_unsealed_text_is_empty(thread, to):
         assert message.parts
         for part in message.parts:
             if isinstance(part, Text | Thinking) and not part.text:
-                assert part.seal is not None
+                assert part.signature is not None
 
 
 @given(threads, destinations)
@@ -329,13 +333,13 @@ def is_last(message: Message, view: View) -> bool:
     return message is next((m for m in reversed(view.messages) if m.role == "assistant"), None)
 
 
-def seals_in(thread: Any) -> list[tuple[Seal, Origin | None]]:
+def seals_in(thread: Any) -> list[tuple[Signature, Origin | None]]:
     found = []
     for message in thread:
         for part in message.parts:
             inner = part.content if isinstance(part, ToolResult) else (part,)
             origin = message.origin if message.role == "assistant" else None
-            found += [(each.seal, origin) for each in inner if each.seal is not None]
+            found += [(each.signature, origin) for each in inner if each.signature is not None]
     return found
 
 

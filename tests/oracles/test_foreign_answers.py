@@ -29,7 +29,7 @@ from pondero.canon import (
     Message,
     PartStart,
     Reply,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -42,7 +42,7 @@ from pondero.dialects.dialect import ReplyContext
 pytestmark = pytest.mark.judge
 
 ENVELOPE = "cG5kRXYxAAAA"
-SEALED = Seal("pondero", ENVELOPE)
+SEALED = Signature("pondero", ENVELOPE)
 CALL = ToolCall("call_2", "look", {"city": "Köln"}, SEALED)
 PARTS = (
     Thinking("Hm."),
@@ -59,7 +59,7 @@ SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 
 
 def carried(part, _shown, _before):
-    seal = getattr(part, "seal", None)
+    seal = getattr(part, "signature", None)
     return seal.value if seal is not None and seal.dialect == "pondero" else None
 
 
@@ -67,7 +67,7 @@ def events(reply):
     """Return the answer in pieces; what seals a call is known as it begins, as a gateway's is."""
     for event in told(reply):
         part = reply.message.parts[event.index] if isinstance(event, PartStart) else None
-        seal = part.seal if isinstance(part, ToolCall) else None
+        seal = part.signature if isinstance(part, ToolCall) else None
         yield (
             event
             if seal is None
@@ -81,7 +81,7 @@ def written(name, parts, request):
     headers = {key.lower(): value for key, value in request.headers.items()}
     read = service.parse(HttpRequest(request.method, str(request.url), headers, request.content))
     asked = ReplyContext(
-        request=read.request, context=read.context, seal=carried, seed=b"1", shown=True
+        request=read.request, context=read.context, sign=carried, seed=b"1", shown=True
     )
     reply = Reply(Message("assistant", parts), "tool_calls", Usage(3, None, None, 2), model="opus")
     if not read.request.stream:

@@ -306,7 +306,9 @@ def test_the_sdks_own_chat_keeps_going(service):
     assert chat.send_message("and again").text == "Hello"
     history = service.accepted[-1].request.messages  # a streamed answer is a content a piece in it
     assert [message.role for message in history if message.role == "user"] == ["user"] * 3
-    seals = [part.seal for message in history for part in message.parts if isinstance(part, Text)]
+    seals = [
+        part.signature for message in history for part in message.parts if isinstance(part, Text)
+    ]
     assert sum(seal is not None for seal in seals) == 2
 
 

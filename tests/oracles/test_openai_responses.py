@@ -269,7 +269,7 @@ def test_the_sdk_sends_an_answer_back_and_it_is_taken():
     _, answer, results_back = house.accepted.request.messages
 
     assert [type(part) for part in answer.parts] == [type(part) for part in PARTS]
-    assert answer.parts[0].seal.value["encrypted_content"] == first.output[0].encrypted_content
+    assert answer.parts[0].signature.value["encrypted_content"] == first.output[0].encrypted_content
     assert results_back.parts == (
         ToolResult("call_1", (Text("ok"),)),
         ToolResult("call_2", (Text("ok"),)),

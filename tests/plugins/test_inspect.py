@@ -16,7 +16,7 @@ from inspect_ai.tool import tool  # noqa: E402 - see above
 from tests.plugins.fields import within  # noqa: E402 - see above
 
 import pondero  # noqa: E402 - see above
-from pondero.canon import Seal, Thinking  # noqa: E402 - see above
+from pondero.canon import Signature, Thinking  # noqa: E402 - see above
 from pondero.emulator import Fault  # noqa: E402 - see above
 
 pytestmark = [pytest.mark.judge, pytest.mark.filterwarnings("ignore")]
@@ -100,7 +100,7 @@ def test_a_conversation_too_long_is_a_stop_and_no_error(emulator):
 def answer(**changed):
     kept = pondero.Message(
         "assistant",
-        (Thinking("hm", Seal("anthropic", "proof", "claude-opus-5")), pondero.Text("Yes.")),
+        (Thinking("hm", Signature("anthropic", "proof", "claude-opus-5")), pondero.Text("Yes.")),
     )
     output = inspect_pondero._output(pondero.Reply(kept, "stop"), "claude-opus-5")
     (choice,) = output.choices

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from tests.store.values import turns
 
-from pondero.canon import Image, Message, Origin, Seal, Text, Thinking, ToolCall, Usage
+from pondero.canon import Image, Message, Origin, Signature, Text, Thinking, ToolCall, Usage
 from pondero.errors import BadParameter, StoreError, UnknownThread
 from pondero.handoff import Rejection
 from pondero.store import StoredMessage, Threads
@@ -49,7 +49,7 @@ def test_a_fork_holds_the_same_messages_and_leaves_the_first_as_it_was(tmp_path_
 
 def test_seals_numbers_and_bytes_are_the_same_to_the_last_bit(threads):
     parts = (
-        Thinking("", Seal("some_wire", "EqoB+/==", "m", "r"), redacted=True),
+        Thinking("", Signature("some_wire", "EqoB+/==", "m", "r"), redacted=True),
         ToolCall("a", "f", {"n": 2**200, "x": 1e-320, "half": "\ud83d!", "list": [1, [2.0]]}),
         Image("image/png", bytes(range(256))),
     )
@@ -78,7 +78,7 @@ def test_a_thread_knows_what_was_said_of_it(threads):
 
 def test_what_was_refused_of_a_thread_stays_with_it_and_with_its_forks(threads):
     seals, words = (
-        Rejection("p", "m", seals=("a1", "b2")),
+        Rejection("p", "m", signatures=("a1", "b2")),
         Rejection("p", "m", "no\ud800 such level"),
     )
     id = threads.start(model=MODEL, refusals=(seals,)).id

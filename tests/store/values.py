@@ -8,7 +8,7 @@ from pondero.canon import (
     Image,
     Message,
     Origin,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -39,7 +39,7 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
     max_leaves=6,
 )
-seals = st.none() | st.builds(Seal, texts, values, some, some)
+seals = st.none() | st.builds(Signature, texts, values, some, some)
 caches = st.none() | st.builds(CacheBreakpoint, some)
 datas = st.none() | st.binary(max_size=12)
 words = st.builds(Text, texts, seals, st.tuples() | st.tuples(values), caches)

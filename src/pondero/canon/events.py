@@ -5,9 +5,9 @@ Usage counts tokens in disjoint buckets: unknown is None, never 0.
 
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from .parts import Json, Part, Seal
+from .parts import Json, Part, Signature
 
 
 class Usage(Struct, frozen=True):
@@ -56,14 +56,15 @@ class Started(Struct, frozen=True, tag="started"):
 class PartStart(Struct, frozen=True, tag="part_start"):
     """A part began; a tool call says its name at once.
 
-    ``seal`` is what is known of the part's seal this early; the one that counts comes at its end.
+    ``signature`` is what is known of the part's seal this early; the one that counts comes at its
+    end.
     """
 
     index: int
     kind: PartKind
     id: str | None = None
     name: str | None = None
-    seal: Seal | None = None
+    signature: Signature | None = field(default=None, name="seal")
 
 
 class ThinkingDelta(Struct, frozen=True, tag="thinking_delta"):

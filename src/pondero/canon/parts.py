@@ -7,14 +7,14 @@ Some wires give a tool call no id, or arguments that are not JSON: ``make_call_i
 
 from typing import Any, Literal
 
-from msgspec import DecodeError, Struct
+from msgspec import DecodeError, Struct, field
 
 from .decoder import get_decoder
 
 Json = Any
 
 
-class Seal(Struct, frozen=True):
+class Signature(Struct, frozen=True):
     """Opaque proof of thought; goes back byte for byte, to its maker only."""
 
     dialect: str
@@ -37,7 +37,7 @@ class Text(Struct, frozen=True, tag="text"):
     """
 
     text: str
-    seal: Seal | None = None
+    signature: Signature | None = field(default=None, name="seal")
     citations: tuple[Json, ...] = ()
     cache: CacheBreakpoint | None = None
 
@@ -46,7 +46,7 @@ class Thinking(Struct, frozen=True, tag="thinking"):
     """What the model thought; ``text`` is empty when only the seal came."""
 
     text: str
-    seal: Seal | None = None
+    signature: Signature | None = field(default=None, name="seal")
     redacted: bool = False
 
 
@@ -56,7 +56,7 @@ class ToolCall(Struct, frozen=True, tag="tool_call"):
     id: str
     name: str
     arguments: Json
-    seal: Seal | None = None
+    signature: Signature | None = field(default=None, name="seal")
     minted: bool = False
     cache: CacheBreakpoint | None = None
 
@@ -75,7 +75,7 @@ class Image(Struct, frozen=True, tag="image"):
     url: str | None = None
     detail: str | None = None
     cache: CacheBreakpoint | None = None
-    seal: Seal | None = None
+    signature: Signature | None = field(default=None, name="seal")
 
 
 class Blob(Struct, frozen=True, tag="blob"):
@@ -91,7 +91,7 @@ class Blob(Struct, frozen=True, tag="blob"):
     url: str | None = None
     name: str | None = None
     cache: CacheBreakpoint | None = None
-    seal: Seal | None = None
+    signature: Signature | None = field(default=None, name="seal")
 
 
 class UnknownPart(Struct, frozen=True, tag="other"):
@@ -99,7 +99,7 @@ class UnknownPart(Struct, frozen=True, tag="other"):
 
     dialect: str
     raw: Json
-    seal: Seal | None = None
+    signature: Signature | None = field(default=None, name="seal")
 
 
 class ToolResult(Struct, frozen=True, tag="tool_result"):

@@ -98,9 +98,9 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
 
     The defaults are strict about seals only.
 
-    Thinking: ``seals`` says who may read them; ``unsealed`` whether thinking without a seal may
-    go back to its maker. ``unpaired`` returns the places of those parts of an answer that the
-    wire takes only beside a part that is not there, each with the reason.
+    Thinking: ``signature_scope`` says who may read them; ``allows_unsigned`` whether thinking
+    without a seal may go back to its maker. ``unpaired`` returns the places of those parts of an
+    answer that the wire takes only beside a part that is not there, each with the reason.
 
     Calls: an id must match ``id_pattern`` (None: any); a new one has ``id_length`` letters and
     digits. ``minted``: ids that we made up may be sent. ``answers_calls``: the calls of an
@@ -115,8 +115,8 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
     medium may be given by its URL.
     """
 
-    seals: Scope = "route+model"
-    unsealed: bool = False
+    signature_scope: Scope = "route+model"
+    allows_unsigned: bool = False
     unpaired: Callable[[Sequence[Part]], Mapping[int, str]] | None = None
 
     id_pattern: str | None = None

@@ -24,7 +24,7 @@ from .dialect import (
     Service,
     SignatureSlots,
     Signer,
-    unsealed,
+    leave_unsigned,
 )
 from .registry import COMMON, NAMES, get_dialect
 
@@ -55,5 +55,5 @@ __all__ = [
     "SignatureSlots",
     "Signer",
     "get_dialect",
-    "unsealed",
+    "leave_unsigned",
 ]

@@ -77,8 +77,8 @@ class Repair(Struct, frozen=True):
 
     ``cure`` is what was done, so that ``Caller.reapply_repair`` can do it again before the next
     request. ``holds_for`` is how long to keep applying the repair: for this request, for this
-    thread, or for every request to this model. ``unsealed`` are the seals it took out, as they
-    stood on the wire.
+    thread, or for every request to this model. ``leave_unsigned`` are the seals it took out, as
+    they stood on the wire.
     """
 
     request: HttpRequest
@@ -113,7 +113,7 @@ class EarlierAnswers(Protocol):
         """Return the answers with this very call, where the service gives no ids."""
         ...
 
-    def of_seal(self, text: str) -> EarlierAnswer | None:
+    def by_signature(self, text: str) -> EarlierAnswer | None:
         """Return the answer that has a seal with this text in it."""
         ...
 
@@ -221,7 +221,7 @@ class Signer(Protocol):
         ...
 
 
-def unsealed(_part: Part, _shown: str, _before: Sequence[Json], /) -> Json | None:
+def leave_unsigned(_part: Part, _shown: str, _before: Sequence[Json], /) -> Json | None:
     """Leave every opaque slot empty."""
     return None
 
@@ -243,7 +243,7 @@ class ParsedRequest(Struct, Generic[C], frozen=True, kw_only=True):
 class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
     """All that is needed to write an answer: the request, and how its answer is to look.
 
-    ``context`` is the data of the request that the answer repeats. ``seal`` fills its opaque
+    ``context`` is the data of the request that the answer repeats. ``sign`` fills its opaque
     slots, its ids are made from ``seed``, and ``shown`` is whether readable thinking goes into it.
     ``refuses`` says that the answer is going to be a refusal, which some wires announce at the
     start. ``place`` is where thinking goes on a wire that has several places for it, by the wire's
@@ -252,7 +252,7 @@ class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
 
     request: Request
     context: C
-    seal: Signer = unsealed
+    sign: Signer = leave_unsigned
     seed: bytes = b""
     shown: bool = False
     refuses: bool = False

@@ -61,7 +61,7 @@ def events(reply: Reply) -> Iterator[Event]:
     yield Started(reply.model, reply.request_id)
     spoken = False
     for index, part in enumerate(reply.message.parts):
-        named = (part.id, part.name, part.seal) if isinstance(part, ToolCall) else ()
+        named = (part.id, part.name, part.signature) if isinstance(part, ToolCall) else ()
         if not spoken and not isinstance(part, Thinking):
             spoken = True  # from the first word on, one wire says what the thinking cost
             yield UsageUpdate(reply.usage)

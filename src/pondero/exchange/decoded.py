@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..canon import Assembler, Event, Message, ResponseHead, Seal, ToolResult, Usage
+from ..canon import Assembler, Event, Message, ResponseHead, Signature, ToolResult, Usage
 from ..dialects import NAMES, AnswerContext, Caller, get_dialect
 from ..errors import BadParameter, PonderoError, ServiceError, WireError
 from ..framing import UNREADABLE, read_payloads
@@ -40,12 +40,12 @@ class Decoded(Struct, frozen=True):
         return self.message.thinking
 
     @property
-    def seals(self) -> list[tuple[int, str, Seal]]:
+    def seals(self) -> list[tuple[int, str, Signature]]:
         """Return what must be sent back: each part's place, its kind, and its seal."""
         return [
-            (place, str(part.__struct_config__.tag), part.seal)
+            (place, str(part.__struct_config__.tag), part.signature)
             for place, part in enumerate(self.message.parts)
-            if not isinstance(part, ToolResult) and part.seal is not None
+            if not isinstance(part, ToolResult) and part.signature is not None
         ]
 
     def to_json(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def make_rejection(origin: Origin, repair: Repair) -> Rejection:
     """Return what to remember of a refusal whose repair was taken."""
     if repair.unsealed:
         marks = tuple(dict.fromkeys(map(signature_digest, repair.unsealed)))
-        return Rejection(origin.provider, origin.model, seals=marks)
+        return Rejection(origin.provider, origin.model, signatures=marks)
     return Rejection(origin.provider, origin.model, cure=repair.cure)
 
 
@@ -32,7 +32,7 @@ def rejections_for(entry: ModelEntry, refusals: Iterable[Rejection]) -> tuple[Re
 
 def rejected_signatures(refusals: Iterable[Rejection]) -> frozenset[str]:
     """Return the marks of all refused seals."""
-    return frozenset(seal for each in refusals for seal in each.seals)
+    return frozenset(seal for each in refusals for seal in each.signatures)
 
 
 def without_refused(

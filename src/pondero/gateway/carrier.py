@@ -22,7 +22,7 @@ from ..canon import (
     PartEnd,
     PartKind,
     PartStart,
-    Seal,
+    Signature,
     Text,
     TextDelta,
     Thinking,
@@ -58,20 +58,20 @@ _KINDS: dict[type, PartKind] = {
 
 def embedded_signature(part: Part, _shown: str, _before: Sequence[Json], /) -> Json | None:
     """Return the envelope that the carrier put on a part: the ``Sealer`` of a translated answer."""
-    seal = None if isinstance(part, ToolResult) else part.seal
+    seal = None if isinstance(part, ToolResult) else part.signature
     return seal.value if seal is not None and seal.dialect == DIALECT else None
 
 
 class _Told(Struct):
     """The part that is being told; ``index`` is where the client sees it, None where it does not.
 
-    ``entry`` is what an envelope ahead of it says, ``seal`` the envelope in its own slot.
+    ``entry`` is what an envelope ahead of it says, ``signature`` the envelope in its own slot.
     """
 
     start: PartStart
     index: int | None = None
     entry: Entry | None = None
-    seal: Seal | None = None
+    seal: Signature | None = None
 
 
 class SignatureEmbedder:
@@ -128,7 +128,7 @@ class SignatureEmbedder:
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolResult):
                 continue
-            start = PartStart(index, _KINDS[type(part)], seal=part.seal)
+            start = PartStart(index, _KINDS[type(part)], signature=part.signature)
             if isinstance(part, ToolCall):
                 start = replace(start, id=part.id, name=part.name)
             events += (start, PartEnd(index, part))
@@ -176,7 +176,7 @@ class SignatureEmbedder:
 
     def _start_text(self, told: _Told, out: list[Event]) -> None:
         known = self._parts.get(told.start.index)
-        seal = known.seal if isinstance(known, Text) else told.start.seal
+        seal = known.signature if isinstance(known, Text) else told.start.signature
         # In a slot of its own the entry says too where a text begins: clients keep it in pieces.
         if seal is not None or (self._slots.text and self._keeps):
             told.entry = EnvelopeText(told.start.index, len(self._texts), seal)
@@ -195,9 +195,9 @@ class SignatureEmbedder:
         id = self._ids[start.index] = self._call_id(digest)
         known = self._parts.get(start.index)
         told.entry = (
-            EnvelopeCall(start.index, id, known.id, known.name, known.seal, known.minted)
+            EnvelopeCall(start.index, id, known.id, known.name, known.signature, known.minted)
             if isinstance(known, ToolCall)  # it came whole
-            else EnvelopeCall(start.index, id, start.id or "", start.name or "", start.seal)
+            else EnvelopeCall(start.index, id, start.id or "", start.name or "", start.signature)
         )
         if self._slots.call is None:
             self._waiting.append(told.entry)
@@ -229,14 +229,16 @@ class SignatureEmbedder:
             case ToolCall():
                 self._end_call(told, part, out)
             case Image() | Blob():
-                out.append(PartEnd(told.index or 0, replace(part, seal=None)))
+                out.append(PartEnd(told.index or 0, replace(part, signature=None)))
             case _:
                 self._waiting.append(EnvelopeHidden(at, part))
 
     def _end_thinking(self, told: _Told, part: Thinking, out: list[Event]) -> None:
         index, text = told.index or 0, part.text if self._text_inside else None
         self._keeps = True
-        self._waiting.append(EnvelopeThinking(told.start.index, part.seal, part.redacted, text))
+        self._waiting.append(
+            EnvelopeThinking(told.start.index, part.signature, part.redacted, text)
+        )
         shown = Thinking(part.text, None, part.redacted)
         if self._slots.thinking:
             self._held = (index, shown)
@@ -246,20 +248,20 @@ class SignatureEmbedder:
     def _end_text(self, told: _Told, part: Text, out: list[Event]) -> None:
         at = told.start.index
         if told.index is None and not part.text:
-            if part.seal is not None:
+            if part.signature is not None:
                 self._waiting.append(EnvelopeHidden(at, part))
             return
         if told.index is None:
             self._start_text(told, out)
-        entry = EnvelopeText(at, len(self._texts), part.seal)
-        if part.seal is not None and entry != told.entry:
+        entry = EnvelopeText(at, len(self._texts), part.signature)
+        if part.signature is not None and entry != told.entry:
             self._waiting.append(entry)
         self._texts.append((at, part.text))
         out.append(PartEnd(told.index or 0, Text(part.text, told.seal, part.citations)))
 
     def _end_call(self, told: _Told, part: ToolCall, out: list[Event]) -> None:
         id = self._ids[told.start.index]
-        entry = EnvelopeCall(told.start.index, id, part.id, part.name, part.seal, part.minted)
+        entry = EnvelopeCall(told.start.index, id, part.id, part.name, part.signature, part.minted)
         if entry != told.entry or self._slots.call == "end":
             self._waiting.append(entry)
         if self._slots.call == "end":
@@ -269,15 +271,15 @@ class SignatureEmbedder:
     def _late(self, part: Part, at: int) -> None:
         """Take the true end of a part that had to end before it."""
         match part:
-            case Thinking() if part.seal is not None:
-                self._waiting.append(EnvelopeThinking(at, part.seal, part.redacted, ""))
-            case Text() if part.seal is not None:
+            case Thinking() if part.signature is not None:
+                self._waiting.append(EnvelopeThinking(at, part.signature, part.redacted, ""))
+            case Text() if part.signature is not None:
                 number = next(n for n, (index, _) in enumerate(self._texts) if index == at)
-                self._waiting.append(EnvelopeText(at, number, part.seal))
+                self._waiting.append(EnvelopeText(at, number, part.signature))
             case ToolCall():
                 id = self._ids[at]
                 self._waiting.append(
-                    EnvelopeCall(at, id, part.id, part.name, part.seal, part.minted)
+                    EnvelopeCall(at, id, part.id, part.name, part.signature, part.minted)
                 )
 
     def _finish(self, out: list[Event]) -> None:
@@ -300,14 +302,14 @@ class SignatureEmbedder:
         if self._held is not None:
             index, part = self._held
             self._held = None
-            out.append(PartEnd(index, replace(part, seal=self._envelope())))
+            out.append(PartEnd(index, replace(part, signature=self._envelope())))
 
-    def _envelope(self) -> Seal | None:
+    def _envelope(self) -> Signature | None:
         """Return all that waits in an envelope; None where nothing is worth one yet."""
         if not self._is_worth_one():
             return None
         entries, self._waiting, self._keeps = tuple(self._waiting), [], True
-        return Seal(DIALECT, pack_envelope(Envelope(self._origin, self._answer, entries)))
+        return Signature(DIALECT, pack_envelope(Envelope(self._origin, self._answer, entries)))
 
     def _is_worth_one(self) -> bool:
         """Return whether something waits that must come back.
@@ -318,4 +320,4 @@ class SignatureEmbedder:
 
 
 def _is_bare(entry: Entry) -> bool:
-    return isinstance(entry, EnvelopeCall | EnvelopeText) and entry.seal is None
+    return isinstance(entry, EnvelopeCall | EnvelopeText) and entry.signature is None

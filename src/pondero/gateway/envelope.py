@@ -9,9 +9,9 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 
-from msgspec import MsgspecError, Struct
+from msgspec import MsgspecError, Struct, field
 
-from ..canon import Json, Origin, Part, Seal, dump_json, load_json
+from ..canon import Json, Origin, Part, Signature, dump_json, load_json
 
 DIALECT = "pondero"
 """The dialect of a seal whose value is an envelope: see ``carried``."""
@@ -31,7 +31,7 @@ class EnvelopeThinking(Struct, frozen=True, omit_defaults=True, tag="thinking", 
     """
 
     at: int
-    seal: Seal | None = None
+    signature: Signature | None = field(default=None, name="seal")
     redacted: bool = False
     text: str | None = None
 
@@ -43,7 +43,7 @@ class EnvelopeCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_fiel
     id: str
     own: str
     name: str
-    seal: Seal | None = None
+    signature: Signature | None = field(default=None, name="seal")
     minted: bool = False
 
 
@@ -52,7 +52,7 @@ class EnvelopeText(Struct, frozen=True, omit_defaults=True, tag="text", tag_fiel
 
     at: int
     number: int
-    seal: Seal | None = None
+    signature: Signature | None = field(default=None, name="seal")
 
 
 class EnvelopeHidden(Struct, frozen=True, omit_defaults=True, tag="part", tag_field="is"):

@@ -130,7 +130,7 @@ def _results(messages: Sequence[Message]) -> int:
 
 
 def _sealed(messages: Sequence[Message]) -> int:
-    return sum(call.seal is not None for message in messages for call in message.tool_calls)
+    return sum(call.signature is not None for message in messages for call in message.tool_calls)
 
 
 @lru_cache(maxsize=1024)
@@ -153,7 +153,8 @@ def _is_foreign(message: Message, entry: ModelEntry) -> bool:
     if origin is None or (origin.provider, origin.model) == (entry.provider.name, entry.model):
         return False
     return any(
-        isinstance(part, Thinking) or (not isinstance(part, ToolResult) and part.seal is not None)
+        isinstance(part, Thinking)
+        or (not isinstance(part, ToolResult) and part.signature is not None)
         for part in message.parts
     )
 

@@ -18,7 +18,7 @@ from ..canon import (
     Origin,
     Part,
     Request,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -219,12 +219,12 @@ def _read(parts: Sequence[Part]) -> list[_Sent]:
     sent: list[_Sent] = []
     for part in parts:
         envelopes: tuple[Envelope, ...] = ()
-        if not isinstance(part, ToolResult) and part.seal is not None:
-            found = dict.fromkeys(texts_in(part.seal.value))
+        if not isinstance(part, ToolResult) and part.signature is not None:
+            found = dict.fromkeys(texts_in(part.signature.value))
             fresh = (open_envelope(text) for text in found if text not in seen)
             envelopes = tuple(envelope for envelope in fresh if envelope is not None)
             seen.update(found)
-            part = replace(part, seal=None) if found else part  # noqa: PLW2901 - the same part
+            part = replace(part, signature=None) if found else part  # noqa: PLW2901 - the same part
         if sent and not envelopes and (longer := _longer(sent[-1], part)) is not None:
             sent[-1] = longer
         else:
@@ -238,7 +238,7 @@ def _longer(sent: _Sent, part: Part) -> _Sent | None:
     Where a text has an envelope of its own, one without is what came after the first piece.
     """
     text = sent.part
-    if not (isinstance(text, Text) and isinstance(part, Text) and part.seal is None):
+    if not (isinstance(text, Text) and isinstance(part, Text) and part.signature is None):
         return None
     if not any(
         isinstance(entry, EnvelopeText) for each in sent.envelopes for entry in each.entries
@@ -274,7 +274,9 @@ def _fits(record: CachedAnswer, parts: Sequence[Part]) -> bool:
     if not _proofs(parts) <= _proofs(record.message.parts):
         return False  # the client kept the seals of another answer with the same words
     others = [p for p in parts if not isinstance(p, Text | Thinking | ToolCall)]
-    known = [replace(p, seal=None) for p in record.message.parts if not isinstance(p, ToolResult)]
+    known = [
+        replace(p, signature=None) for p in record.message.parts if not isinstance(p, ToolResult)
+    ]
     if any(part not in known for part in others):
         return False
     return "".join(part.text for part in parts if isinstance(part, Text)) == record.text
@@ -285,8 +287,8 @@ def _proofs(parts: Sequence[Part]) -> set[str]:
     return {
         text
         for part in parts
-        if not isinstance(part, ToolResult) and part.seal is not None
-        for text in strings_in(part.seal.value)
+        if not isinstance(part, ToolResult) and part.signature is not None
+        for text in strings_in(part.signature.value)
         if len(text) >= _PROOF and not (isinstance(part, Thinking) and text in part.text)
     }
 
@@ -316,7 +318,7 @@ class _Opened:
         self.answer: str | None = envelopes[0].answer if envelopes else None
         self._thoughts: dict[int, Thinking] = {}
         self._calls: dict[str, EnvelopeCall] = {}
-        self._seals: dict[int, Seal | None] = {}
+        self._seals: dict[int, Signature | None] = {}
         self._inside = False
         for each in sent:
             for envelope in each.envelopes:
@@ -333,12 +335,12 @@ class _Opened:
                 text = beside_it if entry.text is None else entry.text
                 known = self._thoughts.get(entry.at, Thinking(""))
                 redacted = entry.redacted or known.redacted
-                seal = entry.seal or known.seal
+                seal = entry.signature or known.signature
                 self._thoughts[entry.at] = Thinking(known.text + text, seal, redacted)
             case EnvelopeCall():
                 self._calls[entry.id] = entry
             case EnvelopeText():
-                self._seals[entry.number] = entry.seal
+                self._seals[entry.number] = entry.signature
             case _:
                 pass
 
@@ -357,16 +359,20 @@ class _Opened:
                     )
             part = self._unsealed(each.part)
             if isinstance(part, Text):
-                yield replace(part, seal=self._seals.get(texts, part.seal))
+                yield replace(part, signature=self._seals.get(texts, part.signature))
                 texts += 1
             elif not isinstance(part, Thinking) or not (each.envelopes or self._inside):
                 yield part
 
     def _unsealed(self, part: Part) -> Part:
         """Return a part without what the front's wire put beside it: ids, the name of a field."""
-        if isinstance(part, ToolResult) or part.seal is None or part.seal.dialect != self._front:
+        if (
+            isinstance(part, ToolResult)
+            or part.signature is None
+            or part.signature.dialect != self._front
+        ):
             return part
-        return replace(part, seal=None)
+        return replace(part, signature=None)
 
     def call(self, call: ToolCall) -> ToolCall | None:
         """Return a call as its maker gave it; without an id it is the next one of its name."""
@@ -377,4 +383,4 @@ class _Opened:
         if entry is None:
             return None
         own = entry.own or call.id
-        return ToolCall(own, call.name, call.arguments, entry.seal, entry.minted, call.cache)
+        return ToolCall(own, call.name, call.arguments, entry.signature, entry.minted, call.cache)

@@ -47,7 +47,7 @@ class _Open(Struct):
         arguments = parse_arguments(text)
         if isinstance(arguments, str):
             return None
-        return ToolCall(start.id or "", start.name or "", arguments, start.seal)
+        return ToolCall(start.id or "", start.name or "", arguments, start.signature)
 
     def whole(self, part: Part) -> Part:
         """Return a part at its end as it was told: of this kind, with these words."""
@@ -137,7 +137,7 @@ class PartOrder:
             self._open = _Open(event, [])
             out.append(event)
         elif isinstance(event, TextDelta | ThinkingDelta):
-            start = replace(self._ended[event.index], seal=None)
+            start = replace(self._ended[event.index], signature=None)
             self._open = _Open(start, [], again=True)
             out.append(start)
             self._delta(event, out)

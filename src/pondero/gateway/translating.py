@@ -25,7 +25,7 @@ def make_reply_context(
     return ReplyContext(
         request=parsed.request,
         context=parsed.context,
-        seal=embedded_signature,
+        sign=embedded_signature,
         seed=id.encode(),
         shown=is_shown(service, parsed),
         place=place,

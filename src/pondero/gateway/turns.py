@@ -40,7 +40,7 @@ class ClientTurn(Struct, frozen=True):
             rest = message.parts
             if parts and rest:
                 last, first = parts[-1], rest[0]
-                if isinstance(last, Text) and isinstance(first, Text) and first.seal is None:
+                if isinstance(last, Text) and isinstance(first, Text) and first.signature is None:
                     parts[-1] = replace(last, text=last.text + first.text, cache=first.cache)
                     rest = rest[1:]
             parts += rest

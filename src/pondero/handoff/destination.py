@@ -7,14 +7,14 @@ of their text, so that no seal has to be kept twice.
 from hashlib import blake2b
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from ..canon import (
     Message,
     Origin,
     ReplayRules,
     SavedRepair,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -54,10 +54,10 @@ class OwnershipRules:
         self._names = {destination.model, *destination.aliases}
         self._provider = destination.provider
         self._route = destination.route
-        self._by_model = "model" in destination.takes.seals
-        self._by_route = "route" in destination.takes.seals
+        self._by_model = "model" in destination.takes.signature_scope
+        self._by_route = "route" in destination.takes.signature_scope
 
-    def reads(self, seal: Seal, message: Message) -> bool:
+    def reads(self, seal: Signature, message: Message) -> bool:
         """Return whether a seal in this message may go to the destination."""
         if seal.dialect != self._dialect:
             return False
@@ -91,16 +91,16 @@ class OwnershipRules:
         origin = _maker(message)
         if part.dialect != self._dialect or (origin and origin.provider != self._provider):
             return False
-        route = part.seal.route if part.seal else None
+        route = part.signature.route if part.signature else None
         return route is None or _deployment(route) == self._route
 
-    def _is_here(self, seal: Seal, origin: Origin | None) -> bool:
+    def _is_here(self, seal: Signature, origin: Origin | None) -> bool:
         if seal.route is not None:
             return _deployment(seal.route) == self._route
         return origin is None or origin.provider == self._provider
 
 
-def name_of(seal: Seal | None, origin: Origin | None) -> str:
+def name_of(seal: Signature | None, origin: Origin | None) -> str:
     """Return the name of the model that made a part, for messages."""
     return (seal and seal.model) or (origin and origin.model) or "an unknown model"
 
@@ -122,9 +122,9 @@ def _maker(message: Message) -> Origin | None:
     return message.origin if message.role == "assistant" else None
 
 
-def _first_seal(message: Message) -> Seal | None:
+def _first_seal(message: Message) -> Signature | None:
     kinds = Text | Thinking | ToolCall
-    seals = (part.seal for part in message.parts if isinstance(part, kinds))
+    seals = (part.signature for part in message.parts if isinstance(part, kinds))
     return next((seal for seal in seals if seal is not None), None)
 
 
@@ -137,7 +137,7 @@ class Rejection(Struct, frozen=True, omit_defaults=True):
     provider: str
     model: str
     message: str = ""
-    seals: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = field(default=(), name="seals")
     cure: SavedRepair | None = None
 
 
@@ -146,6 +146,6 @@ def signature_digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
-def is_refused(seal: Seal, marks: frozenset[str]) -> bool:
+def is_refused(seal: Signature, marks: frozenset[str]) -> bool:
     """Return whether a text of this seal is among the marked ones."""
     return bool(marks) and any(signature_digest(text) in marks for text in iter_texts(seal.value))

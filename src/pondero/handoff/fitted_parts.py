@@ -15,7 +15,7 @@ from ..canon import (
     Message,
     Part,
     ReplayRules,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -32,7 +32,7 @@ OPENING = Text("[The conversation begins with the answer that follows.]")
 
 def is_plain(part: Text) -> bool:
     """Return whether a text can go to every destination as it is; most can."""
-    return part.seal is None and not part.citations and has_no_surrogates(part.text)
+    return part.signature is None and not part.citations and has_no_surrogates(part.text)
 
 
 def are_same(parts: Sequence[object], old: Sequence[object]) -> bool:
@@ -122,22 +122,22 @@ class PartAdapter:
     def _text(self, part: Text, at: Place, message: Message) -> Text | None:
         if part.text and is_plain(part):
             return part
-        seal = self._seal(part.seal, message)
+        seal = self._seal(part.signature, message)
         if not part.text and seal is None:
-            why = _NOTHING if part.seal is None else self._why(part.seal)
+            why = _NOTHING if part.signature is None else self._why(part.signature)
             self._changes.withhold(at, "text", why)
             return None
         return self._words(part, seal, at, message)
 
-    def _words(self, part: Text, seal: Seal | None, at: Place, message: Message) -> Text:
+    def _words(self, part: Text, seal: Signature | None, at: Place, message: Message) -> Text:
         text = replace_surrogates(part.text)
         cites = part.citations and self._makers.is_author(message)
-        if text is part.text and seal is part.seal and bool(cites) == bool(part.citations):
+        if text is part.text and seal is part.signature and bool(cites) == bool(part.citations):
             return part
         if text is not part.text:
             self._changes.rewrite(at, "text", _HALVES)
-        if part.seal is not None and seal is None:
-            self._changes.rewrite(at, "seal", self._why(part.seal))
+        if part.signature is not None and seal is None:
+            self._changes.rewrite(at, "seal", self._why(part.signature))
         if part.citations and not cites:
             self._changes.rewrite(at, "citations", "the destination did not make them")
         return Text(text, seal, part.citations if cites else (), part.cache)
@@ -152,7 +152,7 @@ class PartAdapter:
             return replace(part, text=text)
         foreign = why in (_FOREIGN, _UNNAMED) and part.text and not part.redacted
         if foreign and self._to.foreign == "note":
-            name = name_of(part.seal, message.origin)
+            name = name_of(part.signature, message.origin)
             self.notes.append(quote_thinking(replace_surrogates(part.text), name))
             self._changes.rewrite(at, "thinking", f"{name} thought it: a note of the user's now")
         else:
@@ -163,17 +163,17 @@ class PartAdapter:
         """Return the reason not to send thinking back, or None."""
         if message.role != "assistant":
             return "thinking stands in the assistant's turns only"
-        if part.seal is not None:
-            if not self._makers.reads(part.seal, message):
+        if part.signature is not None:
+            if not self._makers.reads(part.signature, message):
                 return _FOREIGN
-            return REFUSED if is_refused(part.seal, self._to.refused) else None
+            return REFUSED if is_refused(part.signature, self._to.refused) else None
         if not part.text or part.redacted:
             return _NOTHING
         if not self._makers.is_author(message):
             return _FOREIGN if is_named(message) else _UNNAMED
         return (
             None
-            if self._to.takes.unsealed
+            if self._to.takes.allows_unsigned
             else "there is no seal on it, and the destination wants one"
         )
 
@@ -190,7 +190,7 @@ class PartAdapter:
         if self._takes(self._to.takes.media, part):
             self._changes.rewrite(at, kind, "only the user may show this here: it goes before")
             self._changes.add(at[0], "note", f"it says where the {kind} is from")
-            self.notes += (from_answer(part), replace(self._spelt(part, at), seal=None))
+            self.notes += (from_answer(part), replace(self._spelt(part, at), signature=None))
         else:
             self._changes.rewrite(at, kind, UNSEEN)
             self.notes.append(unseen_in_answer(part))
@@ -215,18 +215,18 @@ class PartAdapter:
         return self._unsealed(part, at, message)
 
     def _unsealed(self, part: Sealed, at: Place, message: Message) -> Sealed:
-        if part.seal is None or self._seal(part.seal, message) is not None:
+        if part.signature is None or self._seal(part.signature, message) is not None:
             return part
-        self._changes.rewrite(at, "seal", self._why(part.seal))
-        return replace(part, seal=None)
+        self._changes.rewrite(at, "seal", self._why(part.signature))
+        return replace(part, signature=None)
 
-    def _seal(self, seal: Seal | None, message: Message) -> Seal | None:
+    def _seal(self, seal: Signature | None, message: Message) -> Signature | None:
         """Return the seal if it may be sent, else None."""
         if seal is None or not self._makers.reads(seal, message):
             return None
         return None if is_refused(seal, self._to.refused) else seal
 
-    def _why(self, seal: Seal) -> str:
+    def _why(self, seal: Signature) -> str:
         """Return why a seal is not sent."""
         return REFUSED if is_refused(seal, self._to.refused) else _SEAL
 
@@ -234,15 +234,15 @@ class PartAdapter:
 
     def call(self, call: ToolCall, id: str, at: Place, message: Message) -> ToolCall:
         """Return a call under its new id."""
-        seal = self._seal(call.seal, message)
+        seal = self._seal(call.signature, message)
         name, arguments = replace_surrogates(call.name), replace_surrogates_in_json(call.arguments)
         spelt = name is call.name and arguments is call.arguments
-        if spelt and id == call.id and seal is call.seal:
+        if spelt and id == call.id and seal is call.signature:
             return call
         if id != call.id:
             self._changes.rewrite(at, "id", _ALPHABET, before=call.id, after=id)
-        if call.seal is not None and seal is None:
-            self._changes.rewrite(at, "seal", self._why(call.seal))
+        if call.signature is not None and seal is None:
+            self._changes.rewrite(at, "seal", self._why(call.signature))
         if not spelt:
             self._changes.rewrite(at, "call", _HALVES)
         minted = call.minted or (id != call.id and not self._to.takes.minted)
@@ -264,7 +264,7 @@ class PartAdapter:
         if isinstance(part, Text):
             if is_plain(part):
                 return part
-            return self._words(part, self._seal(part.seal, _A_USER), at, _A_USER)
+            return self._words(part, self._seal(part.signature, _A_USER), at, _A_USER)
         if isinstance(part, UnknownPart):
             if self._makers.holds(part, _A_USER):
                 return self._unsealed(part, at, _A_USER)

@@ -74,7 +74,7 @@ class LeaseCostBudget(CostBudget):
     """A worker's purse for one lease: the bound of each ask, once.
 
     An attempt that may have been charged has used the bound up. Whether there is money for another
-    one is the driver's to say, so the ask goes back to it. ``record_rejection`` is told of each
+    one is the driver's to say, so the ask goes back to it. ``refused`` is told of each
     attempt that cannot have been.
     """
 

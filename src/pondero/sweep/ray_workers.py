@@ -131,12 +131,12 @@ class Worker:
         lease = self._leases[ask.key]
         attempt = self._attempts[ask.key] = self._attempts.get(ask.key, 0) + 1
         budget = self._budgets[lease.account]
-        if not await budget.sending.remote(lease.number, ask.key, attempt):
+        if not await budget.record_send.remote(lease.number, ask.key, attempt):
             raise BudgetSpent("the lease was closed: this worker was given up")
 
     def _refused(self, lease: Lease, key: str) -> None:
         budget, attempt = self._budgets[lease.account], self._attempts.get(key, 0)
-        budget.refused.remote(lease.number, key, attempt)
+        budget.record_rejection.remote(lease.number, key, attempt)
 
 
 class _Relay(Limiter):

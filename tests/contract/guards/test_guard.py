@@ -143,8 +143,8 @@ def test_what_is_scrubbed_is_not_judged():
 
 def test_seals_that_several_answers_share_tell_nothing():
     one, other = taped(CLAUDE), taped(CLAUDE, script=calling(2, thought="another thought"))
-    texts = [part.seal.value for part in _answers(other) if part.seal]
-    mine = [part.seal.value for part in _answers(one) if part.seal]
+    texts = [part.signature.value for part in _answers(other) if part.signature]
+    mine = [part.signature.value for part in _answers(one) if part.signature]
     scrubbed = [
         replace(
             each,

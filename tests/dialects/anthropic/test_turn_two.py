@@ -52,7 +52,7 @@ def test_a_loop_of_calls_sends_every_thought_back(model, fields):
         request = replace(request, messages=(*request.messages, message, result))
     accepted = WIRE.service().accept(encoded(request, fields), "anthropic")
     thoughts = [p for m in accepted.request.messages for p in m.parts if isinstance(p, Thinking)]
-    assert len({part.seal.value for part in thoughts}) == 10
+    assert len({part.signature.value for part in thoughts}) == 10
 
 
 @pytest.mark.parametrize(("model", "fields"), WISHES)

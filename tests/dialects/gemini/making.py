@@ -15,7 +15,7 @@ from pondero.canon import (
     Message,
     Request,
     ResponseHead,
-    Seal,
+    Signature,
     Target,
     Text,
 )
@@ -90,8 +90,8 @@ def parts_of(events: list[Event]) -> tuple[Any, ...]:
     return assembled(events)[0].parts
 
 
-def seal(value: str = SIGNATURE, model: str = NEW, route: str = "google") -> Seal:
-    return Seal(NAME, value, model, route)
+def seal(value: str = SIGNATURE, model: str = NEW, route: str = "google") -> Signature:
+    return Signature(NAME, value, model, route)
 
 
 def signed(provider: str = "google", about: str = "x") -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 from tests.grammar import grammar
 
-from pondero.canon import Assembler, Event, Finished, Message, Part, ResponseHead, Seal
+from pondero.canon import Assembler, Event, Finished, Message, Part, ResponseHead, Signature
 from pondero.dialects import AnswerContext, get_dialect
 
 Json = Any
@@ -84,11 +84,11 @@ def end(events: list[Event]) -> Finished:
     return assembled(events)[1]
 
 
-def seal(value: Json, route: str = "r") -> Seal:
+def seal(value: Json, route: str = "r") -> Signature:
     """A seal as our decoder makes it here."""
-    return Seal("openai_chat", value, "m", route)
+    return Signature("openai_chat", value, "m", route)
 
 
 def unsealed(part: Part) -> Part:
     """The part without its seal."""
-    return replace(part, seal=None) if hasattr(part, "seal") else part
+    return replace(part, signature=None) if hasattr(part, "signature") else part

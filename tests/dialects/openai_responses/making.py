@@ -10,7 +10,7 @@ from pondero.canon import (
     Message,
     Request,
     ResponseHead,
-    Seal,
+    Signature,
     Started,
     Target,
     Text,
@@ -46,8 +46,8 @@ def plan(**changes: Any) -> Plan:
     return Plan(**(fields | changes))
 
 
-def seal(value: Any) -> Seal:
-    return Seal(NAME, value, MODEL, "openai")
+def seal(value: Any) -> Signature:
+    return Signature(NAME, value, MODEL, "openai")
 
 
 # -- the caller's side -----------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from pondero.canon import (
     Part,
     PartEnd,
     PartStart,
-    Seal,
+    Signature,
     Text,
     TextDelta,
     Thinking,
@@ -108,8 +108,8 @@ class Parts:
             return Thinking(text, self._seal(proof))
         return ToolCall(piece.id, piece.name, parse_arguments(text))
 
-    def _seal(self, proof: str | None) -> Seal | None:
-        return Seal(NAME, proof, self._where.model, self._where.route) if proof else None
+    def _seal(self, proof: str | None) -> Signature | None:
+        return Signature(NAME, proof, self._where.model, self._where.route) if proof else None
 
 
 def finished(word: str, counts: Counts, model: str | None, parts: list[Part]) -> Finished:

@@ -11,7 +11,7 @@ from pondero.canon import (
     Part,
     ReplayRules,
     Request,
-    Seal,
+    Signature,
     Target,
     Text,
     Thinking,
@@ -56,7 +56,7 @@ def _part(part: Part) -> Json:
         case Text():
             return {"type": "text", "text": part.text}
         case Thinking():
-            return {"type": "thinking", "text": part.text, **_proof(part.seal)}
+            return {"type": "thinking", "text": part.text, **_proof(part.signature)}
         case ToolCall():
             return {"type": "call", "id": part.id, "name": part.name, "arguments": part.arguments}
         case ToolResult():
@@ -66,7 +66,7 @@ def _part(part: Part) -> Json:
             return {"type": "text", "text": f"[{type(part).__name__.lower()}]"}
 
 
-def _proof(seal: Seal | None) -> dict[str, Json]:
+def _proof(seal: Signature | None) -> dict[str, Json]:
     """Return the opaque slot; a seal of another dialect never leaves."""
     return {"proof": seal.value} if seal is not None and seal.dialect == NAME else {}
 

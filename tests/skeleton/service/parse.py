@@ -7,7 +7,7 @@ from pondero.canon import (
     Message,
     Part,
     Request,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -76,7 +76,7 @@ def _part(part: types.Part) -> Part:
         case types.TextPart():
             return Text(part.text)
         case types.ThinkingPart():
-            return Thinking(part.text, Seal(types.NAME, part.proof) if part.proof else None)
+            return Thinking(part.text, Signature(types.NAME, part.proof) if part.proof else None)
         case types.CallPart():
             return ToolCall(part.id, part.name, part.arguments)
         case types.ResultPart():

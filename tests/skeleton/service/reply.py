@@ -120,7 +120,7 @@ def _part(answering: ReplyContext[Context], part: Part, before: list[Json]) -> J
         case Text():
             return {"type": "text", "text": part.text}
         case Thinking() if answering.shown:
-            proof = answering.seal(part, part.text, before)
+            proof = answering.sign(part, part.text, before)
             slot = {} if proof is None else {"proof": proof}
             return {"type": "thinking", "text": part.text, **slot}
         case ToolCall():

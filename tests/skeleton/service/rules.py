@@ -23,7 +23,7 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
         raise refuse(f"{request.model} does not think")
     for message in request.messages:
         for part in message.parts:
-            if isinstance(part, Thinking) and part.seal and not verified(part, request.model):
+            if isinstance(part, Thinking) and part.signature and not verified(part, request.model):
                 raise refuse("a proof does not fit its thinking")
     thinks = wish.kind == "on"
     return AcceptedRequest(
@@ -32,6 +32,6 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
         thinks=thinks,
         shown=thinks,
         context=Context(),
-        seal=sealer(request.model),
+        sign=sealer(request.model),
         seed=http.body,
     )

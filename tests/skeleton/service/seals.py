@@ -20,7 +20,7 @@ def sealer(model: str) -> Signer:
 
 def verified(part: Thinking, model: str) -> bool:
     """Return whether the service made this proof for this thinking."""
-    return part.seal is not None and part.seal.value == _proof(part.text, model)
+    return part.signature is not None and part.signature.value == _proof(part.text, model)
 
 
 def _proof(text: str, model: str) -> str:

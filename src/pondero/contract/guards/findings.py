@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, structs
 
-from ...canon import Json, Message, Part, Seal, Text, Thinking, ToolCall, UnknownPart
+from ...canon import Json, Message, Part, Signature, Text, Thinking, ToolCall, UnknownPart
 from ...dialects import EarlierAnswer, ReplayIssue, SentRequest, get_dialect
 from .exchanges import GuardedExchange, Kind
 
@@ -100,7 +100,7 @@ class AnswerIndex:
         """Return the answers with this very call, where the service gives no ids."""
         return self._functions.get(_fingerprint(name, arguments), ())
 
-    def of_seal(self, text: str) -> EarlierAnswer | None:
+    def by_signature(self, text: str) -> EarlierAnswer | None:
         """Return the answer whose seal contains this text."""
         return self._seals.get(plain(text))
 
@@ -128,11 +128,11 @@ class AnswerIndex:
             self._shared.add(text)
 
 
-def seals(parts: Iterable[Part]) -> Iterator[Seal]:
+def seals(parts: Iterable[Part]) -> Iterator[Signature]:
     """Yield the seals of these parts."""
     for part in parts:
-        if isinstance(part, _SEALED) and part.seal is not None:
-            yield part.seal
+        if isinstance(part, _SEALED) and part.signature is not None:
+            yield part.signature
 
 
 def signature_texts(part: Part) -> list[str]:
@@ -202,7 +202,7 @@ def find_issues(each: GuardedExchange, past: AnswerIndex) -> list[GuardFinding]:
 def count_returned_signatures(each: GuardedExchange, past: AnswerIndex) -> int:
     """Return how many seals of earlier answers this request sends back unchanged."""
     here = set(_places(each.body).values())
-    return sum(1 for text in here if _OPAQUE.fullmatch(text) and past.of_seal(text))
+    return sum(1 for text in here if _OPAQUE.fullmatch(text) and past.by_signature(text))
 
 
 def _finding(trap: ReplayIssue, each: GuardedExchange) -> GuardFinding:
@@ -218,7 +218,7 @@ def _finding(trap: ReplayIssue, each: GuardedExchange) -> GuardFinding:
 
 def _cut(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
     for path, text in places.items():
-        if not _OPAQUE.fullmatch(text) or past.of_seal(text):
+        if not _OPAQUE.fullmatch(text) or past.by_signature(text):
             continue
         if given := past.cut(text):
             yield ReplayIssue(

@@ -151,7 +151,9 @@ def _replayed(bench: Testbed, *, stream: bool) -> Iterator[ScenarioCheck]:
 def _kept(entry: ModelEntry, seen: ObservedExchange) -> Iterator[ScenarioCheck]:
     """Check that every opaque value of the answer was kept, so that it can be sent back."""
     parts = require_reply(seen).message.parts
-    seals = [part.seal for part in parts if not isinstance(part, ToolResult) and part.seal]
+    seals = [
+        part.signature for part in parts if not isinstance(part, ToolResult) and part.signature
+    ]
     kept = {text for seal in seals for text in strings(seal.value)}
     for value in sorted(_opaque(seen.body)):
         holds = any(value in text for text in kept)
@@ -171,7 +173,7 @@ def _opaque(body: bytes) -> set[str]:
 def _gone_back(entry: ModelEntry, message: Message, sent: object) -> Iterator[ScenarioCheck]:
     there = strings(sent)
     for part in message.parts:
-        seal = getattr(part, "seal", None)
+        seal = getattr(part, "signature", None)
         values = sorted(strings(seal.value)) if seal is not None else []
         for value in values:
             sent_back = any(value in text for text in there)

@@ -11,7 +11,7 @@ from pondero.canon import (
     Message,
     OutputFormat,
     Request,
-    Seal,
+    Signature,
     Target,
     Text,
     Thinking,
@@ -146,7 +146,7 @@ def test_the_cap_comes_from_the_target_where_nobody_named_one():
 
 
 def test_thinking_goes_back_in_place_byte_for_byte():
-    own = Seal("anthropic", "c2ln+/=", "any-model", "any-route")
+    own = Signature("anthropic", "c2ln+/=", "any-model", "any-route")
     call = ToolCall("toolu_1", "look", {"b": 1, "a": 2})
     parts = (
         Thinking("Hm.", own),
@@ -170,9 +170,10 @@ def test_thinking_goes_back_in_place_byte_for_byte():
 
 
 def test_thinking_without_a_seal_of_ours_is_left_out():
-    foreign = Seal("gemini", "c2ln")
+    foreign = Signature("gemini", "c2ln")
     assert (
-        assistant(Thinking("a"), Thinking("b", foreign), Thinking("", Seal("anthropic", ""))) == []
+        assistant(Thinking("a"), Thinking("b", foreign), Thinking("", Signature("anthropic", "")))
+        == []
     )
     assert assistant(ToolCall("t", "n", {}, foreign))[0]["content"] == [
         {"type": "tool_use", "id": "t", "name": "n", "input": {}}
@@ -180,7 +181,7 @@ def test_thinking_without_a_seal_of_ours_is_left_out():
 
 
 def test_what_the_service_said_beside_a_call_goes_back_with_it():
-    seal = Seal("anthropic", {"caller": {"type": "code_execution_20260120", "tool_id": "s"}})
+    seal = Signature("anthropic", {"caller": {"type": "code_execution_20260120", "tool_id": "s"}})
     block = assistant(ToolCall("t", "n", {}, seal, cache=CacheBreakpoint()))[0]["content"][0]
     assert block["caller"] == {"type": "code_execution_20260120", "tool_id": "s"}
     assert block["cache_control"] == {"type": "ephemeral"}

@@ -18,7 +18,16 @@ from tests.dialects.anthropic.wiring import (
     whole,
 )
 
-from pondero.canon import Finished, ResponseHead, Seal, Text, Thinking, ToolCall, UnknownPart, Usage
+from pondero.canon import (
+    Finished,
+    ResponseHead,
+    Signature,
+    Text,
+    Thinking,
+    ToolCall,
+    UnknownPart,
+    Usage,
+)
 from pondero.dialects import AnswerContext
 from pondero.errors import Malformed, Overloaded
 
@@ -38,7 +47,7 @@ CONTENT = [
 
 
 def seal(value):
-    return Seal("anthropic", value, "asked", "here")
+    return Signature("anthropic", value, "asked", "here")
 
 
 @pytest.mark.parametrize("key", ["thinking", "text", "reasoning"])
@@ -111,11 +120,11 @@ def test_the_model_of_a_seal_is_the_one_that_was_asked_else_the_one_that_answere
     body = message(CONTENT[:1])
     for answered in ("claude-test-1", None):
         found, _ = assembled(whole({**body, "model": answered}))
-        assert found.parts[0].seal == Seal("anthropic", "c2ln", "asked", "here")
+        assert found.parts[0].signature == Signature("anthropic", "c2ln", "asked", "here")
     data = json.dumps(body).encode()
     events = WIRE.caller().decode(ResponseHead(200), data, AnswerContext(None, "here"))
     found, _ = assembled(events)
-    assert found.parts[0].seal == Seal("anthropic", "c2ln", "claude-test-1", "here")
+    assert found.parts[0].signature == Signature("anthropic", "c2ln", "claude-test-1", "here")
 
 
 def test_an_error_with_a_good_status_is_raised():

@@ -9,7 +9,7 @@ from pondero.canon import (
     Finished,
     PartEnd,
     PartStart,
-    Seal,
+    Signature,
     Started,
     Text,
     TextDelta,
@@ -32,7 +32,7 @@ THINKING = [
     more(0, type="signature_delta", signature="c2ln"),
     stop(0),
 ]
-SEALED = Seal("anthropic", "c2ln", "asked", "here")
+SEALED = Signature("anthropic", "c2ln", "asked", "here")
 
 
 def test_thinking_text_and_a_call_come_in_the_streams_order():
@@ -91,7 +91,7 @@ def test_thinking_that_is_not_shown_is_empty_and_keeps_its_seal():
 def test_redacted_thinking_comes_whole_and_is_sealed():
     block = {"type": "redacted_thinking", "data": "b3BhcXVl"}
     message, _ = assembled(fed(sse(START, begin(0, block), stop(0), end(), STOP)))
-    seal = Seal("anthropic", "b3BhcXVl", "asked", "here")
+    seal = Signature("anthropic", "b3BhcXVl", "asked", "here")
     assert message.parts == (Thinking("", seal, redacted=True),)
 
 
@@ -119,7 +119,7 @@ def test_interleaved_thinking_keeps_its_order_and_each_its_own_seal():
     )
     kinds = [(type(part).__name__, part.text) for part in message.parts]
     assert kinds == [("Text", "\n\n"), ("Thinking", "one"), ("Thinking", "two")]
-    assert [part.seal and part.seal.value for part in message.parts] == [None, "s1", "s2"]
+    assert [part.signature and part.signature.value for part in message.parts] == [None, "s1", "s2"]
 
 
 def test_parts_that_are_open_at_the_same_time_stay_apart():
@@ -168,7 +168,7 @@ def test_who_made_a_call_is_sealed_unless_it_was_the_model_itself():
     def call(caller):
         block = {"type": "tool_use", "id": "t", "name": "n", "input": {}, "caller": caller}
         message, _ = assembled(fed(sse(START, begin(0, block), stop(0), end("tool_use"), STOP)))
-        return message.tool_calls[0].seal
+        return message.tool_calls[0].signature
 
     program = {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}
     assert call({"type": "direct"}) is None

@@ -220,8 +220,8 @@ def test_seals_are_not_verified():
     part = parsed(raw(assistant(block))).request.messages[0].parts[0]
 
     assert isinstance(part, Thinking)
-    assert part.seal is not None
-    assert part.seal.value == "made elsewhere"
+    assert part.signature is not None
+    assert part.signature.value == "made elsewhere"
 
 
 def test_the_address_names_the_model_and_whether_to_stream():
@@ -276,7 +276,7 @@ def test_the_wish_is_read_without_a_model(fields, intent, show):
 
 def answering(seal, **more):
     found = parsed(raw())
-    return ReplyContext(request=found.request, context=found.context, seal=seal, **more)
+    return ReplyContext(request=found.request, context=found.context, sign=seal, **more)
 
 
 def test_a_gateway_seals_its_answers_itself():

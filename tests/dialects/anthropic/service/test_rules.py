@@ -13,7 +13,7 @@ from pondero.canon import (
     Message,
     OutputFormat,
     Reply,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -664,7 +664,7 @@ def test_every_form_of_the_wire_is_read_as_what_it_means():
         Message(
             "assistant",
             (
-                ToolCall("toolu_1", "look", {}, Seal("anthropic", {"caller": program})),
+                ToolCall("toolu_1", "look", {}, Signature("anthropic", {"caller": program})),
                 ToolCall("toolu_2", "look", "{"),
             ),
         ),

@@ -5,15 +5,15 @@ import json
 import pytest
 from tests.repairs import repair
 
-from pondero.canon import Message, Seal, Text, Thinking, Tool, ToolCall, ToolResult
+from pondero.canon import Message, Signature, Text, Thinking, Tool, ToolCall, ToolResult
 from pondero.errors import BadRequest
 
 from ..making import BOUND, CLAUDE, OLDER, ask, encoded
 
 BUDGET = {"additionalModelRequestFields": {"thinking": {"type": "enabled", "budget_tokens": 1024}}}
 ADAPTIVE = {"additionalModelRequestFields": {"thinking": {"type": "adaptive"}}}
-SIGNED = Thinking("hm", Seal("bedrock", "EpMC"))
-HIDDEN = Thinking("", Seal("bedrock", "cmVk"), redacted=True)
+SIGNED = Thinking("hm", Signature("bedrock", "EpMC"))
+HIDDEN = Thinking("", Signature("bedrock", "cmVk"), redacted=True)
 THREAD = (
     Message("user", (Text("hi"),)),
     Message("assistant", (SIGNED, HIDDEN, Text("So."))),

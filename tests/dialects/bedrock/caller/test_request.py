@@ -10,7 +10,7 @@ from pondero.canon import (
     Image,
     Message,
     OutputFormat,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -87,12 +87,12 @@ def test_thinking_is_counted_by_asking_for_it_and_only_of_claude():
 
 def test_thinking_goes_back_nested_and_in_place():
     parts = (
-        Thinking("hm", Seal("bedrock", "EpMC")),
-        Thinking("", Seal("bedrock", "cmVk"), redacted=True),
+        Thinking("hm", Signature("bedrock", "EpMC")),
+        Thinking("", Signature("bedrock", "cmVk"), redacted=True),
         Text("So."),
-        Thinking("unsigned", Seal("bedrock", "")),
+        Thinking("unsigned", Signature("bedrock", "")),
         Thinking("cut off"),
-        Thinking("foreign", Seal("anthropic", "EpMC")),
+        Thinking("foreign", Signature("anthropic", "EpMC")),
     )
     assert contents(Message("assistant", parts)) == [
         [

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pondero.canon import ResponseHead, Seal, Text, Thinking, ToolCall, UnknownPart, Usage
+from pondero.canon import ResponseHead, Signature, Text, Thinking, ToolCall, UnknownPart, Usage
 from pondero.dialects import AnswerContext
 from pondero.errors import Malformed
 
@@ -27,7 +27,7 @@ CITED = {"title": "facts", "location": {"documentChar": {"documentIndex": 0, "st
 
 
 def seal(value):
-    return Seal("bedrock", value, "asked", "here")
+    return Signature("bedrock", value, "asked", "here")
 
 
 def test_every_kind_of_block():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.laws.strategies import requests
 from tests.laws.wire import wire
 
-from pondero.canon import Message, Seal, Text, Thinking, Tool, ToolCall, ToolResult
+from pondero.canon import Message, Signature, Text, Thinking, Tool, ToolCall, ToolResult
 
 from ..making import ask, encoded
 
@@ -49,8 +49,8 @@ def test_every_first_question_is_as_described(data):
 
 def test_a_tool_loop_with_thinking_is_as_described():
     thoughts = (
-        Thinking("hm", Seal("bedrock", "EpMC")),
-        Thinking("", Seal("bedrock", "cmVk"), redacted=True),
+        Thinking("hm", Signature("bedrock", "EpMC")),
+        Thinking("", Signature("bedrock", "cmVk"), redacted=True),
     )
     thread = (
         Message("user", (Text("hi"),)),

@@ -8,7 +8,7 @@ from pondero.canon import (
     PartEnd,
     PartStart,
     ResponseHead,
-    Seal,
+    Signature,
     Started,
     Text,
     TextDelta,
@@ -49,7 +49,7 @@ DONE = (end(), metadata())
 
 
 def seal(value):
-    return Seal("bedrock", value, "asked", "here")
+    return Signature("bedrock", value, "asked", "here")
 
 
 def test_thinking_its_signature_and_words_in_the_recorded_order():

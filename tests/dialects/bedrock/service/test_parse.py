@@ -12,7 +12,7 @@ from pondero.canon import (
     Image,
     Message,
     Reply,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -176,7 +176,7 @@ def test_ranges_pairings_and_seals_are_not_checked():
     )
     found = parsed(body, CLAUDE)
     thinking, call = found.request.messages[0].parts
-    assert thinking == Thinking("hm", Seal("bedrock", "forged"))
+    assert thinking == Thinking("hm", Signature("bedrock", "forged"))
     assert call == ToolCall("a b", "f g", {})
     assert found.request.messages[1].parts == (Image("image/heic", b"hi"),)
     assert found.request.temperature == 1.5

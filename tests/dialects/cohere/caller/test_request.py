@@ -9,7 +9,7 @@ from pondero.canon import (
     Image,
     Message,
     OutputFormat,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -21,7 +21,7 @@ from pondero.canon import (
 from pondero.dialects.cohere.caller import CALLER
 from pondero.errors import BadParameter, BadRequest
 
-PLAN = Seal(NAME, {"tool_plan": True})
+PLAN = Signature(NAME, {"tool_plan": True})
 TOOLS = (Tool("f", "d", {"type": "object"}), Tool("g"))
 
 
@@ -79,7 +79,7 @@ def test_the_shape_of_an_answer_is_not_sent_beside_tools():
 
 
 def test_thinking_goes_back_as_a_part_in_its_place_and_a_sealed_one_stays_here():
-    foreign = Thinking("other", Seal("another", "s"))
+    foreign = Thinking("other", Signature("another", "s"))
     (message,) = sent(said(Thinking("a"), foreign, Text("b"), Thinking("c")))["messages"]
     assert message["content"] == [
         {"type": "thinking", "thinking": "a"},
@@ -99,7 +99,9 @@ def test_a_plan_goes_back_as_a_plan_and_without_its_call_as_words():
     }
     (bare,) = sent(said(Text("I look", PLAN)))["messages"]
     assert bare["content"] == [{"type": "text", "text": "I look"}]
-    (foreign,) = sent(said(Text("words", Seal("another", {"tool_plan": True})), call))["messages"]
+    (foreign,) = sent(said(Text("words", Signature("another", {"tool_plan": True})), call))[
+        "messages"
+    ]
     assert foreign["content"] == [{"type": "text", "text": "words"}]
 
 

@@ -19,7 +19,7 @@ from tests.dialects.cohere.making import (
     whole,
 )
 
-from pondero.canon import ResponseHead, Seal, Text, Thinking, ToolCall, UnknownPart, Usage
+from pondero.canon import ResponseHead, Signature, Text, Thinking, ToolCall, UnknownPart, Usage
 from pondero.dialects import AnswerContext
 from pondero.dialects.cohere.caller import CALLER
 from pondero.errors import (
@@ -36,7 +36,7 @@ from pondero.errors import (
     Truncated,
 )
 
-PLAN = Seal(NAME, {"tool_plan": True}, THINKER, NAME)
+PLAN = Signature(NAME, {"tool_plan": True}, THINKER, NAME)
 CITED = {"start": 0, "end": 1, "text": "a"}
 
 

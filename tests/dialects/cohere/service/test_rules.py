@@ -7,7 +7,7 @@ from pondero.canon import (
     HttpRequest,
     Image,
     OutputFormat,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -135,7 +135,7 @@ def test_a_conversation_is_read():
     question, turn, results, amid = accepted.request.messages
     assert accepted.request.system == (Text("be brief"),)
     assert question.parts == (Image(url="https://x/y.png"),)
-    plan = Text("I look", Seal(NAME, {"tool_plan": True}))
+    plan = Text("I look", Signature(NAME, {"tool_plan": True}))
     assert turn.parts == (Thinking("hm"), plan, ToolCall("f_1", "f", {}))
     assert results.parts == (ToolResult("f_1", (UnknownPart(NAME, document),)), Text("well?"))
     assert (amid.role, amid.text) == ("system", "amid")

@@ -30,7 +30,7 @@ from pondero.canon import (
     Message,
     OutputFormat,
     Request,
-    Seal,
+    Signature,
     Target,
     Text,
     Thinking,
@@ -293,7 +293,7 @@ def test_seals_go_back_byte_for_byte_on_their_own_parts_and_never_inside_a_call(
         ToolCall("id-1", "f", {"x": 1}, seal("S3")),
         ToolCall("id-2", "g", {}),
         Text("", seal("S4")),
-        Image("image/png", b"hi", seal=seal("S5")),
+        Image("image/png", b"hi", signature=seal("S5")),
     )
     assert parts == [
         {"text": "hm", "thought": True},
@@ -338,7 +338,7 @@ def test_the_stand_in_is_never_put_on_words():
 
 
 @pytest.mark.parametrize(
-    "foreign", [Seal("anthropic", "S", NEW, "google"), seal("S", route="vertex")]
+    "foreign", [Signature("anthropic", "S", NEW, "google"), seal("S", route="vertex")]
 )
 def test_a_seal_of_another_dialect_or_route_never_leaves(foreign):
     parts = model_parts(
@@ -346,13 +346,13 @@ def test_a_seal_of_another_dialect_or_route_never_leaves(foreign):
         Text("", foreign),
         ToolCall("c", "f", {}, foreign),
         UnknownPart(NAME, {"toolCall": {}}, foreign),
-        Image("image/png", b"hi", seal=foreign),
+        Image("image/png", b"hi", signature=foreign),
     )
     assert [part.get("thoughtSignature") for part in parts] == [None, STAND_IN, None, None]
 
 
 def test_thinking_of_another_dialect_is_left_out_and_that_of_another_route_goes_unsigned():
-    assert model_parts(Thinking("a", Seal("anthropic", "S")), Text("b")) == [{"text": "b"}]
+    assert model_parts(Thinking("a", Signature("anthropic", "S")), Text("b")) == [{"text": "b"}]
     assert model_parts(Thinking("a", seal("S", route="vertex"))) == [{"text": "a", "thought": True}]
 
 

@@ -75,11 +75,11 @@ def test_thinking_as_one_string_beside_the_parts_is_read_too():
         ({"toolResponse": {"id": "t"}}, UnknownPart(NAME, {"toolResponse": {"id": "t"}}, seal())),
         (
             {"inlineData": {"mimeType": "image/png", "data": "aGk="}},
-            Image("image/png", b"hi", seal=seal()),
+            Image("image/png", b"hi", signature=seal()),
         ),
         (
             {"inlineData": {"mimeType": "audio/wav", "data": "aGk"}},
-            Blob("audio/wav", b"hi", seal=seal()),
+            Blob("audio/wav", b"hi", signature=seal()),
         ),
     ],
 )

@@ -12,7 +12,7 @@ from pondero.canon import (
     PartEnd,
     PartStart,
     Reply,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -237,7 +237,7 @@ def test_seals_are_not_verified_and_pairs_and_ranges_not_checked():
         }
     )
     made, result = (message.parts[0] for message in found.request.messages)
-    assert made == ToolCall("a", "f", {}, Seal(NAME, "not base64!", NEW))
+    assert made == ToolCall("a", "f", {}, Signature(NAME, "not base64!", NEW))
     assert result == ToolResult("g", (Text("ok"),), name="g")
     assert (found.request.temperature, len(found.request.stop)) == (9, 6)
 
@@ -276,7 +276,7 @@ def answering(found, seen, **how):
         seen.append((type(part).__name__, shown, len(before)))
         return "AAAA" if isinstance(part, ToolCall) else None
 
-    return ReplyContext(request=found.request, context=found.context, seal=seal, shown=True, **how)
+    return ReplyContext(request=found.request, context=found.context, sign=seal, shown=True, **how)
 
 
 def test_a_gateway_fills_the_opaque_slots_and_chooses_the_ids():

@@ -65,7 +65,7 @@ def told(*parts, pieces=1, late=False):
     events = [Started()]
     for index, part in enumerate(parts):
         kind = {Text: "text", Thinking: "thinking", ToolCall: "tool_call"}.get(type(part), "other")
-        events.append(PartStart(index, kind, seal=None if late else part.seal))
+        events.append(PartStart(index, kind, signature=None if late else part.seal))
         if isinstance(part, Text | Thinking) and part.text:
             delta = TextDelta if kind == "text" else ThinkingDelta
             size = -(-len(part.text) // pieces)
@@ -140,10 +140,14 @@ def test_an_answer_in_text_ends_on_a_signature_from_gemini_3_on():
         parts = said(Thinking("hm"), Text("42"), model=model)["candidates"][0]["content"]["parts"]
         assert ("thoughtSignature" in parts[-1]) is signs
         message, _ = assembled(decoded(streamed(*told(Thinking("hm"), Text("42")), model=model)))
-        ends = [part for part in message.parts if isinstance(part, Text) and part.seal is not None]
+        ends = [
+            part for part in message.parts if isinstance(part, Text) and part.signature is not None
+        ]
         assert bool(ends) is signs
         assert [part.text for part in ends] == [""] * signs
-        assert [part.seal.value for part in ends] == [parts[-1].get("thoughtSignature")] * signs
+        assert [part.signature.value for part in ends] == [
+            parts[-1].get("thoughtSignature")
+        ] * signs
 
 
 def test_text_beside_a_signed_call_is_not_signed():
@@ -157,7 +161,7 @@ def test_an_empty_text_is_the_part_that_carries_a_signature_alone():
     assert parts[0] == {"text": "a"}
     assert verify_signature(parts[1]["thoughtSignature"], "google")
     message, _ = assembled(decoded(streamed(*told(Text("a"), Text("")))))
-    assert message.parts[1].seal.value == parts[1]["thoughtSignature"]
+    assert message.parts[1].signature.value == parts[1]["thoughtSignature"]
 
 
 def test_a_minted_id_is_not_told():

@@ -28,7 +28,7 @@ from pondero.canon import (
     Message,
     OutputFormat,
     Request,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -557,7 +557,7 @@ def test_only_the_first_of_parallel_calls_needs_it():
 )
 def test_the_documented_stand_ins_are_taken_and_are_no_seal(stand_in):
     found = accepted(turns(called(function(thoughtSignature=stand_in)), answered("f")))
-    assert found.request.messages[1].parts[0].seal is None
+    assert found.request.messages[1].parts[0].signature is None
 
 
 @pytest.mark.parametrize("alphabet", [lambda s: s, lambda s: s.replace("+", "-").replace("/", "_")])
@@ -593,7 +593,7 @@ def test_a_corrupted_signature_on_words_is_refused_too():
 
 
 def test_what_is_encoded_is_accepted_as_it_was_meant_down_to_the_seals():
-    own = Seal(NAME, signed(), NEW, "google")
+    own = Signature(NAME, signed(), NEW, "google")
     request = Request(
         NEW,
         (

@@ -9,7 +9,7 @@ from pondero.canon import (
     Image,
     Message,
     OutputFormat,
-    Seal,
+    Signature,
     Target,
     Text,
     Thinking,
@@ -80,13 +80,13 @@ def test_system_prompts_come_first_and_may_stand_amid_the_others():
 
 
 def test_thinking_goes_back_in_its_own_field_and_a_sealed_one_stays_here():
-    foreign = Thinking("other", Seal("another", "s"))
+    foreign = Thinking("other", Signature("another", "s"))
     (message,) = sent(said(Thinking("a"), foreign, Text("b"), Thinking("c")))["messages"]
     assert message == {"role": "assistant", "content": "b", "thinking": "ac"}
 
 
 def test_a_turn_that_says_nothing_is_left_out():
-    assert sent(said(Thinking("", Seal("another", "s"))), user(Text("a")))["messages"] == [
+    assert sent(said(Thinking("", Signature("another", "s"))), user(Text("a")))["messages"] == [
         {"role": "user", "content": "a"}
     ]
 

@@ -12,7 +12,7 @@ from pondero.canon import (
     Message,
     OutputFormat,
     Request,
-    Seal,
+    Signature,
     Target,
     Text,
     Thinking,
@@ -328,7 +328,7 @@ def test_what_a_call_carried_goes_back_with_it():
     extra = {"extra_content": {"google": {"thought_signature": "c2ln"}}}
     (wire,) = messages(turn(ToolCall("a", "f", {}, seal(extra))))
     assert wire["tool_calls"][0]["extra_content"] == extra["extra_content"]
-    (wire,) = messages(turn(ToolCall("a", "f", {}, Seal("another", extra))))
+    (wire,) = messages(turn(ToolCall("a", "f", {}, Signature("another", extra))))
     assert "extra_content" not in wire["tool_calls"][0]
 
 
@@ -417,7 +417,7 @@ THOUGHTS = [
         seal({"message": {"thought_signature": "c2ln"}}),
         {"content": "Yes", "thought_signature": "c2ln"},
     ),
-    (Seal("another", {"reasoning_content": True}), {"content": "Yes"}),
+    (Signature("another", {"reasoning_content": True}), {"content": "Yes"}),
     (None, {"content": "Yes"}),
 ]
 
@@ -482,7 +482,7 @@ def test_thinking_is_wanted_from_the_first_call_on():
 
 def test_a_turn_without_thinking_carries_what_must_stand_there():
     quirks = {"replay_field": "reasoning_content", "replay_when": "tools", "replay_missing": ""}
-    foreign = Thinking("Hm", Seal("another", "x"))
+    foreign = Thinking("Hm", Signature("another", "x"))
     wire = messages(turn(Text("a")), turn(foreign, ToolCall("a", "f", {})), quirks=quirks)
     assert "reasoning_content" not in wire[0]
     assert wire[1]["reasoning_content"] == ""

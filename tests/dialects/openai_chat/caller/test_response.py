@@ -176,14 +176,16 @@ def test_what_a_service_adds_to_a_call_is_kept_in_its_seal():
         "odd": None,
     }
     expected = seal({"extra_content": extra})
-    assert parts(whole(body({"tool_calls": [raw]})))[0].seal == expected
-    assert parts(streamed(stream_of({"tool_calls": [{"index": 0, **raw}]})))[0].seal == expected
+    assert parts(whole(body({"tool_calls": [raw]})))[0].signature == expected
+    assert (
+        parts(streamed(stream_of({"tool_calls": [{"index": 0, **raw}]})))[0].signature == expected
+    )
 
 
 def test_a_custom_tool_is_called_with_plain_text():
     raw = {"id": "a", "type": "custom", "custom": {"name": "shell", "input": "ls"}}
     (made,) = parts(whole(body({"tool_calls": [raw]})))
-    assert (made.name, made.arguments, made.seal) == ("shell", "ls", seal({"type": "custom"}))
+    assert (made.name, made.arguments, made.signature) == ("shell", "ls", seal({"type": "custom"}))
 
 
 def test_the_older_form_of_a_call_is_a_call():

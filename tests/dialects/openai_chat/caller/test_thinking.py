@@ -127,7 +127,7 @@ def test_text_goes_on_after_an_encrypted_detail_of_the_same_index():
     summary = {"type": "reasoning.summary", "summary": "In short", "index": 0}
     pieces = (detail(text="Hm"), encrypted, detail(text=", so"), summary, detail(text="."))
     (thinking,) = parts(streamed(stream_of(*({"reasoning_details": [each]} for each in pieces))))
-    assert thinking.seal.value == {
+    assert thinking.signature.value == {
         "reasoning_details": [detail(text="Hm, so."), encrypted, summary]
     }
 
@@ -137,7 +137,7 @@ def test_two_encrypted_details_of_one_index_stay_apart():
     (thinking,) = parts(
         streamed(stream_of({"reasoning_details": [one]}, {"reasoning_details": [two]}))
     )
-    assert thinking.seal.value == {"reasoning_details": [one, two]}
+    assert thinking.signature.value == {"reasoning_details": [one, two]}
 
 
 def test_encrypted_thinking_alone_is_an_empty_sealed_part():
@@ -155,14 +155,16 @@ def test_a_kind_of_detail_nobody_knows_is_kept_raw():
     (thinking,) = parts(
         streamed(stream_of({"reasoning_details": [odd]}, {"reasoning_details": [odd]}))
     )
-    assert thinking.seal.value == {"reasoning_details": [odd, odd]}
+    assert thinking.signature.value == {"reasoning_details": [odd, odd]}
 
 
 def test_details_without_an_index_go_by_their_place():
     one = {"type": "reasoning.text", "text": "a"}
     deltas = [{"reasoning_details": [one]}, {"reasoning_details": [{**one, "text": "b"}]}]
     (thinking,) = parts(streamed(stream_of(*deltas)))
-    assert thinking.seal.value["reasoning_details"] == [{"type": "reasoning.text", "text": "ab"}]
+    assert thinking.signature.value["reasoning_details"] == [
+        {"type": "reasoning.text", "text": "ab"}
+    ]
 
 
 def test_several_details_have_an_index_each():
@@ -171,18 +173,18 @@ def test_several_details_have_an_index_each():
     (thinking,) = parts(
         streamed(stream_of({"reasoning_details": first}, {"reasoning_details": second}))
     )
-    assert [d["text"] for d in thinking.seal.value["reasoning_details"]] == ["ab", "xy"]
+    assert [d["text"] for d in thinking.signature.value["reasoning_details"]] == ["ab", "xy"]
 
 
 def test_the_route_of_a_seal_is_the_upstream_that_answered():
     answer = body({"reasoning_details": [detail(text="a")]}, provider="Upstream")
-    assert parts(whole(answer))[0].seal.route == "r/Upstream"
+    assert parts(whole(answer))[0].signature.route == "r/Upstream"
 
 
 def test_the_model_of_a_seal_is_the_one_asked_else_the_one_that_answered():
     answer = body({"reasoning": "a"})
-    assert parts(whole(answer))[0].seal.model == "m"
-    assert parts(whole(answer, model=None))[0].seal.model == "m-1"
+    assert parts(whole(answer))[0].signature.model == "m"
+    assert parts(whole(answer, model=None))[0].signature.model == "m-1"
 
 
 # -- chunks of the content -----------------------------------------------------------------------

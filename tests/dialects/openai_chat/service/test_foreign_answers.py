@@ -14,7 +14,7 @@ from pondero.canon import (
     PartStart,
     Reply,
     ResponseHead,
-    Seal,
+    Signature,
     Started,
     Text,
     TextDelta,
@@ -31,7 +31,7 @@ from pondero.dialects.dialect import ReplyContext
 
 HI = {"role": "user", "content": "hi"}
 SHELL = {"type": "custom", "custom": {"name": "shell"}}
-ENVELOPE = Seal("pondero", "cG5kRXYx")
+ENVELOPE = Signature("pondero", "cG5kRXYx")
 CALL = ToolCall("call_1", "look", {"a": 1}, ENVELOPE)
 
 
@@ -42,14 +42,14 @@ def parsed(**fields):
 
 
 def carried(part, _shown, _before):
-    seal = getattr(part, "seal", None)
+    seal = getattr(part, "signature", None)
     return seal.value if seal is not None and seal.dialect == "pondero" else None
 
 
 def answering(place=None, **fields):
     read = parsed(**fields)
     return ReplyContext(
-        request=read.request, context=read.context, seal=carried, seed=b"1", shown=True, place=place
+        request=read.request, context=read.context, sign=carried, seed=b"1", shown=True, place=place
     )
 
 
@@ -214,8 +214,8 @@ def test_what_seals_a_part_comes_back_with_it():
     thought, called = turn(
         reasoning_details=details, tool_calls=[{**call, "extra_content": extra}]
     ).parts
-    assert thought.seal.value == {"reasoning_details": details}
-    assert called.seal.value == {"extra_content": extra}
+    assert thought.signature.value == {"reasoning_details": details}
+    assert called.signature.value == {"extra_content": extra}
 
 
 def test_a_body_of_the_responses_api_is_read_at_this_address():
@@ -270,4 +270,4 @@ def test_the_seal_of_a_call_is_told_as_it_begins():
     stream = CHAT.caller().stream(ResponseHead(200), AnswerContext("m", "r"))
     events = stream.feed(b"data: " + json.dumps(chunk).encode() + b"\n\n")
     (start,) = [event for event in events if isinstance(event, PartStart)]
-    assert start.seal.value == {"extra_content": call["extra_content"]}
+    assert start.signature.value == {"extra_content": call["extra_content"]}

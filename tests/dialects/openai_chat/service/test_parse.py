@@ -240,7 +240,7 @@ def test_what_cannot_be_read_at_all_is_refused(body):
 def answering(seal, *, seed=b"one", shown=True, **fields):
     parsed = parse(**fields)
     return ReplyContext(
-        request=parsed.request, context=parsed.context, seal=seal, seed=seed, shown=shown
+        request=parsed.request, context=parsed.context, sign=seal, seed=seed, shown=shown
     )
 
 

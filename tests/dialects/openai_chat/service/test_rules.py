@@ -14,7 +14,7 @@ from pondero.canon import (
     Message,
     OutputFormat,
     Request,
-    Seal,
+    Signature,
     Target,
     Text,
     Thinking,
@@ -473,7 +473,7 @@ def made(request, *, service, quirks=None, fields=None):
 
 
 def ours(value):
-    return Seal("openai_chat", value)
+    return Signature("openai_chat", value)
 
 
 def test_what_openai_is_asked_comes_out_as_it_was_meant():

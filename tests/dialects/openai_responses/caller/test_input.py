@@ -16,7 +16,16 @@ from tests.dialects.openai_responses.making import (
     seal,
 )
 
-from pondero.canon import Message, Origin, Seal, Text, Thinking, ToolCall, ToolResult, UnknownPart
+from pondero.canon import (
+    Message,
+    Origin,
+    Signature,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UnknownPart,
+)
 from pondero.dialects.openai_responses.caller import CALLER
 from pondero.handoff import Destination, handoff
 
@@ -105,7 +114,7 @@ def test_arguments_are_text_as_they_came():
 
 def test_arguments_that_were_changed_since_are_written_anew():
     part = answered(CALL).parts[0]
-    changed = ToolCall(part.id, part.name, {"city": "Rome"}, part.seal)
+    changed = ToolCall(part.id, part.name, {"city": "Rome"}, part.signature)
 
     assert back(Message("assistant", (changed,)))[0]["arguments"] == '{"city":"Rome"}'
 
@@ -171,7 +180,7 @@ def test_only_the_pair_that_is_broken_suffers():
 
 
 def test_a_seal_of_another_dialect_is_never_opened():
-    foreign = Seal(
+    foreign = Signature(
         "another", {"id": "rs_1", "item": {"id": "msg_1"}, "encrypted_content": "secret"}
     )
     parts = (
@@ -208,7 +217,7 @@ def test_an_id_of_our_making_pairs_a_call_and_its_output_where_the_service_gave_
 
 
 def test_an_id_minted_for_another_service_is_as_good_as_any_here():
-    call = ToolCall("a" * 22, "f", {}, Seal("gemini", "x"), minted=True)
+    call = ToolCall("a" * 22, "f", {}, Signature("gemini", "x"), minted=True)
 
     (item,) = back(Message("assistant", (call,)))
 
@@ -246,7 +255,7 @@ def test_half_a_surrogate_pair_in_arguments_is_written_as_good_json():
 
 
 def test_a_seal_that_is_no_seal_of_ours_in_shape_is_left_alone():
-    odd = Thinking("x", Seal(NAME, "just text"))
+    odd = Thinking("x", Signature(NAME, "just text"))
 
     assert len(back(Message("assistant", (odd, Text("42"))))) == 1
 
@@ -283,7 +292,7 @@ def test_what_would_be_left_out_of_a_past_is_named(count):
 
 
 def stripped(part):
-    return structs.replace(part, seal=None)
+    return structs.replace(part, signature=None)
 
 
 def test_a_past_without_the_followers_ids_says_that_thinking_stays_here():

@@ -110,7 +110,7 @@ def test_several_items_of_thinking_stay_in_order_between_the_calls():
     )
 
     assert [type(part) for part in parts] == [Thinking, ToolCall, Thinking, ToolCall]
-    assert [part.seal.value.get("after") for part in parts if isinstance(part, ToolCall)] == [
+    assert [part.signature.value.get("after") for part in parts if isinstance(part, ToolCall)] == [
         "rs_1",
         "rs_2",
     ]

@@ -151,8 +151,8 @@ def test_thinking_needs_neither_a_seal_of_ours_nor_a_follower_with_an_id():
     )
 
     assert [type(part) for part in found] == [Text, Thinking, Text, Thinking]
-    assert found[1].seal.value["encrypted_content"] == "envelope"
-    assert found[3].seal.value == {"id": "rs_1", "encrypted_content": "another"}
+    assert found[1].signature.value["encrypted_content"] == "envelope"
+    assert found[3].signature.value == {"id": "rs_1", "encrypted_content": "another"}
 
 
 def test_results_need_no_call_and_calls_no_result():
@@ -274,7 +274,7 @@ def test_a_request_of_a_real_agent_is_read_with_its_tools_and_results(body):
 def answering(body, seal, *, shown=True):
     found = parsed(body)
     return ReplyContext(
-        request=found.request, context=found.context, seal=seal, seed=b"seed", shown=shown
+        request=found.request, context=found.context, sign=seal, seed=b"seed", shown=shown
     )
 
 

@@ -238,7 +238,7 @@ def test_a_free_text_tool_is_called_with_free_text():
 
     (part,) = assembled(streamed(sent(asked, *events))).message().parts
 
-    assert (part.arguments, part.seal.value["type"]) == ("ls", "custom_tool_call")
+    assert (part.arguments, part.signature.value["type"]) == ("ls", "custom_tool_call")
 
 
 def test_interleaved_parts_keep_their_places():

@@ -14,7 +14,7 @@ from pondero.canon import (
     Json,
     Part,
     PartStart,
-    Seal,
+    Signature,
     Text,
     TextDelta,
     Thinking,
@@ -30,7 +30,7 @@ from pondero.framing import parse_payload
 
 NAME = "anthropic"
 
-Sealer = Callable[[Json], Seal]
+Sealer = Callable[[Json], Signature]
 
 
 class Delta(Struct, gc=False):
@@ -191,7 +191,7 @@ class RedactedBlock:
 
     def begin(self, seal: Sealer) -> list[Event]:
         """Return the start."""
-        return [PartStart(self.index, "thinking", seal=seal(self._data))]
+        return [PartStart(self.index, "thinking", signature=seal(self._data))]
 
     def add(self, _delta: Delta, _frame: bytes) -> Event | None:
         """Ignore the delta: this block has none."""

@@ -92,7 +92,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 def takes(_: Mapping[str, Json]) -> ReplayRules:
     """Return which seals, call ids and media of a past this wire takes."""
     return ReplayRules(
-        seals="route+model",
+        signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_-]{1,64}",
         trailing_space=False,
         media=_MEDIA,
@@ -197,7 +197,7 @@ def _citation(citation: Json) -> Json:
 
 
 def _thinking(part: Thinking) -> Block | None:
-    seal = part.seal
+    seal = part.signature
     if seal is None or seal.dialect != NAME or not seal.value:
         return None
     if part.redacted:
@@ -213,8 +213,12 @@ def _tool_use(part: ToolCall) -> Block:
         "name": part.name,
         "input": given if isinstance(given, dict) else {"INVALID_JSON": given},
     }
-    if part.seal is not None and part.seal.dialect == NAME and isinstance(part.seal.value, dict):
-        block |= part.seal.value
+    if (
+        part.signature is not None
+        and part.signature.dialect == NAME
+        and isinstance(part.signature.value, dict)
+    ):
+        block |= part.signature.value
     return _marked(block, part.cache)
 
 

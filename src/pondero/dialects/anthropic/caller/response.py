@@ -16,7 +16,7 @@ from pondero.canon import (
     Part,
     PartEnd,
     ResponseHead,
-    Seal,
+    Signature,
     Started,
     Usage,
     UsageUpdate,
@@ -164,8 +164,8 @@ class Answer:
         if value is not None:
             self._extras[name] = value
 
-    def _seal(self, value: Json) -> Seal:
-        return Seal(NAME, value, self._maker, self._route)
+    def _seal(self, value: Json) -> Signature:
+        return Signature(NAME, value, self._maker, self._route)
 
 
 def _finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:

@@ -18,7 +18,7 @@ _READER = re.compile(r"claude", re.IGNORECASE)  # its signatures are read on eve
 
 
 class _Placed(NamedTuple):
-    """A block of a request and its path; ``seal`` is empty where it has none."""
+    """A block of a request and its path; ``signature`` is empty where it has none."""
 
     path: str
     block: Mapping[str, Json]
@@ -240,7 +240,7 @@ def _seals(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
         answer = _answer(sent, turn)
         known = _sequence(answer) if answer else []
         for placed in turn.of(*_THOUGHTS):
-            given = sent.past.of_seal(placed.seal) if placed.seal else None
+            given = sent.past.by_signature(placed.seal) if placed.seal else None
             if given is not None:
                 yield from _changed_seal(placed, given)
             elif placed.seal and placed.seal not in known and _wants_thinking_back(sent):
@@ -272,7 +272,7 @@ def _unknown_seal(placed: _Placed, answer: EarlierAnswer | None) -> Iterator[Rep
     """Find a signature that is not base64, or that differs from the answer's."""
     field = _SEALS[placed.kind]
     had = answer is not None and any(
-        isinstance(part, Thinking) and part.seal for part in answer.message.parts
+        isinstance(part, Thinking) and part.signature for part in answer.message.parts
     )
     if not _is_base64(placed.seal):
         yield ReplayIssue(
@@ -300,7 +300,9 @@ def _is_as_given(placed: _Placed, given: EarlierAnswer) -> bool:
     texts = {
         part.text
         for part in given.message.parts
-        if isinstance(part, Thinking) and part.seal and placed.seal in str(part.seal.value)
+        if isinstance(part, Thinking)
+        and part.signature
+        and placed.seal in str(part.signature.value)
     }
     return not texts or placed.block.get("thinking") in texts
 
@@ -333,8 +335,8 @@ def _sequence(given: EarlierAnswer) -> list[str]:
     """Return the seals and the ids of calls in an answer, in order."""
     keys = []
     for part in given.message.parts:
-        if isinstance(part, Thinking) and part.seal is not None:
-            keys.append(str(part.seal.value))
+        if isinstance(part, Thinking) and part.signature is not None:
+            keys.append(str(part.signature.value))
         elif isinstance(part, ToolCall):
             keys.append(part.id)
     return keys
@@ -348,7 +350,7 @@ def _prefix(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     if sent.facts.replay != "required" or _drops(sent.body):
         return
     for placed in (placed for turn in turns for placed in turn.of(*_THOUGHTS) if placed.seal):
-        given = sent.past.of_seal(placed.seal)
+        given = sent.past.by_signature(placed.seal)
         if given is None or not isinstance(given.request_body, dict):
             continue
         if changed := _changed(given.request_body, sent.body, _number(placed.path)):

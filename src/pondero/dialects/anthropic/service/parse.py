@@ -26,7 +26,7 @@ from pondero.canon import (
     OutputFormat,
     Part,
     Request,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -269,9 +269,9 @@ def _part(raw: Raw, at: str, unknown: UnknownFields | None) -> Part:
             return _text(fields)
         case types.ThinkingBlock():
             sealed = fields.signature or unknown is None
-            return Thinking(fields.thinking, Seal(NAME, fields.signature) if sealed else None)
+            return Thinking(fields.thinking, Signature(NAME, fields.signature) if sealed else None)
         case types.RedactedThinkingBlock():
-            return Thinking("", Seal(NAME, fields.data), redacted=True)
+            return Thinking("", Signature(NAME, fields.data), redacted=True)
         case types.ToolUseBlock():
             return _call(fields)
         case types.ToolResultBlock():
@@ -300,7 +300,7 @@ def _call(fields: types.ToolUseBlock) -> ToolCall:
         given = given[_INVALID]
     further = {"caller": fields.caller, "toolset_name": fields.toolset_name}
     kept = {key: value for key, value in further.items() if value is not None}
-    seal = Seal(NAME, kept) if kept else None
+    seal = Signature(NAME, kept) if kept else None
     return ToolCall(fields.id, fields.name, given, seal, cache=_cache(fields.cache_control))
 
 

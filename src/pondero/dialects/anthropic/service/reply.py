@@ -158,7 +158,7 @@ class Stream:
 
     def _call(self, event: PartStart) -> bytes:
         """Return the start of a call, with what is known of its seal; its arguments follow."""
-        call = ToolCall(event.id or "", event.name or "", {}, event.seal)
+        call = ToolCall(event.id or "", event.name or "", {}, event.signature)
         nothing = {"type": "input_json_delta", "partial_json": ""}
         return self._begin(event.index, self._blocks.call(call)) + self._more(nothing)
 
@@ -247,7 +247,7 @@ class _Blocks:
     def _thinking(self, part: Thinking) -> Json:
         """Return thinking with its seal; None where nothing would be in the block."""
         shown = part.text if self._answering.shown and not part.redacted else ""
-        seal = self._answering.seal(part, shown, self._written)
+        seal = self._answering.sign(part, shown, self._written)
         if part.redacted:
             return None if seal is None else {"type": "redacted_thinking", "data": seal}
         if seal is None and not shown:
@@ -263,7 +263,7 @@ class _Blocks:
             "name": part.name,
             "input": given if isinstance(given, dict) else {_INVALID: given},
         }
-        further = self._answering.seal(part, "", self._written)
+        further = self._answering.sign(part, "", self._written)
         return block | further if isinstance(further, dict) else block
 
 

@@ -49,7 +49,7 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
         thinks=thinking,
         shown=shows(body, row),
         context=Context(dropped=tuple(dropped)),
-        seal=sealer(raw, bound=row.bound, seed=seed),
+        sign=sealer(raw, bound=row.bound, seed=seed),
         seed=seed,
         caches="marked",
     )

@@ -33,8 +33,8 @@ def sealer(body: Mapping[str, Json], *, bound: bool, seed: bytes) -> Signer:
     def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
         if not isinstance(part, Thinking | ToolCall):
             return None
-        if part.seal is not None and part.seal.dialect == NAME:
-            return part.seal.value
+        if part.signature is not None and part.signature.dialect == NAME:
+            return part.signature.value
         if isinstance(part, ToolCall):
             return None
         return _sign(

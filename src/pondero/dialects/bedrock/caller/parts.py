@@ -17,7 +17,7 @@ from pondero.canon import (
     Json,
     Part,
     PartStart,
-    Seal,
+    Signature,
     Text,
     TextDelta,
     Thinking,
@@ -33,7 +33,7 @@ from pondero.framing import parse_payload
 
 NAME = "bedrock"
 
-Sealer = Callable[[Json], Seal]
+Sealer = Callable[[Json], Signature]
 
 
 class Reasoning(Struct, gc=False, rename="camel"):

@@ -231,7 +231,7 @@ def _text(part: Text) -> Block | None:
 
 
 def _thinking(part: Thinking) -> Block | None:
-    seal = part.seal
+    seal = part.signature
     if seal is None or seal.dialect != NAME:
         return None
     if part.redacted:
@@ -364,7 +364,7 @@ _DOCUMENTS = ("application/pdf", "text/plain", "text/csv", "text/html", "text/ma
 def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return who may read a seal again, and which ids and media this wire takes."""
     return ReplayRules(
-        seals="route+model",
+        signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_.:-]{1,64}",
         begins_with_user=True,
         media=(*_IMAGES, *_DOCUMENTS, "application/vnd.", "application/msword", "video/"),

@@ -12,7 +12,7 @@ from pondero.canon import (
     Part,
     PartEnd,
     ResponseHead,
-    Seal,
+    Signature,
     Started,
     get_decoder,
 )
@@ -99,8 +99,8 @@ class Answer:
             extras={name: value for name, value in extras.items() if value is not None} or None,
         )
 
-    def _seal(self, value: Json) -> Seal:
-        return Seal(NAME, value, self._model, self._route)
+    def _seal(self, value: Json) -> Signature:
+        return Signature(NAME, value, self._model, self._route)
 
 
 def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[AwsEvent]:

@@ -179,7 +179,7 @@ def _thoughts(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
                     then="400 Invalid `signature` in `thinking` block",
                     cure="leave the block out, or send it back as the answer had it",
                 )
-            given = sent.past.of_seal(signature) if signature else None
+            given = sent.past.by_signature(signature) if signature else None
             if (given and not _is_as_given(placed, signature, given)) or (
                 signature and known and not given and signature not in known
             ):
@@ -199,14 +199,16 @@ def _signatures(sent: SentRequest, turn: _Turn) -> set[str]:
     given = next((each for each in answers if each is not None), None)
     parts = given.message.parts if given else ()
     thoughts = [part for part in parts if isinstance(part, Thinking)]
-    return {str(part.seal.value) for part in thoughts if part.seal and part.seal.value}
+    return {
+        str(part.signature.value) for part in thoughts if part.signature and part.signature.value
+    }
 
 
 def _is_as_given(placed: _Placed, signature: str, given: EarlierAnswer) -> bool:
     texts = {
         part.text
         for part in given.message.parts
-        if isinstance(part, Thinking) and part.seal and signature in str(part.seal.value)
+        if isinstance(part, Thinking) and part.signature and signature in str(part.signature.value)
     }
     return not texts or placed.thought.get("text") in texts
 
@@ -216,7 +218,7 @@ def _prefix(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     if sent.facts.replay != "required":
         return
     for placed in (placed for turn in turns for placed in turn.of(_THOUGHT)):
-        given = sent.past.of_seal(str(placed.thought.get("signature") or ""))
+        given = sent.past.by_signature(str(placed.thought.get("signature") or ""))
         changed = _changed(given.request_body, sent.body) if given else None
         if given and changed:
             yield ReplayIssue(

@@ -26,7 +26,7 @@ from pondero.canon import (
     OutputFormat,
     Part,
     Request,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -259,9 +259,9 @@ class _Reader:
             raise refuse_value(f"{at}.reasoningContent", ONE)
         if text is not None:
             sealed = text.signature or self._unknown is None
-            return Thinking(text.text, Seal(NAME, text.signature or "") if sealed else None)
+            return Thinking(text.text, Signature(NAME, text.signature or "") if sealed else None)
         if redacted is not None:
-            return Thinking("", Seal(NAME, redacted), redacted=True)
+            return Thinking("", Signature(NAME, redacted), redacted=True)
         return UnknownPart(NAME, {"reasoningContent": decode(raw)})
 
     def _result(self, fields: types.ToolResultBlock, at: str) -> ToolResult:

@@ -90,7 +90,7 @@ class BlockWriter:
             shown = part.text if shows else "[REDACTED]"
             return {"reasoningContent": {"reasoningText": {"text": shown}}}
         shown = part.text if shows and not part.redacted else ""
-        seal = self._answering.seal(part, shown, self._written)
+        seal = self._answering.sign(part, shown, self._written)
         if seal is None and not shown:
             return None
         if part.redacted:

@@ -49,7 +49,7 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
         intent=wanted.intent,
         thinks=wanted.thinks,
         shown=wanted.shown,
-        seal=sealer(address.model, raw if row.bound else None),
+        sign=sealer(address.model, raw if row.bound else None),
         seed=encode(raw),
         context=replace(
             parse.context_of(body), display=row.display, signed=row.control == "claude"

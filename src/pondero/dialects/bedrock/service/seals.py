@@ -36,8 +36,8 @@ def sealer(model: str, bound_to: Json | None) -> Signer:
     def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
         if not isinstance(part, Thinking):
             return None
-        if part.seal is not None and part.seal.dialect == NAME:
-            return part.seal.value
+        if part.signature is not None and part.signature.dialect == NAME:
+            return part.signature.value
         start = UNBOUND if bound_to is None else _beginning(bound_to, before)
         made = sign(shown, model=model, thought=f"{len(before)} {part.text}", prefix=start)
         return make_redacted(made) if part.redacted else made

@@ -18,7 +18,7 @@ from pondero.canon import (
     Part,
     PartEnd,
     PartStart,
-    Seal,
+    Signature,
     Started,
     Text,
     TextDelta,
@@ -121,7 +121,7 @@ _ENDINGS: dict[str, Finish] = {
 _NOTHING = "null"  # some calls without arguments have this instead of {}
 
 
-def is_plan(seal: Seal | None) -> bool:
+def is_plan(seal: Signature | None) -> bool:
     """Return whether a text came as the plan before a call."""
     return seal is not None and seal.dialect == NAME and seal.value == _PLAN
 
@@ -136,7 +136,7 @@ class Answer:
     """One answer, from its beginning to its end."""
 
     def __init__(self, model: str | None, route: str | None) -> None:
-        self._plan_seal = Seal(NAME, _PLAN, model, route)
+        self._plan_seal = Signature(NAME, _PLAN, model, route)
         self._id: str | None = None
         self._next = 0  # the index of the next part
         self._kind = ""  # of the text that is open: text, thinking or plan

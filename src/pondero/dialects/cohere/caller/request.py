@@ -54,7 +54,7 @@ def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what of a past this wire takes back: which ids and media."""
     return ReplayRules(
         id_pattern=r"\S+",
-        unsealed=True,  # thinking is never signed here
+        allows_unsigned=True,  # thinking is never signed here
         media=("image/",),
         result_media=(),
     )
@@ -129,7 +129,7 @@ def _assistant(message: Message) -> list[Json]:
     wire: dict[str, Json] = {"role": "assistant"}
     content: list[Json] = []
     for part in message.parts:
-        if isinstance(part, Text) and is_plan(part.seal):
+        if isinstance(part, Text) and is_plan(part.signature):
             wire["tool_plan"] = wire.get("tool_plan", "") + part.text
         elif (one := _spoken(part)) is not None:
             content.append(one)
@@ -147,7 +147,7 @@ def _spoken(part: Part) -> Json:
         case Text() if part.text:
             return {"type": "text", "text": part.text}
         case Thinking() if (
-            part.text and part.seal is None
+            part.text and part.signature is None
         ):  # this wire seals no thinking: a seal is another dialect's
             return {"type": "thinking", "thinking": part.text}
         case UnknownPart() if part.dialect == NAME:

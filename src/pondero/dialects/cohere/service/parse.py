@@ -21,7 +21,7 @@ from pondero.canon import (
     OutputFormat,
     Part,
     Request,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -236,7 +236,7 @@ class _Talk:
     def _assistant(self, message: types.Assistant, number: int) -> tuple[Part, ...]:
         parts = [part for part in self._parts(message.content or [], number) if part != Text("")]
         if message.tool_plan:
-            parts.append(Text(message.tool_plan, Seal(NAME, {"tool_plan": True})))
+            parts.append(Text(message.tool_plan, Signature(NAME, {"tool_plan": True})))
         return (*parts, *map(_call, message.tool_calls or ()))
 
     def _parts(self, content: str | Sequence[types.Content], number: int) -> tuple[Part, ...]:

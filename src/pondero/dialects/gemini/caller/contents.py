@@ -15,7 +15,7 @@ from pondero.canon import (
     Json,
     Message,
     Part,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -89,29 +89,29 @@ class _Talk:
     def _part(self, part: Part) -> Json:
         match part:
             case Text():
-                return self._signed({"text": part.text}, part.seal, empty=not part.text)
+                return self._signed({"text": part.text}, part.signature, empty=not part.text)
             case Thinking():
-                if part.seal is not None and part.seal.dialect != NAME:
+                if part.signature is not None and part.signature.dialect != NAME:
                     return None
                 thought: dict[str, Json] = {"text": part.text, "thought": True}
-                return self._signed(thought, part.seal, empty=not part.text)
+                return self._signed(thought, part.signature, empty=not part.text)
             case Image() | Blob():
-                return self._signed(_medium(part), part.seal, empty=False)
+                return self._signed(_medium(part), part.signature, empty=False)
             case UnknownPart():
                 if part.dialect != NAME:
                     return None
-                return self._signed(dict(part.raw), part.seal, empty=False)
+                return self._signed(dict(part.raw), part.signature, empty=False)
             case _:
                 return None
 
-    def _signed(self, part: dict[str, Json], seal: Seal | None, *, empty: bool) -> Json:
+    def _signed(self, part: dict[str, Json], seal: Signature | None, *, empty: bool) -> Json:
         """Return the part with its signature; None where it is empty and has none."""
         signature = self._signature(seal)
         if signature is not None:
             part["thoughtSignature"] = signature
         return None if empty and signature is None else part
 
-    def _signature(self, seal: Seal | None) -> Json:
+    def _signature(self, seal: Signature | None) -> Json:
         if seal is None or seal.dialect != NAME:
             return None
         return seal.value if seal.route in (None, self._route) else None
@@ -124,7 +124,7 @@ class _Talk:
         if not call.minted:
             function["id"] = call.id
         part: dict[str, Json] = {"functionCall": function}
-        signature = self._signature(call.seal)
+        signature = self._signature(call.signature)
         if signature is None and first and self._newer:
             signature = _left_before(before) or UNSIGNED
         if signature is not None:

@@ -22,7 +22,7 @@ from pondero.canon import (
     PartEnd,
     PartKind,
     PartStart,
-    Seal,
+    Signature,
     Started,
     Text,
     TextDelta,
@@ -236,7 +236,7 @@ class Answer:
     ) -> None:
         self._close(events)
         kind = _KINDS[type(part)]
-        events.append(PartStart(self._next, kind, seal=part.seal))
+        events.append(PartStart(self._next, kind, signature=part.signature))
         if isinstance(part, Text | Thinking) and part.text:
             events.append(_DELTAS[kind](self._next, part.text))
         self._done(part, events)
@@ -287,11 +287,11 @@ class Answer:
             "blockReasonMessage": feedback.block_reason_message,
         }
 
-    def _seal(self, signature: str | None) -> Seal | None:
+    def _seal(self, signature: str | None) -> Signature | None:
         if not signature:
             return None
         answering = self._started.model if self._started else None
-        return Seal(NAME, signature, self._model or answering, self._route)
+        return Signature(NAME, signature, self._model or answering, self._route)
 
     def _id(self, call: Call) -> str:
         """Return the service's id, or one of ours: 22 characters, unique in this answer."""
@@ -305,7 +305,7 @@ class Answer:
 class _Calling:
     """A function call that may still get arguments or a signature."""
 
-    def __init__(self, call: Call, id: str, seal: Seal | None, *, first: bool) -> None:
+    def __init__(self, call: Call, id: str, seal: Signature | None, *, first: bool) -> None:
         self.id = id
         self.seal = seal
         self.streamed: Arguments | None = None
@@ -343,15 +343,15 @@ _KINDS: dict[type, PartKind] = {
 }
 
 
-def _medium(inline: Inline, seal: Seal | None) -> Image | Blob:
+def _medium(inline: Inline, seal: Signature | None) -> Image | Blob:
     standard = inline.data.replace("-", "+").replace("_", "/").rstrip("=")
     try:
         data = base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
         raise Malformed(str(error), path="$..inlineData.data") from error
     if inline.mime_type.startswith("image/"):
-        return Image(inline.mime_type, data, seal=seal)
-    return Blob(inline.mime_type, data, seal=seal)
+        return Image(inline.mime_type, data, signature=seal)
+    return Blob(inline.mime_type, data, signature=seal)
 
 
 def _finish(reason: str | int | None, *, called: bool, answered: bool, thought: bool) -> Finish:

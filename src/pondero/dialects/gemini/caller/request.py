@@ -77,10 +77,10 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what of a past this wire takes back: whose seals, which ids and media."""
     return ReplayRules(
-        seals="route+model",
+        signature_scope="route+model",
         id_pattern=r"\S{1,64}",
         minted=False,
-        unsealed=True,  # thoughts are never signed here; their signature is on what follows
+        allows_unsigned=True,  # thoughts are never signed here; their signature is on what follows
         spoken_media=("",),
     )
 

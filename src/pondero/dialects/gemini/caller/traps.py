@@ -180,7 +180,7 @@ def _is_like(asked: list[Json], before: list[Json]) -> bool:
 
 def _had_signature(given: EarlierAnswer) -> bool:
     parts = given.message.parts
-    return any(not isinstance(part, ToolResult) and part.seal for part in parts)
+    return any(not isinstance(part, ToolResult) and part.signature for part in parts)
 
 
 def _from(given: EarlierAnswer | None) -> str:
@@ -235,7 +235,7 @@ def _pairs(contents: list[_Content]) -> Iterator[ReplayIssue]:
 
 def _signatures(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
     for placed in (placed for content in contents for placed in content.parts if placed.signature):
-        given = sent.past.of_seal(placed.signature)
+        given = sent.past.by_signature(placed.signature)
         if given is not None and given.provider != sent.provider:
             yield ReplayIssue(
                 code="seal_foreign",

@@ -22,7 +22,7 @@ from pondero.canon import (
     OutputFormat,
     Part,
     Request,
-    Seal,
+    Signature,
     Text,
     Thinking,
     Tool,
@@ -198,12 +198,12 @@ class _Talk:
         medium = _medium(part.inline_data, part.file_data, seal)
         return medium or UnknownPart(NAME, _less(part.raw, {"thought_signature"}), seal)
 
-    def _seal(self, part: types.Part) -> Seal | None:
+    def _seal(self, part: types.Part) -> Signature | None:
         if not part.thought_signature or is_stand_in(part.thought_signature):
             return None
-        return Seal(NAME, part.thought_signature, self._model, self._provider)
+        return Signature(NAME, part.thought_signature, self._model, self._provider)
 
-    def _call(self, said: types.FunctionCall, seal: Seal | None, where: str) -> ToolCall:
+    def _call(self, said: types.FunctionCall, seal: Signature | None, where: str) -> ToolCall:
         id = said.id or _minted(where, said.name)
         call = ToolCall(id, said.name, said.args, seal, not said.id)
         self._open.append(call)
@@ -252,17 +252,17 @@ def _minted(where: str, name: str) -> str:
 
 
 def _medium(
-    inline: types.Blob | None, file: types.FileData | None, seal: Seal | None
+    inline: types.Blob | None, file: types.FileData | None, seal: Signature | None
 ) -> Image | Blob | None:
     if inline is not None:
         kind, data = inline.mime_type, from_base64(inline.data)
         if kind.startswith("image/"):
-            return Image(kind, data, seal=seal)
-        return Blob(kind, data, seal=seal)
+            return Image(kind, data, signature=seal)
+        return Blob(kind, data, signature=seal)
     if file is not None:
         if file.mime_type is None or file.mime_type.startswith("image/"):
-            return Image(file.mime_type, url=file.file_uri, seal=seal)
-        return Blob(file.mime_type, url=file.file_uri, seal=seal)
+            return Image(file.mime_type, url=file.file_uri, signature=seal)
+        return Blob(file.mime_type, url=file.file_uri, signature=seal)
     return None
 
 

@@ -137,9 +137,9 @@ class Stream:
     def _begin(self, event: PartStart) -> bytes:
         """Take a part's start; where a text's seal is known already, the first piece has it."""
         self._pieces, self._signature = 0, None
-        self._asked = event.kind == "text" and event.seal is not None
+        self._asked = event.kind == "text" and event.signature is not None
         if self._asked:
-            self._signature = self._answering.seal(Text("", event.seal), "", self._written)
+            self._signature = self._answering.sign(Text("", event.signature), "", self._written)
         return self._flush()
 
     def _piece(self, text: str, *, thought: bool) -> bytes:
@@ -261,7 +261,7 @@ def _wrapped(answering: ReplyContext[Context], answer: dict[str, Json]) -> dict[
 
 def _signature(answering: ReplyContext[Context], part: Part, before: list[Json]) -> Json:
     text = part.text if isinstance(part, Text | Thinking) else ""
-    return answering.seal(part, text, before)
+    return answering.sign(part, text, before)
 
 
 def _at_end(answering: ReplyContext[Context], last: Part | None, said: list[Json]) -> Json:
@@ -270,7 +270,7 @@ def _at_end(answering: ReplyContext[Context], last: Part | None, said: list[Json
         return None
     if any("thoughtSignature" in each for each in said):
         return None
-    return answering.seal(last, "", said)
+    return answering.sign(last, "", said)
 
 
 def _response_id(answering: ReplyContext[Context]) -> str:

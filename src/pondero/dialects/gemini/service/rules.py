@@ -62,7 +62,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
         thinks=thinks,
         shown=bool(thinking.include_thoughts),
         context=context_of(address),
-        seal=sealer(provider, name, signs=model.signs),
+        sign=sealer(provider, name, signs=model.signs),
         seed=msgspec.json.encode(raw),
         caches="always",
     )

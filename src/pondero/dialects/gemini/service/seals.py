@@ -31,7 +31,7 @@ def sealer(provider: str, model: str, *, signs: bool) -> Signer:
     """
 
     def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
-        own = None if isinstance(part, ToolResult) else part.seal
+        own = None if isinstance(part, ToolResult) else part.signature
         if own is not None and own.dialect == NAME:
             return own.value
         signed_before = any("thoughtSignature" in block for block in before)

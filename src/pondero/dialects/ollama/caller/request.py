@@ -119,7 +119,7 @@ def _assistant(message: Message, calls: dict[str, ToolCall], said: list[Json]) -
         if isinstance(part, Text):
             content.append(part.text)
         elif isinstance(part, Thinking):
-            if part.seal is None:  # no seal exists here: a sealed one is another wire's
+            if part.signature is None:  # no seal exists here: a sealed one is another wire's
                 thinking.append(part.text)
         elif isinstance(part, ToolCall):
             calls[part.id] = part
@@ -194,7 +194,7 @@ def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what this wire takes of messages that others wrote."""
     return ReplayRules(
         minted=False,
-        unsealed=True,  # nothing is sealed here
+        allows_unsigned=True,  # nothing is sealed here
         media=("image/",),
         addresses=False,
         result_media=(),

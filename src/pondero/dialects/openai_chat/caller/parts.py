@@ -17,7 +17,7 @@ from pondero.canon import (
     PartEnd,
     PartKind,
     PartStart,
-    Seal,
+    Signature,
     Text,
     TextDelta,
     Thinking,
@@ -416,7 +416,7 @@ class Parts:
         arguments, seal = call.arguments(), self._seal_of(call)
         return ToolCall(call.answered, call.name, arguments, seal, minted=not call.id)
 
-    def _seal_of(self, call: Call) -> Seal | None:
+    def _seal_of(self, call: Call) -> Signature | None:
         """Return the seal of a call, from what has come of it."""
         seal = dict(call.extras)
         if not call.id:  # keep what stood there, for services that want it back so
@@ -425,5 +425,5 @@ class Parts:
             seal["type"] = "custom"
         return self._sealed(seal) if seal else None
 
-    def _sealed(self, value: dict[str, Json]) -> Seal:
-        return Seal(NAME, value, self.model, self.route)
+    def _sealed(self, value: dict[str, Json]) -> Signature:
+        return Signature(NAME, value, self.model, self.route)

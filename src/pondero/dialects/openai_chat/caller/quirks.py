@@ -87,7 +87,7 @@ def takes(quirks: Mapping[str, Json]) -> ReplayRules:
     own = quirks_of(quirks)
     nine = own.tool_call_ids == "9 alphanumerics"
     return ReplayRules(
-        seals="route+model",
+        signature_scope="route+model",
         media=own.media,
         result_media=own.media,
         id_pattern="[A-Za-z0-9]{9}" if nine else r"\S{1,40}",

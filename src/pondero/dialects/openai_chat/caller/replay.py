@@ -31,7 +31,7 @@ class Replay:
 
     def think(self, part: Thinking, message: dict[str, Json], content: list[Json]) -> None:
         """Put one thinking part into a message or its content, if this dialect sealed it."""
-        seal = part.seal
+        seal = part.signature
         if not self._wanted or seal is None or seal.dialect != NAME:
             return
         value = seal.value if isinstance(seal.value, dict) else {}

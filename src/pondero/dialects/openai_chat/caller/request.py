@@ -190,7 +190,7 @@ class _Messages:
             self._replay.called()
         for part in message.parts:
             if isinstance(part, Text):
-                if part.seal is not None and _ours(part).get("refusal"):
+                if part.signature is not None and _ours(part).get("refusal"):
                     wire["refusal"] = part.text
                 else:
                     content.append(_text(part, marks=self._marks))
@@ -239,7 +239,7 @@ class _Messages:
 
 
 def _ours(part: Text | ToolCall) -> dict[str, Json]:
-    seal = part.seal
+    seal = part.signature
     if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
         return {}
     return seal.value

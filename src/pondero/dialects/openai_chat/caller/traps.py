@@ -234,6 +234,8 @@ def _signatures(sent: SentRequest, placed: _Placed) -> dict[str, Json]:
     answers = (sent.past.by_call_id(str(call.get("id"))) for _, call in placed.calls)
     given = next((each for each in answers if each is not None), None)
     parts = given.message.parts if given else ()
-    values = [part.seal.value for part in parts if isinstance(part, Thinking) and part.seal]
+    values = [
+        part.signature.value for part in parts if isinstance(part, Thinking) and part.signature
+    ]
     details = [d for v in values if isinstance(v, dict) for d in v.get("reasoning_details") or ()]
     return {str(d["signature"]): d.get("text") for d in details if d.get("signature")}

@@ -19,7 +19,7 @@ from pondero.canon import (
     Json,
     Message,
     Part,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -113,7 +113,7 @@ class Reader:
                 else:
                     parts.append(other or _assistant_part(part))
         if message.refusal is not None:
-            parts.append(Text(message.refusal, Seal(NAME, {"refusal": True})))
+            parts.append(Text(message.refusal, Signature(NAME, {"refusal": True})))
         if message.audio is not None:
             parts.append(UnknownPart(NAME, {"audio": {"id": message.audio.id}}))
         read = (self._call(call, number) for number, call in enumerate(message.tool_calls or ()))
@@ -127,7 +127,7 @@ class Reader:
         """Return a text at the beginning of a turn; ``part`` is the part it stands in."""
         if self._tags and (found := _TAGGED.fullmatch(content)):
             opened, thought, closed, rest = found.groups()
-            thinking = Thinking(thought, Seal(NAME, {"tags": [opened, closed]}))
+            thinking = Thinking(thought, Signature(NAME, {"tags": [opened, closed]}))
             return [thinking, Text(rest)] if rest else [thinking]
         if part is not None:
             return [_text(part)]
@@ -149,7 +149,7 @@ class Reader:
         id_ = call.id or make_call_id(f"messages[{self._at}].tool_calls[{number}]", body.name)
         if not call.id:
             seal["id"] = call.id
-        sealed = Seal(NAME, seal) if seal else None
+        sealed = Signature(NAME, seal) if seal else None
         return ToolCall(id_, body.name, arguments, sealed, minted=not call.id)
 
     # -- a user's turn ---------------------------------------------------------------------------
@@ -181,9 +181,9 @@ def _thinking(message: types.Assistant) -> Iterable[Thinking]:
     if message.reasoning_details:
         texts = (d.get("text") or d.get("summary") or "" for d in message.reasoning_details)
         text = "".join(each for each in texts if isinstance(each, str)) or said
-        yield Thinking(text, Seal(NAME, {"reasoning_details": message.reasoning_details}))
+        yield Thinking(text, Signature(NAME, {"reasoning_details": message.reasoning_details}))
     elif said:
-        yield Thinking(said, Seal(NAME, {field: True}))
+        yield Thinking(said, Signature(NAME, {field: True}))
 
 
 # -- parts ---------------------------------------------------------------------------------------
@@ -192,13 +192,13 @@ def _thinking(message: types.Assistant) -> Iterable[Thinking]:
 def _assistant_part(part: types.AssistantPart) -> Part:
     match part:
         case types.RefusalPart():
-            return Text(part.refusal, Seal(NAME, {"refusal": True}))
+            return Text(part.refusal, Signature(NAME, {"refusal": True}))
         case types.ThinkingPart():
             texts = part.thinking
             text = texts if isinstance(texts, str) else "".join(each.text for each in texts)
             rest = {"closed": part.closed, "signature": part.signature}
             chunk = {key: value for key, value in rest.items() if value is not None}
-            return Thinking(text, Seal(NAME, {"chunk": chunk}))
+            return Thinking(text, Signature(NAME, {"chunk": chunk}))
         case _:
             return _text(part)
 
@@ -287,11 +287,11 @@ def _arguments(text: str) -> Json:
 
 def _given(call: ToolCall) -> str:
     """Return the id that the request gave a call; empty where the id is ours."""
-    return call.seal.value.get("id") or "" if call.minted and call.seal else call.id
+    return call.signature.value.get("id") or "" if call.minted and call.signature else call.id
 
 
 def _older_call(function: types.Function, at: int) -> ToolCall:
-    seal = Seal(NAME, {"function_call": True, "id": None})
+    seal = Signature(NAME, {"function_call": True, "id": None})
     id_ = make_call_id(f"messages[{at}].function_call", function.name)
     return ToolCall(id_, function.name, _arguments(function.arguments), seal, minted=True)
 

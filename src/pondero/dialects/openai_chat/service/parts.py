@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 from msgspec.json import encode
 
-from pondero.canon import Finish, Image, Json, Seal, Text, Thinking, ToolCall, Usage, dump_json
+from pondero.canon import Finish, Image, Json, Signature, Text, Thinking, ToolCall, Usage, dump_json
 from pondero.dialects.citations import WebPage, convert_citations
 from pondero.dialects.dialect import ReplyContext, Signer
 
@@ -101,7 +101,7 @@ def usage_of(usage: Usage, provider: Provider) -> Json:
 
 def is_refusal(text: Text) -> bool:
     """Return whether a text is the model's refusal."""
-    return bool(open_signature(text.seal).get("refusal"))
+    return bool(open_signature(text.signature).get("refusal"))
 
 
 def call_id_of(id_: str | None, provider: Provider) -> str | None:
@@ -114,15 +114,15 @@ def call_id_of(id_: str | None, provider: Provider) -> str | None:
 class Calls:
     """Writes the calls of one answer, whole or as they begin.
 
-    ``seal`` returns fields of the call, or the text that its slot holds.
+    ``signature`` returns fields of the call, or the text that its slot holds.
     """
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._provider = answering.context.provider
-        self._seal = answering.seal
+        self._seal = answering.sign
         self._custom = {tool.name for tool in answering.request.tools if tool.kind == "text"}
 
-    def begun(self, id_: str | None, name: str | None, seal: Seal | None) -> dict[str, Json]:
+    def begun(self, id_: str | None, name: str | None, seal: Signature | None) -> dict[str, Json]:
         """Return a call as it begins, with what is known of its seal by then."""
         call = ToolCall(id_ or "", name or "", "", seal)
         fields = self.fields(call) if seal is not None else {}
@@ -155,7 +155,7 @@ class Calls:
         return {"id": id_, "type": "function", "function": function}
 
     def _is_custom(self, call: ToolCall) -> bool:
-        return call.name in self._custom or open_signature(call.seal).get("type") == "custom"
+        return call.name in self._custom or open_signature(call.signature).get("type") == "custom"
 
 
 def picture(image: Image) -> Json:
@@ -252,7 +252,7 @@ class CarriedDetail:
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._on = answering.context.provider.carries
         self._shown = isinstance(thinking_writer(answering), InDetails)
-        self._seal = answering.seal
+        self._seal = answering.sign
         self._number = 0
 
     def of(self, part: Text | Thinking | ToolCall) -> list[Json]:
@@ -386,7 +386,7 @@ def thinking_writer(answering: ReplyContext[Context]) -> ThinkingWriter:
             return InField("reasoning_content", "reasoning")
         case "reasoning_details":
             row = provider.find(model) or Model()
-            return InDetails(row.form or provider.form, answering.seal)
+            return InDetails(row.form or provider.form, answering.sign)
         case "content_chunks":
             return InChunks()
         case "think_tags" | "tags":

@@ -64,7 +64,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
         thinks=wish.thinks,
         shown=wish.thinks and wish.place != "none",
         context=parse.context_of(body, table, wish),
-        seal=sealer(body.model),
+        sign=sealer(body.model),
         seed=_seed(request),
         caches="always",
     )

@@ -5,7 +5,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 
-from pondero.canon import Json, Part, Seal, Thinking, ToolCall
+from pondero.canon import Json, Part, Signature, Thinking, ToolCall
 from pondero.dialects.dialect import Signer
 
 from .types import NAME
@@ -28,15 +28,17 @@ def sealer(model: str) -> Signer:
 
     def seal(part: Part, shown: str, _before: Sequence[Json], /) -> Json | None:
         if isinstance(part, Thinking):
-            return open_signature(part.seal).get("reasoning_details") or stamp(shown, model=model)
+            return open_signature(part.signature).get("reasoning_details") or stamp(
+                shown, model=model
+            )
         if isinstance(part, ToolCall):
-            return open_signature(part.seal) or None
+            return open_signature(part.signature) or None
         return None
 
     return seal
 
 
-def open_signature(seal: Seal | None) -> dict[str, Json]:
+def open_signature(seal: Signature | None) -> dict[str, Json]:
     """Return what a seal of this wire holds; another wire's stays shut."""
     if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
         return {}

@@ -114,13 +114,13 @@ class Stream:
             return b""
         call = {
             "index": len(self._calls),
-            **self._writing.begun(event.id, event.name, event.seal),
+            **self._writing.begun(event.id, event.name, event.signature),
         }
         self._calls[event.index] = call
         delta: dict[str, Json] = {"tool_calls": [call]}
-        if event.seal is not None:
+        if event.signature is not None:
             self._sealed.add(event.index)
-            early = ToolCall(event.id or "", event.name or "", "", event.seal)
+            early = ToolCall(event.id or "", event.name or "", "", event.signature)
             if details := self._carried.of(early):
                 delta["reasoning_details"] = details
         return self._chunk(delta)

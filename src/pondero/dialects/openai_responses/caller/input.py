@@ -141,7 +141,7 @@ class Thread:
         turn.end()
 
     def _remember(self, part: ToolCall) -> None:
-        value = open_signature(part.seal)
+        value = open_signature(part.signature)
         if value is not None and value.get("type") == "custom_tool_call":
             self._custom.add(part.id)
 
@@ -158,7 +158,7 @@ class _Turn:
 
     def thinking(self, part: Thinking) -> None:
         self._message = None
-        value = open_signature(part.seal)
+        value = open_signature(part.signature)
         if value is None:
             return
         item = {"type": "reasoning", **value}
@@ -166,7 +166,7 @@ class _Turn:
         self._waiting.append(item)
 
     def text(self, part: Text) -> None:
-        value = open_signature(part.seal) or {}
+        value = open_signature(part.signature) or {}
         if value.get("part") == "refusal":
             content: dict[str, Json] = {"type": "refusal", "refusal": part.text}
         else:
@@ -186,7 +186,7 @@ class _Turn:
 
     def call(self, part: ToolCall) -> None:
         self._message = None
-        value = open_signature(part.seal)
+        value = open_signature(part.signature)
         keys = self._follow(value or {})
         item: dict[str, Json] = {"type": "function_call", **keys}
         item |= {"call_id": part.id, "name": part.name}
@@ -204,7 +204,7 @@ class _Turn:
                 self._message[1].append(part.raw)
             return
         self._message = None
-        value = open_signature(part.seal) or {}
+        value = open_signature(part.signature) or {}
         self._follow(value)
         if not self._is_orphan(value):  # it is refused without its id
             self._items.append(part.raw)
@@ -253,7 +253,7 @@ def find_unpaired(parts: Sequence[Part]) -> dict[int, str]:
     for index, part in enumerate(parts):
         if isinstance(part, ToolResult | Image | Blob):
             continue
-        value = open_signature(part.seal) or {}
+        value = open_signature(part.signature) or {}
         if isinstance(part, Thinking):
             if value:
                 waiting.append(index)

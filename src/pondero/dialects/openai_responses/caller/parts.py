@@ -16,7 +16,7 @@ from pondero.canon import (
     PartEnd,
     PartKind,
     PartStart,
-    Seal,
+    Signature,
     Text,
     TextDelta,
     Thinking,
@@ -51,7 +51,7 @@ def follower_value(
     return value
 
 
-def open_signature(seal: Seal | None) -> dict[str, Any] | None:
+def open_signature(seal: Signature | None) -> dict[str, Any] | None:
     """Return the value of a seal of this wire; None for any other."""
     if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
         return None
@@ -201,10 +201,10 @@ class Items:
             out.append(PartStart(piece.index, kind, item.call_id, name, seal))
         else:
             seal = self._early(item, _OF_MESSAGE) if kind == "text" else None
-            out.append(PartStart(piece.index, kind, seal=seal))
+            out.append(PartStart(piece.index, kind, signature=seal))
         return piece
 
-    def _early(self, item: Item, without: frozenset[str]) -> Seal | None:
+    def _early(self, item: Item, without: frozenset[str]) -> Signature | None:
         """Return the seal of a follower as it will be if the item is completed.
 
         Thinking has none this early: what its item is announced with is not final.
@@ -371,8 +371,8 @@ class Items:
         elif text:
             self.seen.text = True
 
-    def _seal(self, value: dict[str, Json]) -> Seal | None:
-        return Seal(NAME, value, self.model, self._route) if value else None
+    def _seal(self, value: dict[str, Json]) -> Signature | None:
+        return Signature(NAME, value, self.model, self._route) if value else None
 
 
 _CARRIERS = frozenset({"namespace", "tool_search"})  # tools that hold or load other tools

@@ -67,7 +67,7 @@ def takes(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what of a past this wire takes back."""
     pairing = quirks.get("pairing") is not False
     return ReplayRules(
-        seals="route+model",
+        signature_scope="route+model",
         id_pattern=r"\S{1,64}",
         unpaired=find_unpaired if pairing else None,
     )

@@ -189,7 +189,7 @@ def _may_follow(sent: SentRequest, thought: str, after: _Placed) -> bool:
     It recognises a follower by its id or the id of its call; where nothing is stored, a message
     without an id will do.
     """
-    given = sent.past.of_seal(thought)
+    given = sent.past.by_signature(thought)
     names = _names(given) if given else set()
     said = {after.text("id"), after.text("call_id")} - {""}
     if said:
@@ -201,7 +201,7 @@ def _names(given: EarlierAnswer) -> set[str]:
     """Return the ids of an answer's items, and of the calls in it."""
     names = {part.id for part in given.message.parts if isinstance(part, ToolCall)}
     for part in given.message.parts:
-        value = open_signature(part.seal) if isinstance(part, Text | ToolCall) else None
+        value = open_signature(part.signature) if isinstance(part, Text | ToolCall) else None
         item = part.raw if isinstance(part, UnknownPart) else value.get("item") if value else None
         if isinstance(item, dict) and isinstance(item.get("id"), str):
             names.add(item["id"])
@@ -215,7 +215,7 @@ def _alone(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
     here = {id for placed in items if placed.kind == "reasoning" for id in _ids(sent, placed)}
     for placed in items:
         id = placed.text("id")
-        given = sent.past.of_seal(id) if id and placed.kind in ("message", *_CALLS) else None
+        given = sent.past.by_signature(id) if id and placed.kind in ("message", *_CALLS) else None
         thought = _led_to(given, id) if given else None
         if given and thought and thought not in here:
             yield ReplayIssue(
@@ -232,13 +232,13 @@ def _alone(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
 def _ids(sent: SentRequest, placed: _Placed) -> set[str]:
     """Return the ids an item of thinking has: its own, or the one it was sealed with."""
     sealed = placed.text("encrypted_content")
-    given = sent.past.of_seal(sealed) if sealed else None
+    given = sent.past.by_signature(sealed) if sealed else None
     return {placed.text("id"), *(_sealed_with(given, sealed) if given else ())}
 
 
 def _sealed_with(given: EarlierAnswer, sealed: str) -> set[str]:
     values = [
-        open_signature(part.seal) for part in given.message.parts if isinstance(part, Thinking)
+        open_signature(part.signature) for part in given.message.parts if isinstance(part, Thinking)
     ]
     return {
         str(value.get("id"))
@@ -250,7 +250,7 @@ def _sealed_with(given: EarlierAnswer, sealed: str) -> set[str]:
 def _led_to(given: EarlierAnswer, id: str) -> str | None:
     """Return the id of the thinking that an item of an answer followed."""
     for part in given.message.parts:
-        value = open_signature(part.seal) if isinstance(part, Text | ToolCall) else None
+        value = open_signature(part.signature) if isinstance(part, Text | ToolCall) else None
         if value and value.get("item", {}).get("id") == id:
             after = value.get("after")
             return after if isinstance(after, str) else None
@@ -264,7 +264,7 @@ def _unkept(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
         sealed = placed.text("encrypted_content") or placed.item.get("content")
         if placed.kind != "reasoning" or not id or sealed:
             continue
-        given = sent.past.of_seal(id)
+        given = sent.past.by_signature(id)
         asked = given.request_body if given else sent.body
         if isinstance(asked, dict) and asked.get("store") is False:
             yield ReplayIssue(
@@ -280,7 +280,7 @@ def _unkept(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
 def _foreign(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
     for placed in items:
         sealed = placed.text("encrypted_content")
-        given = sent.past.of_seal(sealed) if sealed else None
+        given = sent.past.by_signature(sealed) if sealed else None
         if given is None:
             continue
         if given.provider != sent.provider:

@@ -16,7 +16,7 @@ from pondero.canon import (
     Message,
     Part,
     Role,
-    Seal,
+    Signature,
     Text,
     Thinking,
     ToolCall,
@@ -201,8 +201,8 @@ class Conversation:
             value["after"] = self._after
         return value
 
-    def _seal(self, value: dict[str, Json]) -> Seal | None:
-        return Seal(NAME, value, self._model, self._route) if value else None
+    def _seal(self, value: dict[str, Json]) -> Signature | None:
+        return Signature(NAME, value, self._model, self._route) if value else None
 
 
 def arguments_text(arguments: Json) -> str:

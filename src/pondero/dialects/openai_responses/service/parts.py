@@ -3,7 +3,7 @@
 from base64 import b64encode
 from collections.abc import Sequence
 
-from pondero.canon import Image, Json, Part, Seal, Text, Thinking, ToolCall, UnknownPart
+from pondero.canon import Image, Json, Part, Signature, Text, Thinking, ToolCall, UnknownPart
 from pondero.dialects.citations import WebPage, convert_citations
 from pondero.dialects.dialect import ReplyContext
 
@@ -66,7 +66,7 @@ class Writer:
         """Return an item of thinking as a stream announces it: its slot is not final yet."""
         if not (self._context.sealed and self._context.preliminary):
             return head
-        sealed = self._answering.seal(Thinking(""), "", before)
+        sealed = self._answering.sign(Thinking(""), "", before)
         return {**head, "encrypted_content": sealed[:-8]} if isinstance(sealed, str) else head
 
     def whole(
@@ -112,7 +112,7 @@ class Writer:
         return issue(prefix, Mark(self._stem, place, thought, self._context.stored))
 
     def _thinking(self, head: Item, part: Thinking, before: Sequence[Item]) -> Item:
-        value = _value(part.seal)
+        value = _value(part.signature)
         if value:
             return {"type": "reasoning", **value}
         item = dict(head)
@@ -120,13 +120,13 @@ class Writer:
         if shown:
             item["summary"] = [{"type": "summary_text", "text": shown}]
         if self._context.sealed:
-            sealed = self._answering.seal(part, shown, before)
+            sealed = self._answering.sign(part, shown, before)
             if sealed is not None:
                 item["encrypted_content"] = sealed
         return item
 
     def _message(self, head: Item, part: Text, *, refused: bool) -> Item:
-        value = _value(part.seal)
+        value = _value(part.signature)
         if value.get("part") == "refusal" or refused:
             content: Item = {"type": "refusal", "refusal": part.text}
         else:
@@ -142,7 +142,7 @@ class Writer:
         return {**item, "content": [content]}
 
     def _call(self, head: Item, part: ToolCall) -> Item:
-        value = _value(part.seal)
+        value = _value(part.signature)
         item = dict(head)
         if value:
             kind = value.get("type") or "function_call"
@@ -172,6 +172,6 @@ def _is_own(citation: Json) -> bool:
     return citation.get("type") in _ANNOTATIONS and "url_citation" not in citation
 
 
-def _value(seal: Seal | None) -> Item:
+def _value(seal: Signature | None) -> Item:
     ours = seal is not None and seal.dialect == NAME and isinstance(seal.value, dict)
     return seal.value if seal is not None and ours else {}

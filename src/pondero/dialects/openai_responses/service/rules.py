@@ -76,7 +76,7 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
         thinks=thought.thinks,
         shown=thought.thinks and thought.summary is not None,
         context=context,
-        seal=sealer(seed, model=create.model, stored=context.stored),
+        sign=sealer(seed, model=create.model, stored=context.stored),
         seed=seed,
         caches="always",
     )
