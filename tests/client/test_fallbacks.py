@@ -146,7 +146,7 @@ def test_no_foreign_seal_goes_along_and_the_loop_stays_where_its_seals_are(shell
     assert asked(emulator) == ["claude-opus-5", "claude-opus-5", "gpt-5.1", "gpt-5.1"]
     assert [entry.status for entry in emulator.log.entries[2:]] == [200, 200]
     seals = [
-        part.seal.value
+        part.signature.value
         for part in chat.messages[1].parts
         if getattr(part, "signature", None) is not None
     ]

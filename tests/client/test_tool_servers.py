@@ -82,7 +82,7 @@ def said(result):
 def proofs(messages):
     """Return the texts in the seals of these messages, as a body in JSON has them."""
     seals = [
-        part.seal.value
+        part.signature.value
         for each in messages
         for part in each.parts
         if getattr(part, "signature", None)

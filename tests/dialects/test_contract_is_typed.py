@@ -19,8 +19,8 @@ WRONG = {
     ),
     "an argument forgotten": (
         "caller/stream.py",
-        "def stream(head: ResponseHead, where: Where) -> FrameStream[bytes]:",
-        "def stream(head: ResponseHead, where: Where, quirks: object) -> FrameStream[bytes]:",
+        "def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:",
+        "def stream(head: ResponseHead, where: AnswerContext, quirks: object) -> FrameStream[bytes]:",
     ),
     "another result": (
         "service/address.py",
@@ -29,8 +29,8 @@ WRONG = {
     ),
     "a context of another make": (
         "service/rules.py",
-        "def accept(http: HttpRequest, _provider: str) -> Accepted[Context]:",
-        "def accept(http: HttpRequest, _provider: str) -> Accepted[bytes]:",
+        "def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:",
+        "def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[bytes]:",
     ),
     "a stream without an end": (
         "service/reply.py",

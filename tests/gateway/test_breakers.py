@@ -144,7 +144,7 @@ def test_failures_at_one_replica_rest_a_deployment_at_all(redis):
         replicas = [Looking(link) for link in links]
         for each in (0, 1, 2, 0, 1):
             assert not any([await replica.is_open("a") for replica in replicas])
-            await replicas[each].failed("a")
+            await replicas[each].record_failure("a")
         assert all([await replica.is_open("a") for replica in replicas])
         clock.now += REST
         assert [await replica.is_open("a") for replica in replicas] == [False, True, True]

@@ -48,7 +48,7 @@ def ends(events: list[Event]) -> list:
 
 
 def entries(part) -> tuple:
-    envelope = open_envelope(part.seal.value)
+    envelope = open_envelope(part.signature.value)
     assert envelope is not None
     assert envelope.origin == ORIGIN
     return envelope.entries
@@ -154,8 +154,8 @@ def test_a_sealed_call_without_thinking_has_an_empty_thinking_part_before_it(fro
         ],
     )
     words, ahead, call = ends(events)
-    assert (words, ahead.text, call.seal) == (Text("I look"), "", None)
-    assert entries(ahead)[0].seal == SIGNED
+    assert (words, ahead.text, call.signature) == (Text("I look"), "", None)
+    assert entries(ahead)[0].signature == SIGNED
 
 
 def test_words_with_a_seal_and_no_thinking_before_them_are_only_words_on_messages():
@@ -170,7 +170,7 @@ def test_words_with_a_seal_and_no_thinking_before_them_are_only_words_on_message
     calling = Message("assistant", (Text("yes", SIGNED), ToolCall("own", "ls", {}, SIGNED)))
     words, ahead, _ = carrier("anthropic").whole(calling).parts
     assert words == Text("yes")
-    assert [entry.seal for entry in entries(ahead)] == [SIGNED, SIGNED]
+    assert [entry.signature for entry in entries(ahead)] == [SIGNED, SIGNED]
 
 
 def test_calls_without_thinking_or_seals_are_told_as_they_are():
@@ -197,7 +197,7 @@ def test_gemini_folds_thinking_on_the_first_part_after_it():
     thought, text = ends(events)
     start = next(e for e in events if isinstance(e, PartStart) and e.kind == "text")
     assert thought == Thinking("hm")
-    assert start.signature == text.seal
+    assert start.signature == text.signature
     assert entries(text) == (EnvelopeThinking(0, SIGNED, text="hm"), EnvelopeText(1, 0, SIGNED))
 
 
@@ -218,7 +218,7 @@ def test_chat_has_an_envelope_with_each_part_and_late_ones_behind():
     thought, call, text, late = ends(events)
     start = next(e for e in events if isinstance(e, PartStart) and e.kind == "tool_call")
     assert entries(thought) == (EnvelopeThinking(0, SIGNED, text="hm"),)
-    assert start.signature == call.seal
+    assert start.signature == call.signature
     assert entries(call) == (EnvelopeCall(1, call.id, "own", "ls", SIGNED),)
     assert text == Text("yes")
     assert (late.text, entries(late)) == ("", (EnvelopeText(2, 0, SIGNED),))

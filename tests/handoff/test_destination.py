@@ -52,7 +52,7 @@ def test_thinking_goes_with_its_seal():
 )
 def test_whatever_else_has_such_a_seal_stays_without_it(part):
     parts, why = seen({"bad"}, part)
-    assert [each.seal for each in parts] == [None]
+    assert [each.signature for each in parts] == [None]
     assert why == {"seal": REFUSED}
 
 

@@ -96,7 +96,7 @@ def test_coming_back_gives_the_maker_every_seal_again(maker):
     thread = conversation(maker)
     for other in ALL:
         handoff(thread, other.destination())
-    view = handoff(thread, maker.destination(unsealed=True))
+    view = handoff(thread, maker.destination(allows_unsigned=True))
     assert view.messages == thread
     sent = strings(json.loads(maker.encoded(view.messages).body))
     assert secrets(thread) <= sent
@@ -166,7 +166,7 @@ def test_an_open_tool_loop_without_its_own_thinking_is_told():
 
 @pytest.mark.parametrize("maker", USUAL, ids=repr)
 def test_an_open_tool_loop_of_the_readers_own_begins_with_thinking(maker):
-    view = handoff(conversation(maker)[:3], maker.destination(unsealed=True))
+    view = handoff(conversation(maker)[:3], maker.destination(allows_unsigned=True))
     assert not view.open_loop_without_thinking
     maker.accepted(view.messages)
 

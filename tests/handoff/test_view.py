@@ -63,13 +63,13 @@ def the_changes(view: View) -> list[tuple[str, str, int, int | None]]:
 )
 def test_a_seal_goes_as_far_as_its_scope(scope, model, route, fits):
     thought = Thinking("hm", Signature("red", "sig", model, route))
-    view = handoff([ASK, answer(thought, Text("yes"))], destination(seals=scope))
+    view = handoff([ASK, answer(thought, Text("yes"))], destination(signature_scope=scope))
     assert (thought in view.messages[1].parts) is fits
 
 
 def test_a_seal_of_another_dialect_goes_nowhere_whatever_the_scope():
     thought = Thinking("hm", Signature("blue", "sig", "m1", "north"))
-    view = handoff([ASK, answer(thought, Text("yes"))], destination(seals="dialect"))
+    view = handoff([ASK, answer(thought, Text("yes"))], destination(signature_scope="dialect"))
     assert view.messages[1].parts == (Text("yes"),)
 
 
@@ -152,13 +152,13 @@ def test_a_turn_cut_off_amid_its_thinking_loses_only_what_has_no_seal():
 )
 def test_thinking_without_a_seal_goes_back_to_its_maker_where_that_is_allowed(origin, kept):
     thread = [ASK, answer(Thinking("hm"), Text("yes"), origin=origin)]
-    view = handoff(thread, destination(unsealed=True))
+    view = handoff(thread, destination(allows_unsigned=True))
     assert bool(view.messages[1].thinking) is kept
 
 
 def test_a_neighbours_seal_says_who_thought_what_has_none():
     thread = [ASK, answer(Thinking("hm"), Text("yes", SEAL), origin=None)]
-    assert handoff(thread, destination(unsealed=True)).messages == tuple(thread)
+    assert handoff(thread, destination(allows_unsigned=True)).messages == tuple(thread)
 
 
 def test_citations_go_to_their_maker_only():
@@ -186,7 +186,7 @@ def test_what_we_do_not_know_is_withheld_where_its_seal_names_another_deployment
             UnknownPart("red", {}, Signature("red", "s", "m1", "south")), Text("y"), origin=None
         ),
     ]
-    assert handoff(thread, destination(seals="dialect")).messages[1] == answer(
+    assert handoff(thread, destination(signature_scope="dialect")).messages[1] == answer(
         Text("y"), origin=None
     )
 
@@ -507,7 +507,7 @@ def test_a_long_thread_takes_a_few_steps_a_message():
 
 
 @pytest.mark.parametrize("beside", [Text("words"), Text("words", Signature("red", "sig"))])
-@pytest.mark.parametrize("to", [HOME, AWAY, destination(unsealed=True)])
+@pytest.mark.parametrize("to", [HOME, AWAY, destination(allows_unsigned=True)])
 def test_thinking_of_which_nothing_says_who_thought_it_is_nobodys(to, beside):
     view = handoff([ASK, answer(Thinking("hm"), beside, origin=None)], to)
     (change,) = [each for each in view.manifest.changes if each.what == "thinking"]

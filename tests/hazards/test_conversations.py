@@ -81,7 +81,7 @@ def talk(shell, emulator, model):
 
 
 def counted(reply):
-    return reply.usage.total is None or reply.usage.counted == reply.usage.total
+    return reply.usage.total is None or reply.usage.known_total == reply.usage.total
 
 
 @each_shell
@@ -157,4 +157,4 @@ def test_words_streamed_are_the_words_kept(model):
 def _bare(part):
     if isinstance(part, ToolCall):
         return (part.name, part.arguments, part.signature is not None)
-    return (part.text, part.seal is not None)
+    return (part.text, part.signature is not None)

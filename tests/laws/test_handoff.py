@@ -88,8 +88,8 @@ destinations = st.builds(
     foreign=st.sampled_from(["drop", "note"]),
     takes=st.builds(
         ReplayRules,
-        seals=st.sampled_from(["dialect", "model", "route", "route+model"]),
-        unsealed=st.booleans(),
+        signature_scope=st.sampled_from(["dialect", "model", "route", "route+model"]),
+        allows_unsigned=st.booleans(),
         unpaired=st.sampled_from([None, last_thoughts]),
         id_pattern=st.sampled_from([None, "[a-zA-Z0-9_-]{1,64}", "[a-zA-Z0-9]{9}"]),
         id_length=st.just(9),

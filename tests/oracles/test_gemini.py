@@ -289,7 +289,7 @@ def test_turn_two_of_the_sdk_carries_our_signature_where_it_came(service, first)
     ]
     whole(service, contents=history, tools=[WEATHER])
     _, model, user = service.accepted[-1].request.messages
-    assert [call.seal is not None for call in model.tool_calls] == [True, False]
+    assert [call.signature is not None for call in model.tool_calls] == [True, False]
     assert [(r.call_id, r.content) for r in user.parts if isinstance(r, ToolResult)] == [
         ("g98os1Jf", (Text("rain"),)),
         ("h12ab3Cd", (Text("rain"),)),

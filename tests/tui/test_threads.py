@@ -58,7 +58,7 @@ async def test_every_turn_is_kept_with_its_plan_counts_and_time(threads):
         assert answer.plan["level"] == "medium"
         assert answer.usage.thinking == 114
         assert answer.seconds == 0.0
-        assert answer.message.parts[0].seal is not None
+        assert answer.message.parts[0].signature is not None
         assert chat.app.state.thread.id == thread.id
 
 

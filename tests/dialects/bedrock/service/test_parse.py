@@ -235,7 +235,7 @@ ANSWER = Reply(
 
 def answering(seal=None, **more):
     found = parsed(raw(additionalModelResponseFieldPaths=["/usage/output_tokens_details"]))
-    given = {"seal": seal} if seal else {}
+    given = {"sign": seal} if seal else {}
     return ReplyContext(request=found.request, context=found.context, seed=b"7", **given, **more)
 
 

@@ -96,7 +96,7 @@ def test_a_signed_part_is_never_joined_with_its_neighbours():
 
 def test_only_the_first_of_parallel_calls_is_sealed():
     calls = parts_of(whole(chunk(call(signature="S"), call(), call())))
-    assert [part.seal for part in calls] == [seal("S"), None, None]
+    assert [part.signature for part in calls] == [seal("S"), None, None]
 
 
 def test_a_call_without_an_id_gets_one_of_22_characters_of_its_own():
@@ -150,8 +150,11 @@ def test_the_model_and_the_id_of_the_answer_are_told():
 
 def test_a_seal_names_the_model_that_was_asked_or_else_the_one_that_answered():
     body = chunk({"text": "a", "thoughtSignature": "S"})
-    assert parts_of(whole(body, model="gemini-flash-latest"))[0].seal.model == "gemini-flash-latest"
-    assert parts_of(whole(body, model=None, route=None))[0].seal.model == "gemini-x"
+    assert (
+        parts_of(whole(body, model="gemini-flash-latest"))[0].signature.model
+        == "gemini-flash-latest"
+    )
+    assert parts_of(whole(body, model=None, route=None))[0].signature.model == "gemini-x"
 
 
 # -- endings ---------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ def test_a_signature_on_words_is_never_given_to_the_call_behind_them():
 
 def test_parallel_calls_over_several_pieces_keep_their_own_seals():
     chunks = [chunk(call(id="a", signature="S"), finish=None), chunk(call(id="b"), call(id="c"))]
-    assert [(part.id, part.seal) for part in parts_of(streamed(sse(*chunks)))] == [
+    assert [(part.id, part.signature) for part in parts_of(streamed(sse(*chunks)))] == [
         ("a", seal("S")),
         ("b", None),
         ("c", None),
@@ -199,7 +199,7 @@ def test_arguments_that_come_as_values_at_paths_are_put_together():
     )
     (made,) = parts_of(streamed(data))
     assert made.arguments == {"rows": [{"word": "Grüße", "price": 0.5, "ok": True}, {"a.b": None}]}
-    assert made.seal == seal("S")
+    assert made.signature == seal("S")
 
 
 def test_the_last_piece_may_end_the_call_and_another_may_follow():

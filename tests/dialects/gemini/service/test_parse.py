@@ -288,7 +288,7 @@ def test_a_gateway_fills_the_opaque_slots_and_chooses_the_ids():
     assert [part.get("thoughtSignature") for part in body["candidates"][0]["content"]["parts"]] == [
         *(None, None, "AAAA")
     ]
-    assert parts_of(whole(body))[-1].seal.value == "AAAA"
+    assert parts_of(whole(body))[-1].signature.value == "AAAA"
     other = json.loads(SERVICE.reply(answering(found, [], seed=b"two"), reply).body)
     assert body["responseId"] != other["responseId"]
 

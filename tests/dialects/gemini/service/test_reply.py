@@ -65,7 +65,7 @@ def told(*parts, pieces=1, late=False):
     events = [Started()]
     for index, part in enumerate(parts):
         kind = {Text: "text", Thinking: "thinking", ToolCall: "tool_call"}.get(type(part), "other")
-        events.append(PartStart(index, kind, signature=None if late else part.seal))
+        events.append(PartStart(index, kind, signature=None if late else part.signature))
         if isinstance(part, Text | Thinking) and part.text:
             delta = TextDelta if kind == "text" else ThinkingDelta
             size = -(-len(part.text) // pieces)

@@ -285,7 +285,7 @@ def second_turn(form, change=lambda body: body):
 
 def test_thinking_goes_back_to_the_service_that_gave_it(form):
     request, message = second_turn(form)
-    strip = lambda part: (type(part), part.text, part.seal and part.seal.value)  # noqa: E731
+    strip = lambda part: (type(part), part.text, part.signature and part.signature.value)  # noqa: E731
     assert [strip(part) for part in request.messages[1].parts] == [
         strip(part) for part in message.parts
     ]

@@ -65,7 +65,9 @@ def test_the_summaries_of_one_item_are_one_part_and_its_seal_holds_the_item():
     thinking, said = parts_of(decoded(answer(THINKING, SAID)))
 
     assert thinking.text == "First.\n\nThen."
-    assert thinking.seal == seal({key: value for key, value in THINKING.items() if key != "type"})
+    assert thinking.signature == seal(
+        {key: value for key, value in THINKING.items() if key != "type"}
+    )
     assert said == Text(
         "42",
         seal(
@@ -89,7 +91,7 @@ def test_raw_thinking_is_read_where_a_server_gives_it():
     (thinking, _) = parts_of(decoded(answer(item, SAID)))
 
     assert thinking.text == "2+2 is 4"
-    assert "encrypted_content" not in thinking.seal.value
+    assert "encrypted_content" not in thinking.signature.value
 
 
 def test_thinking_that_shows_nothing_is_an_empty_part_with_its_seal():
@@ -157,7 +159,7 @@ def test_arguments_are_read_and_their_text_is_kept_where_it_could_not_be_written
     (part,) = parts_of(decoded(answer(CALL | {"arguments": text})))
 
     assert part.arguments == arguments
-    assert part.seal.value.get("arguments") == noted
+    assert part.signature.value.get("arguments") == noted
 
 
 def test_a_call_without_any_id_gets_one_of_22_characters_that_is_not_the_services():
@@ -261,7 +263,7 @@ def test_a_refusal_is_text_that_says_so_in_its_seal():
     (part,) = parts_of(events)
 
     assert part.text == "I cannot."
-    assert part.seal.value["part"] == "refusal"
+    assert part.signature.value["part"] == "refusal"
     assert assembled(events).finished.finish == "refusal"
 
 
@@ -271,7 +273,7 @@ def test_the_contents_of_one_message_are_parts_of_their_own_with_one_seal():
     first, second = parts_of(decoded(answer(SAID | {"content": contents})))
 
     assert (first.text, second.text) == ("a", "b")
-    assert first.seal == second.seal
+    assert first.signature == second.signature
 
 
 def test_an_unknown_content_is_kept():
@@ -357,8 +359,8 @@ def test_half_a_surrogate_pair_does_not_lose_the_answer():
 
 
 def test_the_model_of_a_seal_is_the_one_that_was_asked_else_the_one_that_answered():
-    assert parts_of(decoded(answer(SAID), model="alias"))[0].seal.model == "alias"
-    assert parts_of(decoded(answer(SAID), model=None))[0].seal.model == MODEL
+    assert parts_of(decoded(answer(SAID), model="alias"))[0].signature.model == "alias"
+    assert parts_of(decoded(answer(SAID), model=None))[0].signature.model == MODEL
 
 
 def test_every_part_begins_and_ends_in_order():

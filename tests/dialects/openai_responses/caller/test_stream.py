@@ -270,7 +270,7 @@ def test_raw_thinking_may_end_after_the_answer():
     thinking, said = parts_of(events)
 
     assert thinking.text == "2+2"
-    assert said.seal.value["after"] == "rs_1"
+    assert said.signature.value["after"] == "rs_1"
     assert [event.index for event in events if isinstance(event, PartEnd)] == [1, 0]
 
 
@@ -287,7 +287,7 @@ def test_ids_that_change_under_way_are_settled_by_the_end_of_the_item():
 
     thinking, said = parts_of(events)
 
-    assert thinking.seal.value["id"] == said.seal.value["after"] == "rs_1"
+    assert thinking.signature.value["id"] == said.signature.value["after"] == "rs_1"
 
 
 def test_events_without_a_place_belong_to_the_latest_item():
