@@ -46,7 +46,8 @@ def test_lines_of_the_text_stay_lines_and_what_fits_stays_as_it_is(text, width):
     lines = text.split("\n")
     assert wrapped(text, width=width) == "\n".join(wrapped(line, width=width) for line in lines)
     for line in lines:
-        if cells(line.expandtabs()) <= width:
+        seen = "".join(letter for letter in line if letter == "\t" or cells(letter))
+        if cells(seen.expandtabs()) <= width:  # expandtabs counts an accent as a column
             assert wrapped(line, width=width) == line
 
 

@@ -18,7 +18,7 @@ def _codes():
     for tree in trees:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
-                "Trap",
+                "ReplayIssue",
                 "_unreadable",
             ):
                 places = [word.value for word in node.keywords if word.arg == "code"] or node.args
