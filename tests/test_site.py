@@ -23,7 +23,7 @@ DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 ELSEWHERE = {
     "batch.md": "tests/batch/test_docs.py",
-    "cassettes.md": "tests/transport/test_cassette_client.py",
+    "cassettes.md": "tests/cassettes/test_cassette_client.py",
     "contracts.md": "tests/contract/test_docs.py",
     "emulator.md": "tests/emulator/test_docs.py",
     "from/litellm.md": "tests/test_coming_from.py",

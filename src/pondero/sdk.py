@@ -38,7 +38,8 @@ def client(
     >>> import pondero.sdk, anthropic
     >>> dialled = anthropic.Anthropic(http_client=pondero.sdk.client("high"))
     """
-    from .transport import Cassette, HttpTransport  # noqa: PLC0415 - each needs its library
+    from .cassettes import Cassette  # noqa: PLC0415 - each needs its library
+    from .transport import HttpTransport  # noqa: PLC0415 - each needs its library
 
     parse_intent(level)
     under = transport or HttpTransport() if cassette is None else Cassette(cassette, transport)
@@ -60,7 +61,8 @@ def aclient(
     >>> import pondero.sdk, anthropic
     >>> dialled = anthropic.AsyncAnthropic(http_client=pondero.sdk.aclient("high"))
     """
-    from .transport import AsyncCassette, AsyncHttpTransport  # noqa: PLC0415 - see above
+    from .cassettes import AsyncCassette  # noqa: PLC0415 - see above
+    from .transport import AsyncHttpTransport  # noqa: PLC0415 - see above
 
     parse_intent(level)
     under = (

@@ -10,9 +10,9 @@ from inline_snapshot import snapshot
 from tests.contract.guards.tapes import changed, in_loop
 from tests.hazards.talking import calling, chat_with
 
+from pondero.cassettes.file_format import dump
 from pondero.cli.app import run
 from pondero.emulator import Emulator
-from pondero.transport.cassette_file import dump
 
 
 def _drop_thinking(body):

@@ -188,7 +188,7 @@ def test_at_the_usual_level_there_is_trouble_only(caplog):
 
 
 def test_a_header_of_the_callers_own_that_holds_a_secret_is_not_recorded(tmp_path):
-    from pondero.transport import Cassette
+    from pondero.cassettes import Cassette
 
     path = tmp_path / "case.jsonl"
     cassette = Cassette(path, Emulator(), record=True)

@@ -7,6 +7,7 @@ import pytest
 from tests.contract.mutants import MUTANTS
 
 from pondero import models
+from pondero.cassettes import leaks, load_cassette
 from pondero.cli.app import run as pondero
 from pondero.contract import (
     SCENARIOS,
@@ -19,7 +20,6 @@ from pondero.contract import (
 )
 from pondero.dialects import get_dialect
 from pondero.emulator import SERVER, Emulator
-from pondero.transport import leaks, load_cassette
 
 FOLDER = Path(__file__).parents[1] / "cassettes"
 PROVIDERS = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())

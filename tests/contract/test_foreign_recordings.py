@@ -11,11 +11,11 @@ from threading import Thread
 import pytest
 
 from pondero.canon import HttpRequest, ResponseHead
+from pondero.cassettes import RecordedExchange, load_cassette
+from pondero.cassettes.file_format import dump
 from pondero.cli.app import run
 from pondero.contract import SCENARIOS, most_recorded_model, stand_ins
 from pondero.emulator import SERVER, Emulator, home_providers, serving
-from pondero.transport import RecordedExchange, load_cassette
-from pondero.transport.cassette_file import dump
 
 # One provider of every wire, and two more that speak Chat Completions with rules of their own.
 PROVIDERS = [*(home.name for home in home_providers()), "groq", "deepseek"]

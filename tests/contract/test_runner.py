@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from pondero.cassettes import RecordedExchange
 from pondero.contract import (
     Emulated,
     ScenarioCheck,
@@ -17,7 +18,6 @@ from pondero.contract import (
 from pondero.contract.bench import Expectations, Testbed
 from pondero.contract.scenario import not_supported, optional_check, same, scenario_of, true
 from pondero.errors import BadRequest
-from pondero.transport import RecordedExchange
 
 GOOGLE = find_model("google", "gemini-3-flash-preview")
 

@@ -7,8 +7,8 @@ import pytest
 from tests.engine.scripted import ANSWER, CHAT, MESSAGES, RESPONSES, STEPS, WIRES
 
 import pondero
+from pondero.cassettes import Cassette
 from pondero.cli.app import run
-from pondero.transport import Cassette
 
 pytestmark = pytest.mark.engine
 

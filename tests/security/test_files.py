@@ -10,10 +10,10 @@ import pytest
 
 import pondero
 from pondero.canon import HttpRequest
+from pondero.cassettes import load_cassette
 from pondero.errors import CassetteError, PonderoError, TransportError
 from pondero.exchange import Timeouts
 from pondero.framing import MAX_FRAME
-from pondero.transport import load_cassette
 from pondero.vcr import Cassette
 
 ASKED = '{"_request":{"method":"GET","url":"https://api.test/a","headers":{},"body":""}}\n'

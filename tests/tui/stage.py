@@ -10,12 +10,12 @@ from pathlib import Path
 from textual.events import Paste
 from textual.pilot import Pilot
 
+from pondero.cassettes import AsyncTap
 from pondero.client import AsyncClient, Tools, load_catalog
 from pondero.emulator import Emulator
 from pondero.exchange import Retry
 from pondero.store import Threads
 from pondero.thinking import Policy
-from pondero.transport import AsyncTap
 from pondero.tui import ChatApp, Session, ThreadWriter
 from pondero.tui.state import Action, DialView, initial_state
 

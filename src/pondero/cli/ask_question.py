@@ -113,11 +113,12 @@ def transport_of(given: AskOptions) -> Transport | None:
 
         made = Emulator(any_model=True)
     if given.cassette is not None:
-        from ..transport import Cassette
+        from ..cassettes import Cassette
 
         made = Cassette(given.cassette, made)
     if given.wire:
-        from ..transport import HttpTransport, Tap
+        from ..cassettes import Tap
+        from ..transport import HttpTransport
         from .ask_wire import WirePrinter
 
         made = Tap(made or HttpTransport(), WirePrinter(plain=given.plain).print)
@@ -132,11 +133,12 @@ def async_transport_of(given: AskOptions) -> AsyncTransport | None:
 
         made = Emulator(any_model=True)
     if given.cassette is not None:
-        from ..transport import AsyncCassette
+        from ..cassettes import AsyncCassette
 
         made = AsyncCassette(given.cassette, made)
     if given.wire:
-        from ..transport import AsyncHttpTransport, AsyncTap
+        from ..cassettes import AsyncTap
+        from ..transport import AsyncHttpTransport
         from .ask_wire import WirePrinter
 
         made = AsyncTap(made or AsyncHttpTransport(), WirePrinter(plain=given.plain).print)

@@ -6,8 +6,8 @@ from contextlib import suppress
 
 import msgspec
 
+from ..cassettes import RecordedExchange
 from ..store import redact_secrets
-from ..transport import RecordedExchange
 from .output import echo, style_text
 
 

@@ -83,10 +83,10 @@ def chat(
     """Chat with MODEL in the terminal. Type /help for commands."""
     _check_terminal()
     _check_textual()
+    from ..cassettes import AsyncTap
     from ..client import AsyncClient, Tools, load_catalog
     from ..client import resolve_policy as policy_from
     from ..store import load_settings, resolve_auto
-    from ..transport import AsyncTap
     from ..tui import ChatApp, DialView, Session, approve, initial_state, theme_of
     from .ask_tools import function_of
 

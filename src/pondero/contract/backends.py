@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from ..cassettes import Cassette, RecordedExchange, load_cassette
 from ..catalog import ModelEntry, Provider
 from ..dialects import get_dialect
 from ..emulator import SERVER, Emulator
@@ -25,7 +26,7 @@ from ..errors import (
     WireError,
 )
 from ..exchange import Transport
-from ..transport import Cassette, HttpTransport, RecordedExchange, load_cassette
+from ..transport import HttpTransport
 from .bench import Expectations, Testbed
 from .scenario import NotSupported, Scenario
 from .transports import FreshHttp

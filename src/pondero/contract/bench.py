@@ -7,6 +7,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import Event, HttpRequest, Json, Reply, ResponseHead
+from ..cassettes import Cassette, RecordedExchange
 from ..catalog import ModelEntry
 from ..client import Client, load_catalog
 from ..dialects import AcceptedRequest, Dialect, Rejected, get_dialect
@@ -14,7 +15,6 @@ from ..emulator import Emulator, Turn
 from ..errors import CassetteError, NotFound, PonderoError, ServiceError, UsageError
 from ..exchange import Retry, Transport
 from ..thinking import Plan, Policy
-from ..transport import Cassette, RecordedExchange
 from .transports import RecordingTransport
 
 _ONCE = Retry(attempts=1, waits=False)

@@ -8,9 +8,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import msgspec
 
 from ..canon import HttpRequest
+from ..cassettes import RecordedExchange, redact_exchange
 from ..errors import BadParameter
 from ..store import redact_secrets
-from ..transport import RecordedExchange, redact_exchange
 from .runner import ScenarioResult
 from .wire import objects, printable
 

@@ -5,11 +5,11 @@ from typing import Literal
 
 from msgspec import Struct
 
+from ..cassettes import RecordedExchange
 from ..catalog import ModelEntry
 from ..client import load_catalog
 from ..errors import PonderoError, ServiceError
 from ..store import redact_secrets
-from ..transport import RecordedExchange
 from .backends import Backend, is_unsupported
 from .bench import Testbed
 from .scenario import CheckFailed, NotSupported, Scenario, ScenarioCheck

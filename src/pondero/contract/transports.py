@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from ..canon import HttpRequest, ResponseHead
+from ..cassettes import RecordedExchange
 from ..exchange import Response, Timeouts, Transport
-from ..transport import HttpTransport, RecordedExchange
+from ..transport import HttpTransport
 
 
 class FreshHttp:

@@ -18,9 +18,9 @@ from textual.events import Resize
 from textual.timer import Timer
 
 from ..canon import escape_controls
+from ..cassettes import AsyncTap
 from ..errors import PonderoError
 from ..store import redact_secrets
-from ..transport import AsyncTap
 from . import files
 from .approval import ApprovalScreen
 from .comparison import ComparisonScreen

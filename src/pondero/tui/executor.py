@@ -14,10 +14,10 @@ import msgspec
 from textual.app import SuspendNotSupported
 
 from ..canon import Json
+from ..cassettes import AsyncTap
 from ..client import attachment
 from ..errors import PonderoError, UnknownThread
 from ..store import set_config
-from ..transport import AsyncTap
 from . import files
 from .clipboard import copy, picture
 from .desk import ConversationTab

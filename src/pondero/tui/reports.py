@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from ..cassettes import AsyncTap
 from ..errors import PonderoError, UsageError
 from ..store import Threads, redact_secrets, to_html, to_jsonl, to_markdown, write_atomic
-from ..transport import AsyncTap
 from .session import Session
 from .state import actions
 

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from tests.hazards.talking import calling, chat_with
 
 from pondero.canon import HttpRequest, ResponseHead
+from pondero.cassettes import RecordedExchange
+from pondero.cassettes.file_format import dump
 from pondero.contract import GuardFinding, GuardReport, check_file
 from pondero.emulator import Emulator
 from pondero.exchange import Timeouts
-from pondero.transport import RecordedExchange
-from pondero.transport.cassette_file import dump
 
 Json = Any
 Change = Callable[[Json], None]

@@ -10,9 +10,9 @@ from tests.contract.guards.tapes import in_loop
 from tests.contract.guards.test_clean import HERE, MODELS
 from tests.laws.mutate import wrong_body, wrong_bytes, wrong_stream
 
+from pondero.cassettes.file_format import dump
 from pondero.contract import GuardReport, check_file
 from pondero.errors import CassetteError, PonderoError
-from pondero.transport.cassette_file import dump
 
 TAPE = in_loop("claude-opus-5/high")
 

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import HttpRequest, Json, ResponseHead
+from ...cassettes import RecordedExchange, parse_cassette
 from ...catalog import Provider
 from ...client import load_catalog
 from ...emulator import route
@@ -23,7 +24,6 @@ from ...errors import CassetteError, PonderoError
 from ...exchange import Decoded, decode
 from ...framing import UNREADABLE, parse_json_or_none
 from ...thinking import NOTHING, Capability
-from ...transport import RecordedExchange, parse_cassette
 
 Kind = Literal["cassette", "vcrpy", "exchanges", "chat", "thread"]
 _MODEL = re.compile(r"/models?/([^/]+?)(?::[A-Za-z]+|/[a-z-]+)?$")

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from ...canon import Message, Tool
+from ...cassettes import RecordedExchange
 from ...client import Chat, Client
 from ...dialects import get_dialect
 from ...emulator import Emulator
 from ...errors import BadParameter, CassetteError
 from ...handoff import Change
 from ...store import from_jsonl
-from ...transport import RecordedExchange
 from .exchanges import GuardedExchange, GuardLine, Kind, detect_kind, parse_lines, recognise
 from .findings import (
     AnswerIndex,

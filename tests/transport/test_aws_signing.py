@@ -11,18 +11,13 @@ from botocore.credentials import Credentials
 
 import pondero
 from pondero.canon import HttpRequest
+from pondero.cassettes import Cassette, leaks
 from pondero.emulator import Emulator, serving
 from pondero.errors import BadParameter, MissingExtra, MissingKey
 from pondero.exchange import Retry, Signing, Timeouts
-from pondero.transport import (
-    AsyncHttpTransport,
-    Cassette,
-    FastTransport,
-    HttpTransport,
-    aws_signature,
-    leaks,
-)
-from pondero.transport.aws_signature import sign
+from pondero.transport import AsyncHttpTransport, FastTransport, HttpTransport
+from pondero.transport import aws_signing as aws_signature
+from pondero.transport.aws_signing import sign
 
 KEY = ("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")
 REQUEST = HttpRequest(

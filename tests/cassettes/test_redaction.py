@@ -12,10 +12,10 @@ from tests.framing.aws import aws_objects, aws_stream
 from tests.framing.pieces import splits
 
 from pondero.canon import HttpRequest, ResponseHead
+from pondero.cassettes import redaction as secret
+from pondero.cassettes.file_format import EarlyEnd, RecordedExchange
+from pondero.cassettes.redaction import Redactor, check_secrets, redact_exchange
 from pondero.errors import BadParameter
-from pondero.transport import redaction as secret
-from pondero.transport.cassette_file import EarlyEnd, RecordedExchange
-from pondero.transport.redaction import Redactor, check_secrets, redact_exchange
 
 KEY = "k3y+of/the=house&garden"
 _secrets = st.text(

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ..canon import LEAST_LEARNED, HttpRequest, ResponseHead, find_secrets
 from ..errors import BadParameter, WireError
 from ..framing import AwsEventsReader, detect_framing, write_aws_event
-from .cassette_file import OF_THE_JOURNEY, EarlyEnd, RecordedExchange
+from .file_format import OF_THE_JOURNEY, EarlyEnd, RecordedExchange
 
 HEADER = re.compile(
     r"(?!.*ratelimit)(?:.*[-_])?(?:authorization|auth|token|cookie2?|signature|secret|password"

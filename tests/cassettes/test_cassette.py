@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from pondero.canon import HttpRequest, ResponseHead
+from pondero.cassettes.file_format import EarlyEnd, RecordedExchange, dump, load_cassette, parse
 from pondero.errors import CassetteError
-from pondero.transport.cassette_file import EarlyEnd, RecordedExchange, dump, load_cassette, parse
 
 _headers = st.dictionaries(st.text(max_size=20).map(str.lower), st.text(max_size=40), max_size=3)
 _requests = st.builds(HttpRequest, st.text(), st.text(), _headers, st.binary(max_size=200))

@@ -13,7 +13,7 @@ from typing import Self
 from ..canon import HttpRequest
 from ..errors import UsageError
 from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
-from .cassette_file import RecordedExchange, load_cassette
+from .file_format import RecordedExchange, load_cassette
 from .player import AsyncPlayedResponse, PlayedResponse, Player
 from .recorder import AsyncRecordingResponse, CassetteRecorder, RecordingResponse
 from .redaction import Redactor, check_secrets, of_environment
@@ -220,12 +220,12 @@ class AsyncCassette(_Tape):
 
 
 def _http() -> Transport:
-    from . import HttpTransport  # noqa: PLC0415 - playing a cassette needs no HTTP library
+    from ..transport import HttpTransport  # noqa: PLC0415 - playing a cassette needs no HTTP library
 
     return HttpTransport()
 
 
 def _async_http() -> AsyncTransport:
-    from . import AsyncHttpTransport  # noqa: PLC0415 - playing a cassette needs no HTTP library
+    from ..transport import AsyncHttpTransport  # noqa: PLC0415 - playing a cassette needs no HTTP library
 
     return AsyncHttpTransport()

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError
 from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
-from .cassette_file import YAML, EarlyEnd, RecordedExchange, dump
+from .file_format import YAML, EarlyEnd, RecordedExchange, dump
 from .leak_check import KNOWN, Leak, find_in_text
 from .redaction import Redactor, of_environment, of_exchange, redact_exchange
 

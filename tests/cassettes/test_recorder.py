@@ -3,10 +3,11 @@
 import pytest
 
 from pondero import AsyncClient
+from pondero.cassettes import AsyncTap
 from pondero.emulator import Emulator
 from pondero.errors import AuthFailed, Unreachable
 from pondero.exchange import Retry
-from pondero.transport import AsyncHttpTransport, AsyncTap
+from pondero.transport import AsyncHttpTransport
 
 pytestmark = pytest.mark.anyio
 

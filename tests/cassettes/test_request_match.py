@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.canon import HttpRequest
-from pondero.transport.request_match import MATCH, describe_mismatch, differences
+from pondero.cassettes.request_match import MATCH, describe_mismatch, differences
 
 WORDS = ("method", "host", "path", "query", "body", "body-subset")
 

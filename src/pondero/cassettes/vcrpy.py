@@ -14,7 +14,7 @@ import msgspec
 from ..canon import HttpRequest, Json, ResponseHead
 from ..errors import CassetteError, MissingExtra
 from ..framing import MAX_FRAME
-from .cassette_file import OF_THE_JOURNEY, RecordedExchange
+from .file_format import OF_THE_JOURNEY, RecordedExchange
 
 _DEEPEST = 200  # levels; 100,000 of them end the process, in the C part of PyYAML
 _UNFOLDED = 8 * 1024 * 1024  # what aliases may add to a file; those of vcrpy repeat small lists

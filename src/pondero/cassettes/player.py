@@ -7,7 +7,7 @@ from types import coroutine
 from .. import errors
 from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError, TransportError, Unreachable, WireError
-from .cassette_file import EarlyEnd, RecordedExchange
+from .file_format import EarlyEnd, RecordedExchange
 from .redaction import Redactor, of_exchange
 from .request_match import describe_mismatch, differences
 

@@ -7,8 +7,8 @@ import pytest
 from tests.transport.scripted import TIMEOUTS, Scripted, ask, ok
 
 from pondero.canon import HttpRequest, ResponseHead
+from pondero.cassettes.file_format import load_cassette
 from pondero.errors import BadParameter, CassetteError, Timeout
-from pondero.transport.cassette_file import load_cassette
 from pondero.vcr import AsyncCassette, Cassette, leaks
 
 KEY = "k3y-of-the-house-and-garden"

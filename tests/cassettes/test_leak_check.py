@@ -7,8 +7,8 @@ import pytest
 from tests.recordings.corpus import FILES, exchanges
 
 from pondero.canon import HttpRequest, ResponseHead
-from pondero.transport.cassette_file import EarlyEnd, RecordedExchange
-from pondero.transport.leak_check import find_in_text
+from pondero.cassettes.file_format import EarlyEnd, RecordedExchange
+from pondero.cassettes.leak_check import find_in_text
 from pondero.vcr import leaks
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from msgspec import Struct
 from ..canon import Json
 from ..errors import WireError
 from ..framing import read_payloads
-from .cassette_file import RecordedExchange, load_cassette
+from .file_format import RecordedExchange, load_cassette
 from .redaction import HEADER, REDACTED
 
 _HEADER = "the header "
