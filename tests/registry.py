@@ -1,9 +1,10 @@
 """The dialects that laws and checks run over; a new one joins them by being in the registry."""
 
-from tests.skeleton import DIALECT as SKELETON
-
 from pondero.dialects import NAMES, Dialect
 from pondero.dialects import get_dialect as registered
+from pondero.dialects.registry import make_dialect
+
+SKELETON = make_dialect("skeleton", "tests.skeleton")
 
 WITH_SKELETON = (*NAMES, SKELETON.name)
 """Every dialect, and the one that new ones are copied from."""

@@ -142,10 +142,10 @@ AWAY = Destination(dialect="blue", model="m2", provider="south", route="south")
 def test_nothing_foreign_is_in_the_view(thread, to):
     for seal, origin in seals_in(handoff(thread, to).messages):
         assert seal.dialect == to.dialect
-        if "model" in to.takes.seals:
+        if "model" in to.takes.signature_scope:
             made_by = seal.model or (origin.model if origin else None)
             assert made_by in (None, to.model, *to.aliases)
-        if "route" in to.takes.seals:
+        if "route" in to.takes.signature_scope:
             assert seal.route in (None, to.route)
     for part in parts_of(handoff(thread, to)):
         if isinstance(part, UnknownPart):

@@ -147,36 +147,41 @@ class ReplayIssue(Struct, frozen=True, kw_only=True):
     refused: bool = True
 
 
+class ReplayChecks(Struct, frozen=True, kw_only=True):
+    """What ``pondero guard`` checks in a request that sends a conversation back.
+
+    - ``find_issues`` finds the places that the service rejects, or where thinking is lost.
+    - ``has_history`` returns whether a body sends back earlier answers.
+    """
+
+    find_issues: Callable[[SentRequest], list[ReplayIssue]]
+    has_history: Callable[[Mapping[str, Json]], bool]
+
+
 class NoQuirks(Struct, frozen=True):
     """The quirks of a wire whose deployments are all alike."""
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """What a caller does with a wire.
+    """What a caller does with an API.
 
     - ``encode`` writes our request, with the plan's fields, as an HTTP request to the target.
     - ``decode`` reads a whole answer into the events that a stream would give.
     - ``stream`` returns the decoder of one streamed answer.
     - ``error`` reads an error answer; HTML and an empty body are errors too.
-    - ``match_score`` says how likely a piece of JSON is an answer of this wire.
-    - ``replay_rules`` says what of an earlier conversation a deployment with these quirks takes
-    back.
-    - ``replay_issues`` finds the places in a request that are refused, or that silently lose
-    thinking.
-    - ``has_history`` returns whether a body sends back earlier answers.
-    - ``repair`` changes a refused request as the refusal suggests; None where it suggests nothing.
-    - ``quirks`` is the type of what a deployment may have in its table of that name.
-    - ``reapply_repair`` makes the same change again from the cure that was kept, before a refusal.
-    - ``count_request`` turns a request into one that only counts its tokens, where the service
-    does.
-    - ``count_field`` is the field that has the number, in the answer to such a request.
-    - ``unsupported_parameters`` names the parameters that the wire cannot express: they are left
-    out, with a note.
-    - ``signing_name`` is the service's name in requests that are signed instead of bearing a key.
-    - ``hosted_tools`` are tools that services of this wire run themselves, as they are offered on
-    it, by their kind; the catalog says which deployment has which. - ``needs_cache_breakpoints``
-    returns whether a model's prompt cache works by marks in the request; None where no model's
-    does.
+    - ``match_score`` says how likely a piece of JSON is an answer of this API.
+    - ``replay_rules`` says what a deployment with these quirks takes back of a conversation.
+    - ``repair`` changes a rejected request as the rejection suggests, or returns None.
+    - ``quirks`` is the type of the table ``[quirks]`` of a deployment.
+    - ``reapply_repair`` makes a saved repair again, before the service rejects the request.
+    - ``count_request`` turns a request into one that only counts its tokens.
+    - ``count_field`` is the field with the number, in the answer to such a request.
+    - ``unsupported_parameters`` are parameters that the API lacks: omitted, with a note.
+    - ``signing_name`` is the service's name in requests that are signed instead of using a key.
+    - ``hosted_tools`` are the tools that services of this API run themselves, by kind, as a
+      request offers them; the catalog says which deployment has which.
+    - ``needs_cache_breakpoints`` returns whether a model caches only up to breakpoints in the
+      request.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
@@ -185,8 +190,6 @@ class Caller(Struct, frozen=True, kw_only=True):
     error: Callable[[ResponseHead, bytes], ServiceError]
     match_score: MatchScore
     replay_rules: Callable[[Quirks], ReplayRules]
-    replay_issues: Callable[[SentRequest], list[ReplayIssue]]
-    has_history: Callable[[Mapping[str, Json]], bool]
     repair: Callable[[HttpRequest, ServiceError], Repair | None] | None = None
     quirks: type[Struct] = NoQuirks
     reapply_repair: Callable[[HttpRequest, SavedRepair], Repair | None] | None = None
@@ -456,3 +459,4 @@ class Dialect(Struct, frozen=True):
     name: str
     caller: Callable[[], Caller]
     service: Callable[[], Service[Json]]
+    replay_checks: Callable[[], ReplayChecks]

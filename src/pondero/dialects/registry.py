@@ -1,18 +1,40 @@
 """Every dialect by its name."""
 
-from . import anthropic, bedrock, cohere, gemini, ollama, openai_chat, openai_responses
-from .dialect import Dialect
+from functools import cache
+from importlib import import_module
 
-_DIALECTS: dict[str, Dialect] = {
-    each.DIALECT.name: each.DIALECT
-    for each in (anthropic, openai_responses, openai_chat, gemini, cohere, ollama, bedrock)
-}
+from ..canon import Json
+from .dialect import Caller, Dialect, ReplayChecks, Service
 
-NAMES = tuple(_DIALECTS)
-COMMON = openai_chat.DIALECT.name
-"""The wire that a program most likely speaks where nothing says which."""
+NAMES = ("anthropic", "openai_responses", "openai_chat", "gemini", "cohere", "ollama", "bedrock")
+COMMON = "openai_chat"
+"""The dialect that a program most likely speaks if nothing says which."""
+
+
+def make_dialect(name: str, package: str) -> Dialect:
+    """Return the dialect in this package; each of its sides is imported when it is first needed."""
+
+    @cache
+    def caller() -> Caller:
+        found: Caller = import_module(f"{package}.caller").CALLER
+        return found
+
+    @cache
+    def service() -> Service[Json]:
+        found: Service[Json] = import_module(f"{package}.service").SERVICE
+        return found
+
+    @cache
+    def replay_checks() -> ReplayChecks:
+        found: ReplayChecks = import_module(f"{package}.replay_checks").REPLAY_CHECKS
+        return found
+
+    return Dialect(name, caller, service, replay_checks)
+
+
+_DIALECTS = {name: make_dialect(name, f"{__package__}.{name}") for name in NAMES}
 
 
 def get_dialect(name: str) -> Dialect:
-    """Return a dialect by name; its sides are loaded when they are first asked for."""
+    """Return a dialect by name."""
     return _DIALECTS[name]

@@ -22,7 +22,7 @@ from pondero.canon import (
 from pondero.dialects import AcceptedRequest, AnswerContext, Rejected
 from pondero.dialects.gemini.caller import CALLER
 from pondero.dialects.gemini.service import SERVICE
-from pondero.dialects.gemini.service.seals import sign
+from pondero.dialects.gemini.service.signatures import sign
 
 NAME = "gemini"
 OLD, NEW = "gemini-2.5-flash", "gemini-3-flash-preview"

@@ -6,7 +6,6 @@ from .errors import error
 from .request import encode, takes
 from .response import decode, recognises
 from .stream import stream
-from .traps import has_past, traps
 
 CALLER = Caller(
     encode=encode,
@@ -15,7 +14,5 @@ CALLER = Caller(
     error=error,
     match_score=recognises,
     replay_rules=takes,
-    replay_issues=traps,
-    has_history=has_past,
     unsupported_parameters=frozenset({"stop"}),
 )

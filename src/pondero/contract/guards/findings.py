@@ -189,7 +189,7 @@ def find_issues(each: GuardedExchange, past: AnswerIndex) -> list[GuardFinding]:
     cut = {trap.path: trap for trap in _cut(places, past)}
     found = [
         trap
-        for trap in get_dialect(each.dialect).caller().replay_issues(sent)
+        for trap in get_dialect(each.dialect).replay_checks().find_issues(sent)
         if trap.path not in cut
     ]
     found += cut.values()

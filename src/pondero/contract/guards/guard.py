@@ -58,7 +58,7 @@ def check_next_turn(data: bytes, name: str, kind: Kind) -> GuardReport:
         kind=kind,
         lines=len(chat.messages),
         exchanges=1,
-        with_past=int(get_dialect(each.dialect).caller().has_history(each.body)),
+        with_past=int(get_dialect(each.dialect).replay_checks().has_history(each.body)),
         seals=_sealed(chat, each),
         dialects=(each.dialect,),
         errors=0,
@@ -157,7 +157,9 @@ def _report(found: list[GuardLine | None], name: str, kind: Kind) -> GuardReport
         kind=kind,
         lines=len(found),
         exchanges=len(talks),
-        with_past=sum(get_dialect(each.dialect).caller().has_history(each.body) for each in talks),
+        with_past=sum(
+            get_dialect(each.dialect).replay_checks().has_history(each.body) for each in talks
+        ),
         seals=sum(count_returned_signatures(each, past) for each in talks),
         dialects=_dialects(talks),
         errors=len(refused),

@@ -35,7 +35,7 @@ from pondero.canon import (
 from pondero.dialects import AnswerContext
 from pondero.dialects.gemini.caller import CALLER
 from pondero.dialects.gemini.service import SERVICE
-from pondero.dialects.gemini.service.seals import verify_signature
+from pondero.dialects.gemini.service.signatures import verify_signature
 from pondero.errors import QuotaSpent, RateLimited
 
 USER = {"role": "user", "parts": [{"text": "hi"}]}

@@ -15,7 +15,7 @@ from . import types
 from .errors import refuse
 from .models import family
 from .parse import block
-from .seals import prefix_digest, verify_signature
+from .signatures import prefix_digest, verify_signature
 
 _UNPAIRED = (
     "Each `tool_use` block must have a corresponding `tool_result` block in the next message."

@@ -16,7 +16,7 @@ from .address import check_key, predicts, serves, streams, usual
 from .errors import refuse
 from .models import Family, family
 from .parse import Context, decode_strict
-from .seals import sealer
+from .signatures import sealer
 from .thinking import check, shows, thinks
 
 _VERSIONS = ("2023-01-01", "2023-06-01", "2026-10-21")

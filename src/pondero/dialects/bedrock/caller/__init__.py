@@ -2,7 +2,7 @@
 
 from pondero.dialects.dialect import Caller
 
-from . import errors, repair, request, response, stream, traps, usage
+from . import errors, repair, request, response, stream, usage
 
 CALLER = Caller(
     encode=request.encode,
@@ -11,8 +11,6 @@ CALLER = Caller(
     error=errors.error,
     match_score=response.recognises,
     replay_rules=request.takes,
-    replay_issues=traps.traps,
-    has_history=traps.has_past,
     repair=repair.repair,
     quirks=request.Quirks,
     reapply_repair=repair.reapply_repair,

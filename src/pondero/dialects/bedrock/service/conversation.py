@@ -9,7 +9,7 @@ from . import types
 from .errors import refuse, refuse_by_model
 from .models import Family, family
 from .parse import block
-from .seals import Proof, prefix, verify_redacted, verify_signature
+from .signatures import Proof, prefix, verify_redacted, verify_signature
 
 _NO_TOOLS = "The toolConfig field must be defined when using toolUse and toolResult content blocks."
 _SIGNATURE = "reasoningContent.reasoningText.signature"

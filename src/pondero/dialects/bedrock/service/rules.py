@@ -14,7 +14,7 @@ from .address import address_of
 from .errors import refuse, refuse_by_model
 from .models import Family, family
 from .parse import Context
-from .seals import sealer
+from .signatures import sealer
 from .thinking import wish
 
 _SIGNED = re.compile(

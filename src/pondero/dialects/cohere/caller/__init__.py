@@ -2,7 +2,7 @@
 
 from pondero.dialects.dialect import Caller
 
-from . import errors, request, response, stream, traps
+from . import errors, request, response, stream
 
 CALLER = Caller(
     encode=request.encode,
@@ -11,7 +11,5 @@ CALLER = Caller(
     error=errors.error,
     match_score=response.recognises,
     replay_rules=request.takes,
-    replay_issues=traps.traps,
-    has_history=traps.has_past,
     unsupported_parameters=request.UNSAID,
 )

@@ -42,7 +42,7 @@ from .errors import RPC, Surface
 from .models import HOME, table
 from .protobuf import Reader, camel, fields_of, from_base64, snake
 from .schemas import json_schema
-from .seals import is_stand_in
+from .signatures import is_stand_in
 from .types import NAME
 
 _UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises

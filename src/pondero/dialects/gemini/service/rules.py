@@ -12,7 +12,7 @@ from .address import address_of, authorise
 from .errors import Surface
 from .models import Model, table
 from .parse import Context, body, canon, context_of, intent_of, json_object, split_model
-from .seals import sealer, verify_signature
+from .signatures import sealer, verify_signature
 from .types import (
     Content,
     GenerateContentRequest,

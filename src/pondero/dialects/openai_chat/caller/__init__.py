@@ -2,7 +2,7 @@
 
 from pondero.dialects.dialect import Caller
 
-from . import errors, quirks, repair, request, response, stream, traps
+from . import errors, quirks, repair, request, response, stream
 
 CALLER = Caller(
     encode=request.encode,
@@ -11,8 +11,6 @@ CALLER = Caller(
     error=errors.error,
     match_score=response.recognises,
     replay_rules=quirks.takes,
-    replay_issues=traps.traps,
-    has_history=traps.has_past,
     repair=repair.repair,
     quirks=quirks.Quirks,
     reapply_repair=repair.reapply_repair,

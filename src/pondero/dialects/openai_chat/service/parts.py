@@ -13,7 +13,7 @@ from pondero.dialects.dialect import ReplyContext, Signer
 
 from .models import Form, Model, Provider
 from .parse import Context
-from .seals import open_signature
+from .signatures import open_signature
 
 _CREATED = 1_763_164_800  # there is no clock here, and no client reads this
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"

@@ -19,7 +19,7 @@ from .lenient import FIELDS
 from .messages import base64_in, decode_base64, make_call_id
 from .models import Model, Provider, check_key, provider_of
 from .parse import Context
-from .seals import sealer, stamp
+from .signatures import sealer, stamp
 from .thinking import is_forced, wish_of
 
 _RANGES = {

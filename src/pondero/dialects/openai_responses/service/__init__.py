@@ -8,7 +8,8 @@ from pondero.dialects.dialect import (
     StoredResponses,
 )
 
-from . import address, errors, models, parse, reply, rules, stored, stream
+from . import address, errors, models, parse, reply, rules, stream
+from . import stored_responses as stored
 
 SERVICE = Service(
     default_provider=address.HOME,

@@ -9,7 +9,7 @@ from pondero.dialects.dialect import ReplyContext
 
 from .conversation import arguments_text
 from .parse import Context
-from .seals import Mark, issue, stem_of
+from .signatures import Mark, issue, stem_of
 from .types import NAME
 
 Item = dict[str, Json]

@@ -20,7 +20,7 @@ from pondero.dialects.dialect import ReplyContext
 
 from .parse import Context
 from .parts import Item, Writer
-from .seals import stem_of
+from .signatures import stem_of
 
 _CREATED_AT = 1_763_164_800  # this room has no clock, and the field is required
 _INCOMPLETE = {

@@ -14,11 +14,11 @@ from pondero.dialects.dialect import AcceptedRequest, Rejected
 from . import parse
 from .address import check_address
 from .errors import flat, invalid, refuse, reject_parameter, reject_value
+from .item_pairs import check as check_pairing
+from .item_pairs import run_here
 from .models import Model, deployment_of, model_of, table
-from .pairing import check as check_pairing
-from .pairing import run_here
 from .parse import SEALED, Context
-from .seals import sealer
+from .signatures import sealer
 from .types import INCLUDABLE, TOOLS, Create, Reasoning
 
 _UNVERIFIED = "org-unverified"

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from pondero.canon import Json
-from pondero.dialects.dialect import ReplayIssue, SentRequest
+from pondero.dialects.dialect import ReplayChecks, ReplayIssue, SentRequest
 
 
-def traps(sent: SentRequest) -> list[ReplayIssue]:
+def find_issues(sent: SentRequest) -> list[ReplayIssue]:
     """Return the places of this request that the service refuses."""
     found = []
     for path, message in _messages(sent.body):
@@ -18,7 +18,7 @@ def traps(sent: SentRequest) -> list[ReplayIssue]:
     return found
 
 
-def has_past(body: Mapping[str, Json]) -> bool:
+def has_history(body: Mapping[str, Json]) -> bool:
     """Return whether a request replays an answer."""
     return any(message.get("role") == "assistant" for _, message in _messages(body))
 
@@ -38,3 +38,6 @@ def _text(path: str) -> ReplayIssue:
         then="400 json: cannot unmarshal string into Go struct field of type map[string]any",
         cure="send the arguments as the object they came as",
     )
+
+
+REPLAY_CHECKS = ReplayChecks(find_issues=find_issues, has_history=has_history)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pondero.canon import Json, Thinking
-from pondero.dialects.dialect import EarlierAnswer, ReplayIssue, SentRequest
+from pondero.dialects.dialect import EarlierAnswer, ReplayChecks, ReplayIssue, SentRequest
 
 _ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 _THOUGHT, _CALL, _RESULT = "reasoningContent", "toolUse", "toolResult"
@@ -38,7 +38,7 @@ class _Turn(NamedTuple):
         return [placed for placed in self.blocks if placed.kind == kind]
 
 
-def traps(sent: SentRequest) -> list[ReplayIssue]:
+def find_issues(sent: SentRequest) -> list[ReplayIssue]:
     """Return the places of this request that the service refuses, or loses thinking at."""
     turns = _turns(sent.body)
     return [
@@ -51,7 +51,7 @@ def traps(sent: SentRequest) -> list[ReplayIssue]:
     ]
 
 
-def has_past(body: Mapping[str, Json]) -> bool:
+def has_history(body: Mapping[str, Json]) -> bool:
     """Return whether a request replays an answer."""
     return any(turn.role == "assistant" for turn in _turns(body))
 
@@ -244,3 +244,6 @@ def _changed(asked: Json, now: Mapping[str, Json]) -> str | None:
         return None
     pairs = enumerate(zip(before, after, strict=False))
     return next((f"messages[{n}]" for n, (was, is_) in pairs if was != is_), None)
+
+
+REPLAY_CHECKS = ReplayChecks(find_issues=find_issues, has_history=has_history)

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Mapping
 
 from pondero.canon import Json
-from pondero.dialects.dialect import ReplayIssue, SentRequest
+from pondero.dialects.dialect import ReplayChecks, ReplayIssue, SentRequest
 
 _Placed = tuple[str, Mapping[str, Json]]
 
 
-def traps(sent: SentRequest) -> list[ReplayIssue]:
+def find_issues(sent: SentRequest) -> list[ReplayIssue]:
     """Return the places in this request's past that are refused."""
     messages = list(_objects(sent.body.get("messages"), "messages"))
     return [*_shapes(messages), *_pairs(messages)]
 
 
-def has_past(body: Mapping[str, Json]) -> bool:
+def has_history(body: Mapping[str, Json]) -> bool:
     """Return whether a request has earlier answers of a model."""
     given = _objects(body.get("messages"), "messages")
     return any(message.get("role") == "assistant" for _, message in given)
@@ -69,3 +69,6 @@ def _pairs(messages: list[_Placed]) -> Iterator[ReplayIssue]:
                 then=f"400 tool call id not found in previous tool calls: {id}",
                 cure="keep the call, or leave out its result too",
             )
+
+
+REPLAY_CHECKS = ReplayChecks(find_issues=find_issues, has_history=has_history)

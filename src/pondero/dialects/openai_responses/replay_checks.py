@@ -8,10 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from pondero.canon import Json, Text, Thinking, ToolCall, UnknownPart
-from pondero.dialects.dialect import EarlierAnswer, ReplayIssue, SentRequest
-
-from .parts import is_hosted_call, open_signature
+from pondero.canon import Json, Signature, Text, Thinking, ToolCall, UnknownPart
+from pondero.dialects.dialect import EarlierAnswer, ReplayChecks, ReplayIssue, SentRequest
 
 _CALLS = ("function_call", "custom_tool_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
@@ -40,7 +38,7 @@ class _Placed(NamedTuple):
         return value if isinstance(value, str) else ""
 
 
-def traps(sent: SentRequest) -> list[ReplayIssue]:
+def find_issues(sent: SentRequest) -> list[ReplayIssue]:
     """Return what the service would refuse or lose of the past in this request."""
     items = _items(sent.body)
     return [
@@ -53,7 +51,7 @@ def traps(sent: SentRequest) -> list[ReplayIssue]:
     ]
 
 
-def has_past(body: Mapping[str, Json]) -> bool:
+def has_history(body: Mapping[str, Json]) -> bool:
     """Return whether a request sends back output of a model."""
     return any(not placed.is_ours for placed in _items(body))
 
@@ -119,7 +117,7 @@ def _is_json(text: str) -> bool:
 
 def _is_hosted(sent: SentRequest, placed: _Placed) -> bool:
     custom = placed.kind == "custom_tool_call"
-    return custom and is_hosted_call(placed.text("name"), sent.body.get("tools"))
+    return custom and _runs_at_service(placed.text("name"), sent.body.get("tools"))
 
 
 def _pairs(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
@@ -201,7 +199,7 @@ def _names(given: EarlierAnswer) -> set[str]:
     """Return the ids of an answer's items, and of the calls in it."""
     names = {part.id for part in given.message.parts if isinstance(part, ToolCall)}
     for part in given.message.parts:
-        value = open_signature(part.signature) if isinstance(part, Text | ToolCall) else None
+        value = _open(part.signature) if isinstance(part, Text | ToolCall) else None
         item = part.raw if isinstance(part, UnknownPart) else value.get("item") if value else None
         if isinstance(item, dict) and isinstance(item.get("id"), str):
             names.add(item["id"])
@@ -237,9 +235,7 @@ def _ids(sent: SentRequest, placed: _Placed) -> set[str]:
 
 
 def _sealed_with(given: EarlierAnswer, sealed: str) -> set[str]:
-    values = [
-        open_signature(part.signature) for part in given.message.parts if isinstance(part, Thinking)
-    ]
+    values = [_open(part.signature) for part in given.message.parts if isinstance(part, Thinking)]
     return {
         str(value.get("id"))
         for value in values
@@ -250,7 +246,7 @@ def _sealed_with(given: EarlierAnswer, sealed: str) -> set[str]:
 def _led_to(given: EarlierAnswer, id: str) -> str | None:
     """Return the id of the thinking that an item of an answer followed."""
     for part in given.message.parts:
-        value = open_signature(part.signature) if isinstance(part, Text | ToolCall) else None
+        value = _open(part.signature) if isinstance(part, Text | ToolCall) else None
         if value and value.get("item", {}).get("id") == id:
             after = value.get("after")
             return after if isinstance(after, str) else None
@@ -311,3 +307,25 @@ def _unreadable(placed: _Placed, code: str, what: str, cure: str) -> ReplayIssue
 
 def _short(id: str) -> str:
     return id if len(id) <= 24 else f"{id[:12]}...{id[-4:]}"
+
+
+def _runs_at_service(name: str, tools: Json) -> bool:
+    """Return whether the service ran this custom call itself (xAI's search of X does).
+
+    Only a call of a tool that the request declared is the client's. A list without hosted tools,
+    or with one that loads more tools, says nothing.
+    """
+    listed = [each for each in tools if isinstance(each, dict)] if isinstance(tools, list) else []
+    kinds = {str(each.get("type")) for each in listed}
+    if kinds <= {"function", "custom"} or kinds & {"namespace", "tool_search"}:
+        return False
+    return all(each.get("name") != name for each in listed)
+
+
+def _open(signature: Signature | None) -> dict[str, Json] | None:
+    if signature is None or signature.dialect != "openai_responses":
+        return None
+    return signature.value if isinstance(signature.value, dict) else None
+
+
+REPLAY_CHECKS = ReplayChecks(find_issues=find_issues, has_history=has_history)

@@ -10,14 +10,23 @@ from typing import NamedTuple
 
 import msgspec
 
-from pondero.canon import Json, Thinking
-from pondero.dialects.dialect import ReplayIssue, SentRequest
-
-from .quirks import Quirks, quirks_of
+from pondero.canon import Json, Thinking, convert_json
+from pondero.dialects.dialect import ReplayChecks, ReplayIssue, SentRequest
 
 _OPENING = "{}"
 _FIELDS = ("reasoning_content", "reasoning", "reasoning_text", "reasoning_details")
 _NINE = re.compile(r"[A-Za-z0-9]{9}")
+
+
+class _Quirks(msgspec.Struct, frozen=True):
+    """The quirks of a deployment that say what it takes back; the catalog checks their values."""
+
+    replay_field: str = "same"
+    replay_missing: str | None = None
+    replay_missing_of: tuple[str, ...] = ("",)
+    refused_fields: tuple[str, ...] = ()
+    results_by_place: bool = False
+    tool_call_ids: str = "any"
 
 
 class _Placed(NamedTuple):
@@ -38,9 +47,9 @@ class _Placed(NamedTuple):
         ]
 
 
-def traps(sent: SentRequest) -> list[ReplayIssue]:
+def find_issues(sent: SentRequest) -> list[ReplayIssue]:
     """Return the traps in the past that a request sends."""
-    quirks, messages = quirks_of(sent.quirks), _messages(sent.body)
+    quirks, messages = convert_json(sent.quirks, _Quirks), _messages(sent.body)
     return [
         *(_calls(messages, quirks) if sent.known else ()),
         *(_pairs(messages, quirks) if sent.known else ()),
@@ -50,7 +59,7 @@ def traps(sent: SentRequest) -> list[ReplayIssue]:
     ]
 
 
-def has_past(body: Mapping[str, Json]) -> bool:
+def has_history(body: Mapping[str, Json]) -> bool:
     """Return whether a request sends earlier answers back."""
     return any(placed.role == "assistant" for placed in _messages(body))
 
@@ -67,7 +76,7 @@ def _messages(body: Mapping[str, Json]) -> list[_Placed]:
 # -- calls and results ---------------------------------------------------------------------------
 
 
-def _calls(messages: list[_Placed], quirks: Quirks) -> Iterator[ReplayIssue]:
+def _calls(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
     for path, call in (each for placed in messages for each in placed.calls):
         yield from _arguments(path, call)
         id = call.get("id")
@@ -112,7 +121,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _pairs(messages: list[_Placed], quirks: Quirks) -> Iterator[ReplayIssue]:
+def _pairs(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
     open_: list[tuple[str, str]] = []
     for placed in messages:
         if placed.role != "tool":
@@ -151,7 +160,7 @@ def _unanswered(open_: list[tuple[str, str]]) -> Iterator[ReplayIssue]:
 # -- thinking ------------------------------------------------------------------------------------
 
 
-def _wanted(sent: SentRequest, messages: list[_Placed], quirks: Quirks) -> Iterator[ReplayIssue]:
+def _wanted(sent: SentRequest, messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
     """Find calls without the thinking field that this deployment requires, even if empty."""
     field = quirks.replay_field
     wants = str(sent.body.get("model")).startswith(quirks.replay_missing_of)
@@ -177,7 +186,7 @@ def _thinks(sent: SentRequest) -> bool:
     return sent.facts.thinks_unasked is True
 
 
-def _unwanted(messages: list[_Placed], quirks: Quirks) -> Iterator[ReplayIssue]:
+def _unwanted(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
     for placed in messages:
         for field in quirks.refused_fields:
             if placed.role == "assistant" and field in placed.message:
@@ -239,3 +248,6 @@ def _signatures(sent: SentRequest, placed: _Placed) -> dict[str, Json]:
     ]
     details = [d for v in values if isinstance(v, dict) for d in v.get("reasoning_details") or ()]
     return {str(d["signature"]): d.get("text") for d in details if d.get("signature")}
+
+
+REPLAY_CHECKS = ReplayChecks(find_issues=find_issues, has_history=has_history)

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from pondero.canon import Json, ToolResult
-from pondero.dialects.dialect import EarlierAnswer, ReplayIssue, SentRequest
+from pondero.dialects.dialect import EarlierAnswer, ReplayChecks, ReplayIssue, SentRequest
 
 _SIGNATURE = ("thoughtSignature", "thought_signature")
 _CALL = ("functionCall", "function_call")
@@ -59,7 +59,7 @@ class _Content(NamedTuple):
         return not self.is_model and not self.results
 
 
-def traps(sent: SentRequest) -> list[ReplayIssue]:
+def find_issues(sent: SentRequest) -> list[ReplayIssue]:
     """Return the places in this request's past that are refused, or lose thinking."""
     contents = _contents(sent.body)
     return [
@@ -72,7 +72,7 @@ def traps(sent: SentRequest) -> list[ReplayIssue]:
     ]
 
 
-def has_past(body: Mapping[str, Json]) -> bool:
+def has_history(body: Mapping[str, Json]) -> bool:
     """Return whether a request has earlier answers of a model."""
     return any(content.is_model for content in _contents(body))
 
@@ -274,3 +274,6 @@ def _either(part: Mapping[str, Json], names: tuple[str, ...]) -> Json:
 def _object(part: Mapping[str, Json], names: tuple[str, ...]) -> Mapping[str, Json] | None:
     value = _either(part, names)
     return value if isinstance(value, dict) else None
+
+
+REPLAY_CHECKS = ReplayChecks(find_issues=find_issues, has_history=has_history)

@@ -5,7 +5,7 @@ from typing import NoReturn
 from pondero.canon import Json
 
 from .errors import refuse
-from .seals import Mark, issue, recognise, unseal
+from .signatures import Mark, issue, recognise, unseal
 
 _PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 _ANSWERS = ("function_call_output", "custom_tool_call_output")

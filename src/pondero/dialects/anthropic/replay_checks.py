@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pondero.canon import Json, Thinking, ToolCall
-from pondero.dialects.dialect import EarlierAnswer, ReplayIssue, SentRequest
+from pondero.dialects.dialect import EarlierAnswer, ReplayChecks, ReplayIssue, SentRequest
 
 _THOUGHTS = ("thinking", "redacted_thinking")
 _SEALS = {"thinking": "signature", "redacted_thinking": "data"}
@@ -47,7 +47,7 @@ class _Turn(NamedTuple):
         return [placed for placed in self.blocks if placed.kind in kinds]
 
 
-def traps(sent: SentRequest) -> list[ReplayIssue]:
+def find_issues(sent: SentRequest) -> list[ReplayIssue]:
     """Return the places of a request that the service refuses or loses thinking at."""
     found = _turns(sent.body)
     return [
@@ -63,7 +63,7 @@ def traps(sent: SentRequest) -> list[ReplayIssue]:
     ]
 
 
-def has_past(body: Mapping[str, Json]) -> bool:
+def has_history(body: Mapping[str, Json]) -> bool:
     """Return whether a request has a model's earlier answers in it."""
     return any(turn.role == "assistant" for turn in _turns(body))
 
@@ -454,3 +454,6 @@ def _wants_thinking_back(sent: SentRequest) -> bool:
 def _dotted(path: str) -> str:
     """Return a path as this service writes it: messages.1.content.0."""
     return path.replace("[", ".").replace("]", "")
+
+
+REPLAY_CHECKS = ReplayChecks(find_issues=find_issues, has_history=has_history)
