@@ -10,7 +10,7 @@ import pytest
 
 import pondero
 from pondero.cli.app import app
-from pondero.client import shared as shared_clients
+from pondero.client import default_client as shared_clients
 from pondero.emulator import Emulator, serving
 
 FOLDER = Path(__file__).parents[1] / "docs" / "from"

@@ -17,7 +17,7 @@ import pondero
 import pondero.emulator
 import pondero.sdk
 import pondero.vcr
-from pondero.client import shared
+from pondero.client import default_client
 from pondero.emulator import Emulator, Fault
 from pondero.vcr import Cassette
 
@@ -101,9 +101,9 @@ def stage(tmp_path, monkeypatch, config_dir, data_dir):
     )
     monkeypatch.setattr(pondero.Client, "_over_network", lambda _: Service())
     monkeypatch.setattr(pondero.AsyncClient, "_over_network", lambda _: Service())
-    monkeypatch.setattr(shared, "_SHARED", {})
-    monkeypatch.setattr(shared, "_ASHARED", {})
-    monkeypatch.setattr(shared, "_kept", lambda client: client)
+    monkeypatch.setattr(default_client, "_SHARED", {})
+    monkeypatch.setattr(default_client, "_ASHARED", {})
+    monkeypatch.setattr(default_client, "_kept", lambda client: client)
     for name in ("ANTHROPIC", "OPENAI", "GEMINI"):
         monkeypatch.setenv(f"{name}_API_KEY", f"sk-planted-{name}")
 

@@ -15,7 +15,7 @@ import pytest
 
 import pondero
 from pondero.cli.app import run
-from pondero.client import shared as shared_clients
+from pondero.client import default_client as shared_clients
 from pondero.emulator import Emulator
 
 ROOT = Path(__file__).parents[1]

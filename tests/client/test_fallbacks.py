@@ -178,7 +178,7 @@ def test_a_misspelt_model_is_an_error_at_once_and_so_is_an_empty_list():
 
 
 def test_the_shared_clients_take_lists_too(monkeypatch):
-    from pondero.client import shared as module
+    from pondero.client import default_client as module
 
     monkeypatch.setitem(module._SHARED, "waits", pondero.Client(transport=Emulator()))
     monkeypatch.setitem(module._ASHARED, "awaits", pondero.AsyncClient(transport=Emulator()))

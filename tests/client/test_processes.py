@@ -13,7 +13,7 @@ from tests.transport.loopback import Peer, serving
 
 import pondero
 from pondero import transport as transports
-from pondero.client.shared import default_client
+from pondero.client.default_client import default_client
 from pondero.emulator import Emulator
 from pondero.errors import UsageError
 
@@ -78,7 +78,7 @@ def test_threads_that_come_together_get_one_transport(monkeypatch):
 
 
 def test_threads_that_come_together_share_one_client(monkeypatch):
-    monkeypatch.setattr("pondero.client.shared._SHARED", {})
+    monkeypatch.setattr("pondero.client.default_client._SHARED", {})
     found: list[pondero.Client] = []
     barrier = threading.Barrier(8)
 
@@ -118,7 +118,7 @@ def test_a_closed_async_client_says_so():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("kind", ["own", "shared"])
 def test_a_forked_child_has_connections_of_its_own(kind, monkeypatch):
-    monkeypatch.setattr("pondero.client.shared._SHARED", {})
+    monkeypatch.setattr("pondero.client.default_client._SHARED", {})
     with serving(echo) as server:
         monkeypatch.setenv("OPENAI_API_KEY", KEYS["openai-chat"])
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)

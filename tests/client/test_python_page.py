@@ -8,7 +8,7 @@ import pytest
 
 import pondero
 from pondero import errors
-from pondero.client import shared as shared_clients
+from pondero.client import default_client as shared_clients
 from pondero.emulator import Emulator
 from pondero.exchange import PATIENCE, Retry, Timeouts, is_fallback_error, shorten_retries
 

@@ -538,7 +538,7 @@ def test_the_last_look_before_the_end_finds_a_batch_of_files_finalizing():
 
 
 def test_old_things_are_forgotten_where_they_are_too_many_bytes(monkeypatch):
-    monkeypatch.setattr("pondero.emulator.batches.desk._MOST_BYTES", 100_000)
+    monkeypatch.setattr("pondero.emulator.batches.store._MOST_BYTES", 100_000)
     service = Messages(Emulator())
     ids = [service.create({"a": service.question("x" * 30_000)}) for _ in range(5)]
     assert service.listed() == ids[:1:-1]

@@ -5,7 +5,7 @@ import pytest
 import pondero
 from pondero.canon import Message, Text, Thinking, ToolCall, Usage
 from pondero.exchange import verdict
-from pondero.exchange.steps import cap_to_retry
+from pondero.exchange.exchange_flow import cap_to_retry
 
 THOUGHT = Thinking("hm")
 SAID = Text("391")

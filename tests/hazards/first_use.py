@@ -14,7 +14,7 @@ from importlib import import_module
 import msgspec
 
 THREADS = 8
-LOADED = ("pondero.client.client", "pondero.exchange.steps", "pondero.store.credentials")
+LOADED = ("pondero.client.client", "pondero.exchange.exchange_flow", "pondero.store.credentials")
 
 
 def plan(model: str) -> None:

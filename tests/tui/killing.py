@@ -18,7 +18,7 @@ from pondero.emulator import Emulator
 from pondero.store import Threads
 from pondero.thinking import Policy
 from pondero.tui import ChatApp, Session, ThreadWriter
-from pondero.tui.desk import ConversationTab
+from pondero.tui.conversation import ConversationTab
 from pondero.tui.state import Action, DialView, actions, initial_state
 
 MODELS = (

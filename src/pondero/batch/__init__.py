@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from .answers import BatchAnswer, iter_answers
     from .collection import EVERY, collect_chunk
     from .draft import BatchRequest, Draft, Price, batch_discount, batch_terms, split_into_chunks
+    from .service_api import BatchChunk, BatchEndpoint, Ending
     from .steps import BatchService, PollDelay, Steps, arun_steps, run_steps
     from .store import BatchFile, BatchSummary, State, batches_of, find_batch, list_batches
     from .submission import Services, cancel_chunks, submit_chunks
-    from .wire import BatchChunk, BatchEndpoint, Ending
     from .wires import WIRES
 
 _HOMES = {
     "BatchRequest": "draft",
     "BatchAnswer": "answers",
     "BatchFile": "store",
-    "BatchEndpoint": "wire",
+    "BatchEndpoint": "service_api",
     "Draft": "draft",
     "EVERY": "collection",
-    "Ending": "wire",
-    "BatchChunk": "wire",
+    "Ending": "service_api",
+    "BatchChunk": "service_api",
     "Price": "draft",
     "BatchService": "steps",
     "Services": "submission",

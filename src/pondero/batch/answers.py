@@ -11,8 +11,8 @@ from ..canon import Reply, ResponseHead
 from ..errors import PonderoError, ServiceError, ServiceTimeout
 from ..exchange import read_reply
 from ..store import price_usage
+from .service_api import BatchOutcome, Ending
 from .store import BatchFile, StoredRequest
-from .wire import BatchOutcome, Ending
 
 
 class BatchAnswer(Struct, frozen=True):

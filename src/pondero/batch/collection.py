@@ -6,9 +6,9 @@ from time import time
 
 from ..canon import Json
 from ..errors import Malformed, NotFound
+from .service_api import BatchChunk, BatchLine, BatchOutcome, BatchWire
 from .steps import BatchService, Steps, read_answer
 from .store import BatchFile
-from .wire import BatchChunk, BatchLine, BatchOutcome, BatchWire
 
 EVERY = (5.0, 60.0)
 """Seconds between two looks: at first, and at most."""

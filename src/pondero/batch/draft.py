@@ -16,8 +16,8 @@ from ..catalog import Provider
 from ..errors import BadParameter, Unsupported
 from ..exchange import Exchange, auth_header
 from ..store import load_catalog, price_usage
+from .service_api import BatchChunk
 from .store import BatchFacts, BatchFile, StoredRequest
-from .wire import BatchChunk
 
 _ENVELOPE = 512  # bytes around an ask in a file, and tokens around a prompt: neither is more
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from ..canon import HttpRequest, HttpResponse, Json, ResponseHead
 from ..errors import PonderoError, ServiceError, TransportError, Truncated, Unreachable
 from ..exchange import AsyncTransport, Retry, Timeouts, Transport, redact_key
-from .wire import BatchEndpoint, BatchWire
+from .service_api import BatchEndpoint, BatchWire
 
 T = TypeVar("T")
 

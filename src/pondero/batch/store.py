@@ -19,7 +19,7 @@ from ..canon import decode_json
 from ..errors import StoreError, UsageError
 from ..exchange import Exchange
 from ..store import FACTS, Database, Jobs, Schema, hold_lock
-from .wire import BatchChunk, BatchLine, BatchOutcome
+from .service_api import BatchChunk, BatchLine, BatchOutcome
 
 State = Literal["unsent", "unsure", "running", "ended"]
 

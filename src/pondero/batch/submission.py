@@ -19,9 +19,9 @@ from ..errors import (
     WireError,
 )
 from .collection import collect_chunk, outcomes
+from .service_api import BatchChunk, BatchOutcome, ChunkStatus, ListedBatch
 from .steps import BatchService, Steps, read_answer
 from .store import BatchFile
-from .wire import BatchChunk, BatchOutcome, ChunkStatus, ListedBatch
 
 Services = Callable[[BatchChunk], BatchService]
 """Returns the batch service that a lot is for, with the key and the lot's own headers."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         snapshot,
     )
     from .compile import compile_catalog, with_list, write_compiled, write_lists
-    from .listing import (
+    from .public_list import (
         ListedModel,
         ListedProvider,
         ListedThinking,
@@ -40,23 +40,23 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CatalogComparison": "comparison",
-    "ListedThinking": "listing",
+    "ListedThinking": "public_list",
     "CatalogDifference": "comparison",
-    "ListedModel": "listing",
-    "PublicList": "listing",
+    "ListedModel": "public_list",
+    "PublicList": "public_list",
     "SNAPSHOT": "comparison",
-    "ListedProvider": "listing",
+    "ListedProvider": "public_list",
     "ExplainedDifference": "comparison",
     "compare_lists": "comparison",
     "compile_catalog": "compile",
-    "facts_of": "listing",
+    "facts_of": "public_list",
     "provider_map": "comparison",
-    "read_listing": "listing",
+    "read_listing": "public_list",
     "rows_to_add": "comparison",
     "second_list": "comparison",
     "load_explained": "comparison",
     "snapshot": "comparison",
-    "trim_list": "listing",
+    "trim_list": "public_list",
     "with_list": "compile",
     "write_compiled": "compile",
     "write_lists": "compile",

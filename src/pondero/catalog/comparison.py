@@ -13,9 +13,16 @@ import msgspec
 from msgspec import Struct
 
 from ..thinking import Capability, Evidence
-from .listing import ListedModel, ListedThinking, PublicList, facts_of, providers_of, read_listing
 from .load import DATA, TomlFile, read_toml
 from .lookup import Lookup, ModelEntry
+from .public_list import (
+    ListedModel,
+    ListedThinking,
+    PublicList,
+    facts_of,
+    providers_of,
+    read_listing,
+)
 
 LISTS = Path(DATA) / "lists"
 SNAPSHOT = LISTS / "models-dev.json"

@@ -21,7 +21,10 @@ from .comparison import (
     second_list,
     snapshot,
 )
-from .listing import (
+from .litellm import read_litellm
+from .load import COMPILED, DATA, from_files, load_shipped
+from .lookup import Lookup
+from .public_list import (
     ListedModel,
     ListedProvider,
     PublicList,
@@ -30,9 +33,6 @@ from .listing import (
     read_listing,
     trim_list,
 )
-from .litellm import read_litellm
-from .load import COMPILED, DATA, from_files, load_shipped
-from .lookup import Lookup
 from .schema import Catalog, Family, FamilyGroup, ListSnapshot
 
 _NOBODY = "?"  # a name nobody has: what a provider takes any model for

@@ -10,7 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from .lines import ModelLines, fold_name
+from .relatives import ModelLines, fold_name
 from .schema import Family
 
 _VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..canon import decode_json
-from .listing import ListedLimits, ListedModel, ListedProvider, PublicList
 from .lookup import Lookup
+from .public_list import ListedLimits, ListedModel, ListedProvider, PublicList
 
 _WORDS = ("none", "minimal", "low", "xhigh", "max")
 

@@ -22,7 +22,7 @@ from ..thinking import (
     parse_intent,
 )
 from .index import FamilyIndex, FamilyMatch, ProviderFamilies
-from .lines import fold_name
+from .relatives import fold_name
 from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
 from .spelling import close_names, is_misspelt, near_name
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from .batches import AsyncBatch, Batch
     from .chat import AsyncChat, Chat
     from .client import AsyncClient, Client
+    from .default_client import aask, ask
     from .doctor import HealthCheck, run_checks
     from .messages import parse_prompt
     from .recorder import TurnRecorder, reply_cost, stored_reply
-    from .shared import aask, ask
     from .stream import AsyncStream, Stream
     from .tools import Approve, OfferedTool, Tools
     from .turn import AsyncTurn, Turn
@@ -46,8 +46,8 @@ _HOMES = {
     "Stream": "stream",
     "Tools": "tools",
     "Turn": "turn",
-    "aask": "shared",
-    "ask": "shared",
+    "aask": "default_client",
+    "ask": "default_client",
     "attachment": "attachments",
     "reply_cost": "recorder",
     "run_checks": "doctor",

@@ -16,12 +16,12 @@ from ..store import ServerLike, load_catalog
 from ..thinking import Policy, ThinkingLike
 from .attachments import Attachment, attachments_of, check_readable
 from .client import AsyncClient, Client
+from .default_client import default_async_client, default_client
 from .dial import check_parameters, resolve_and_plan, resolve_policy
 from .fallbacks import Models, names_of
 from .messages import Prompt, parse_prompt
 from .options import ChatOptions, CommonOptions, Options, check_options
 from .saved_chat import SavedChat, dump_chat, load_chat, options_of
-from .shared import default_async_client, default_client
 from .stream import AsyncStream, Stream
 from .tools import Approve, OfferedTool, ToolLike, Tools
 from .turn import AsyncTurn, Turn

@@ -2,7 +2,7 @@
 
 from .batches import BatchSettings
 from .emulator import Emulator
-from .fallible import Fallible
+from .error_prone import Fallible
 from .faults import AsyncFaulty, Fault, Faulty
 from .responder import Mind, ponder
 from .routes import home_providers, route

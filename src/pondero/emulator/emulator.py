@@ -14,7 +14,6 @@ from ..canon import HttpRequest, HttpResponse, Json, Reply, ResponseHead
 from ..dialects import AcceptedRequest, Dialect, Rejected
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
-from .answer import EmulatedResponse, ResponseHandle, whole_response, with_ids, write_response
 from .batches import BatchSettings
 from .faults import (
     FOREVER,
@@ -31,6 +30,7 @@ from .log import LogEntry, RequestLog
 from .models import AcceptedModel, accept_as_relative, model_answer, with_default
 from .question import parse_question
 from .responder import Mind, count_usage, ponder
+from .response import EmulatedResponse, ResponseHandle, whole_response, with_ids, write_response
 from .routes import EmulatedRoute, guess_route, route
 from .script import Script, Scripted, Taking
 from .stored_answers import StoredAnswers

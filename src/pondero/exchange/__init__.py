@@ -5,8 +5,7 @@ from .planner import insist, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .allowance import RateLimit, parse_rate_limits
-    from .cache_marks import add_cache_breakpoints
+    from .cache_breakpoints import add_cache_breakpoints
     from .calibration import (
         OLDEST,
         Calibration,
@@ -17,7 +16,8 @@ if TYPE_CHECKING:
         fields_hash,
         fingerprint,
     )
-    from .decoded import Decoded, decode
+    from .decoder import Decoded, decode
+    from .exchange_flow import Emit, Flow, ReadBytes, Send, Sleep, Step, flow, read_reply, verdict
     from .fallback import (
         PATIENCE,
         gave_last_answer,
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     )
     from .foreign_tools import TextCalls
     from .patch import apply_plan, matches_plan, thinking_paths, with_fields, with_list_headers
-    from .refusals import make_rejection, rejected_signatures, rejections_for
+    from .rate_limits import RateLimit, parse_rate_limits
+    from .rejections import make_rejection, rejected_signatures, rejections_for
     from .request import (
         Exchange,
         Prepared,
@@ -40,12 +41,11 @@ if TYPE_CHECKING:
         redact_key,
     )
     from .retry import Retry
-    from .steps import Emit, Flow, ReadBytes, Send, Sleep, Step, flow, read_reply, verdict
     from .transport import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
 
 _HOMES = {
-    "RateLimit": "allowance",
-    "parse_rate_limits": "allowance",
+    "RateLimit": "rate_limits",
+    "parse_rate_limits": "rate_limits",
     "PATIENCE": "fallback",
     "shorten_retries": "fallback",
     "is_deployment_fault": "fallback",
@@ -57,41 +57,41 @@ _HOMES = {
     "AsyncTransport": "transport",
     "Calibration": "calibration",
     "Calibrations": "calibration",
-    "Decoded": "decoded",
-    "Emit": "steps",
+    "Decoded": "decoder",
+    "Emit": "exchange_flow",
     "Exchange": "request",
     "LevelEvidence": "calibration",
-    "Flow": "steps",
+    "Flow": "exchange_flow",
     "OLDEST": "calibration",
     "Prepared": "request",
-    "ReadBytes": "steps",
+    "ReadBytes": "exchange_flow",
     "Retry": "retry",
-    "Send": "steps",
+    "Send": "exchange_flow",
     "Signing": "request",
-    "Sleep": "steps",
-    "Step": "steps",
+    "Sleep": "exchange_flow",
+    "Step": "exchange_flow",
     "TextCalls": "foreign_tools",
     "Timeouts": "transport",
     "Transport": "transport",
     "compose": "request",
-    "decode": "decoded",
+    "decode": "decoder",
     "make_destination": "request",
     "describe_evidence": "calibration",
     "fingerprint": "calibration",
-    "flow": "steps",
+    "flow": "exchange_flow",
     "redact_key": "request",
-    "add_cache_breakpoints": "cache_marks",
+    "add_cache_breakpoints": "cache_breakpoints",
     "apply_plan": "patch",
-    "make_rejection": "refusals",
+    "make_rejection": "rejections",
     "prepare": "request",
-    "rejections_for": "refusals",
-    "read_reply": "steps",
+    "rejections_for": "rejections",
+    "read_reply": "exchange_flow",
     "matches_plan": "patch",
-    "rejected_signatures": "refusals",
+    "rejected_signatures": "rejections",
     "fields_hash": "calibration",
     "apply_calibration": "calibration",
     "thinking_paths": "patch",
-    "verdict": "steps",
+    "verdict": "exchange_flow",
     "with_fields": "patch",
     "add_headers": "request",
     "with_list_headers": "patch",

@@ -39,7 +39,7 @@ from .foreign_tools import replace_foreign_tools
 from .limits import apply_prefill, drop_unsupported
 from .planner import insist, with_own_fields
 from .planner import plan as make_plan
-from .refusals import note_withheld, rejected_signatures, rejections_for, without_refused
+from .rejections import note_withheld, rejected_signatures, rejections_for, without_refused
 
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # of a template, after re.escape
 _HEADERS = {

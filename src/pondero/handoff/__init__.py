@@ -3,10 +3,10 @@
 The thread itself never changes, so that going back to its first model loses nothing.
 """
 
+from .adapt_parts import REFUSED, UNSEEN, accepts_media
 from .destination import Destination, Rejection, signature_digest
-from .fitted_parts import REFUSED, UNSEEN, accepts_media
 from .manifest import Action, Change, Manifest
-from .open_loop import retell_open_loop
+from .open_tool_loop import retell_open_loop
 from .surrogates import replace_surrogates_in_json
 from .view import View, handoff
 

@@ -10,9 +10,7 @@ from typing import cast
 from msgspec import Struct
 
 from ..canon import Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult
-from .calls import CallIds, answers
-from .destination import Destination, OwnershipRules
-from .fitted_parts import (
+from .adapt_parts import (
     INTERRUPTED,
     OPENING,
     PartAdapter,
@@ -20,6 +18,8 @@ from .fitted_parts import (
     is_plain,
     make_interrupted_result,
 )
+from .call_ids import CallIds, answers
+from .destination import Destination, OwnershipRules
 from .manifest import ChangeLog, Manifest, Place
 
 

@@ -6,7 +6,7 @@ can, with an adjustment that says why.
 
 from typing import Any
 
-from . import output_room
+from . import output_budget
 from .capability import Capability
 from .decision import (
     SAMPLING,
@@ -30,13 +30,13 @@ def resolve(
     surface: ParameterRanges,
 ) -> Decision:
     """Return the nearest this model has to the wish, with every difference explained."""
-    most = output_room.cap(capability, asked, surface)
+    most = output_budget.cap(capability, asked, surface)
     case = ResolveContext(capability, policy, asked, surface, most, [])
     chosen, left_out = _beside_tools(target_level(intent, case), case)
     if not left_out:
         chosen, left_out = _beside_a_forced_tool(chosen, case)
-    chosen = output_room.lower_for_cap(chosen, case)
-    fitted, cap = output_room.fit(output_room.beside_a_long_context(chosen, case), intent, case)
+    chosen = output_budget.lower_for_cap(chosen, case)
+    fitted, cap = output_budget.fit(output_budget.beside_a_long_context(chosen, case), intent, case)
     will_think = _will_think(fitted, case)
     show = _show(intent, fitted, case)
     # What is said about thinking forbids, even where a forced tool keeps the model from thinking.

@@ -1,7 +1,7 @@
 """A shell drives an exchange's flow: it does the I/O that the flow asks for, step by step.
 
 ``Shell`` blocks, ``AsyncShell`` awaits; they are the same lines with and without ``await``. Every
-decision is the flow's (``exchange/steps``). The client makes one shell for each exchange.
+decision is the flow's (``exchange/flow``). The client makes one shell for each exchange.
 """
 
 from collections.abc import AsyncIterator, Iterator

@@ -4,9 +4,9 @@
 """
 
 from .app import ChatApp
-from .keeper import ThreadWriter
 from .session import Session, approve
 from .state import Action, DialView, actions, initial_state
+from .thread_writer import ThreadWriter
 from .views import theme_of
 
 __all__ = [

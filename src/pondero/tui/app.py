@@ -21,14 +21,12 @@ from ..canon import escape_controls
 from ..cassettes import AsyncTap
 from ..errors import PonderoError
 from ..store import redact_secrets
-from . import files
+from . import file_mentions
 from .approval import ApprovalScreen
-from .comparison import ComparisonScreen
-from .desk import ConversationTab
+from .comparison_screen import ComparisonScreen
+from .conversation import ConversationTab
 from .executor import Executor
-from .page import Transcript
 from .palette import CommandChosen, Commands
-from .pane import Search, ThreadPane
 from .prompt import Completion, Prompt, QueuedMessages
 from .session import Session, unforeseen
 from .state import (
@@ -43,6 +41,8 @@ from .state import (
     reduce,
     trouble,
 )
+from .thread_list import Search, ThreadPane
+from .transcript import Transcript
 from .views import DARK, THEMES, Bar, Picker, ThinkingView
 
 _FRAMES_A_SECOND = 30
@@ -302,7 +302,7 @@ class ChatApp(App[None]):
             self.dispatch(actions.TurnInterrupted(hard=True))
 
     def _completed(self, text: str) -> tuple[str, ...]:
-        return files.completions(text) or completions(self.state, text, self._dial)
+        return file_mentions.completions(text) or completions(self.state, text, self._dial)
 
     @on(Prompt.FilesDropped)
     def _dropped(self, event: Prompt.FilesDropped) -> None:

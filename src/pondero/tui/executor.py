@@ -18,9 +18,9 @@ from ..cassettes import AsyncTap
 from ..client import attachment
 from ..errors import PonderoError, UnknownThread
 from ..store import set_config
-from . import files
+from . import file_mentions
 from .clipboard import copy, picture
-from .desk import ConversationTab
+from .conversation import ConversationTab
 from .reports import export_thread, redact_ended, run_doctor, tools, wire
 from .state import PAGE, Choice, DialView, DraftQuestion, Effect, Proposal, Word, actions, effects
 
@@ -341,7 +341,7 @@ class Executor:
     async def _attached(self, paths: tuple[Path, ...], desk: ConversationTab) -> None:
         for path in paths:
             try:
-                part = await asyncio.to_thread(files.read_mention, path)
+                part = await asyncio.to_thread(file_mentions.read_mention, path)
             except PonderoError as error:
                 self._app.trouble(error)
             else:
@@ -353,8 +353,8 @@ class Executor:
     async def _gathered(self, asked: DraftQuestion, desk: ConversationTab) -> None:
         error = ""
         try:
-            paths = await asyncio.to_thread(files.find_mentions, asked.words)
-            parts = [await asyncio.to_thread(files.read_mention, path) for path in paths]
+            paths = await asyncio.to_thread(file_mentions.find_mentions, asked.words)
+            parts = [await asyncio.to_thread(file_mentions.read_mention, path) for path in paths]
             asked = DraftQuestion(asked.words, (*asked.parts, *parts))
         except PonderoError as unread:
             error = str(unread)

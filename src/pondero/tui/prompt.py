@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from ..canon import escape_controls
-from .files import find_dropped
+from .file_mentions import find_dropped
 from .state import COMMANDS, ChatState, queued_lines
 from .views import content
 

@@ -19,8 +19,8 @@ from ..client import AsyncChat, AsyncClient, Tools, TurnRecorder, reply_cost
 from ..errors import PonderoError
 from ..store import StoredMessage, has_prices, price_usage
 from ..thinking import ThinkingLike
-from .keeper import ThreadWriter
 from .state import DialView, Word, actions, effects
+from .thread_writer import ThreadWriter
 
 ALL = "all"
 """Stands for every tool among those that are approved."""

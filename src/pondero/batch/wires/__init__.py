@@ -1,6 +1,6 @@
 """The shapes of batch services, one file each; a provider's file in the catalog names its own."""
 
-from ..wire import BatchWire
+from ..service_api import BatchWire
 from .files import FILES
 from .inline import INLINE
 from .jobs import JOBS

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from ...canon import HttpRequest, Json
-from ..wire import (
+from ..service_api import (
     BatchChunk,
     BatchEndpoint,
     BatchLine,

@@ -7,7 +7,7 @@ has no name there: one of ours is known by the ids in its results.
 from collections.abc import Sequence
 
 from ...canon import HttpRequest, Json
-from ..wire import (
+from ..service_api import (
     BatchChunk,
     BatchEndpoint,
     BatchLine,

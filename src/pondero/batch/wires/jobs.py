@@ -7,7 +7,7 @@ failed is in the error file (mistralai Python SDK, ``models/batchjob``).
 from collections.abc import Sequence
 
 from ...canon import HttpRequest, Json
-from ..wire import (
+from ..service_api import (
     BatchChunk,
     BatchEndpoint,
     BatchLine,

@@ -7,7 +7,7 @@ Nothing in a batch says who made it, so that one of ours is known only by the id
 from collections.abc import Sequence
 
 from ...canon import HttpRequest, Json
-from ..wire import (
+from ..service_api import (
     BatchChunk,
     BatchEndpoint,
     BatchLine,

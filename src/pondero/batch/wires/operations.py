@@ -7,7 +7,7 @@ as the name of a file (google-genai Python SDK, ``batches``).
 from collections.abc import Sequence
 
 from ...canon import HttpRequest, Json
-from ..wire import (
+from ..service_api import (
     BatchChunk,
     BatchEndpoint,
     BatchLine,

@@ -10,7 +10,7 @@ import msgspec
 
 from ...canon import HttpRequest, Json
 from ...errors import Malformed
-from ..wire import (
+from ..service_api import (
     BatchEndpoint,
     BatchLine,
     BatchOutcome,

@@ -14,13 +14,13 @@ from ...lazy import Loader, make_lazy_getattr
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .job import Outcome
-    from .service import BatchResponse, BatchRouter
+    from .router import BatchResponse, BatchRouter
     from .visit import BatchCall
 
 _HOMES = {
-    "BatchRouter": "service",
+    "BatchRouter": "router",
     "Outcome": "job",
-    "BatchResponse": "service",
+    "BatchResponse": "router",
     "BatchCall": "visit",
 }
 

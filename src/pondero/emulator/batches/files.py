@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .desk import BatchStore, StoredFile
 from .job import BatchJob, ItemResult, ValidationProblem
+from .store import BatchStore, StoredFile
 from .visit import (
     DAY,
     BatchCall,

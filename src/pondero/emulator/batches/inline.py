@@ -7,9 +7,9 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .desk import BatchStore
 from .files import line
 from .job import BatchJob, ItemResult
+from .store import BatchStore
 from .visit import (
     DAY,
     BatchCall,

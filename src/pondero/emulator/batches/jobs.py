@@ -7,9 +7,9 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .desk import BatchStore, StoredFile
 from .files import line
 from .job import BatchItem, BatchJob, ValidationProblem
+from .store import BatchStore, StoredFile
 from .visit import BatchCall, Endpoint, check_names, json_response, slice_page, split_lines
 
 _STATUS = {"made": "QUEUED", "running": "RUNNING", "cancelling": "CANCELLATION_REQUESTED"}

@@ -6,8 +6,8 @@ Only names are checked when a batch comes in; what is wrong with a request is in
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
-from .desk import BatchStore
 from .job import BatchJob, ItemResult
+from .store import BatchStore
 from .visit import (
     DAY,
     BatchCall,

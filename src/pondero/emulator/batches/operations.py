@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import HttpResponse, Json
-from .desk import BatchStore, StoredFile
 from .job import BatchItem, BatchJob, ItemResult, ValidationProblem
+from .store import BatchStore, StoredFile
 from .visit import (
     DAY,
     BatchCall,

@@ -10,8 +10,8 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .desk import BatchStore, StoredFile
 from .job import BatchItem, BatchJob, ItemResult, ValidationProblem
+from .store import BatchStore, StoredFile
 from .visit import (
     DAY,
     BatchCall,

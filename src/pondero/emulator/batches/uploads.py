@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json, decode_json
-from .desk import BatchStore, StoredFile
 from .job import BatchItem, BatchJob, ValidationProblem
+from .store import BatchStore, StoredFile
 from .visit import BatchCall, Endpoint, describe_error, json_response, position_after, slice_page
 
 _BOUNDARY = re.compile(r'multipart/form-data;.*?boundary="?([^";,]+)"?', re.IGNORECASE)

@@ -17,8 +17,8 @@ from ...canon import HttpRequest, HttpResponse, Json, convert_json, decode_json
 from ...dialects import Dialect, Rejected
 from ..faults import Fault
 from . import BatchSettings
-from .desk import BatchStore, StoredFile
 from .job import BatchItem, BatchJob
+from .store import BatchStore, StoredFile
 
 T = TypeVar("T")
 _OF_KEYS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")

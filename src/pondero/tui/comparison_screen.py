@@ -10,8 +10,8 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
-from .page import Transcript
 from .state import Column, ComparisonState, column_figures
+from .transcript import Transcript
 from .views import content
 
 _LEAST = 26

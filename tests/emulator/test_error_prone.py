@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pondero.client import Client
 from pondero.emulator import Emulator, Fallible
-from pondero.emulator.fallible import difficulty
+from pondero.emulator.error_prone import difficulty
 
 LEVELS = ("off", "low", "medium", "high", "max")
 

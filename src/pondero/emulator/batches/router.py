@@ -14,7 +14,7 @@ from ...store import load_catalog
 from ..faults import OF_BATCHES, Fault, instead
 from ..routes import guess_route, home_providers, provider_at, provider_living_at
 from . import BatchSettings, files, inline, jobs, messages, operations, requests
-from .desk import Answer, BatchStore, Clock
+from .store import Answer, BatchStore, Clock
 from .visit import BatchCall, Endpoint
 
 _SHAPES: Mapping[BatchShape, tuple[Endpoint, ...]] = {

@@ -6,7 +6,7 @@ import pytest
 from tests.tui.stage import stage
 
 from pondero.store import Threads
-from pondero.tui.comparison import ColumnView, ComparisonScreen
+from pondero.tui.comparison_screen import ColumnView, ComparisonScreen
 from pondero.tui.state import AnswerCell, NoticeCell, UserCell
 
 pytestmark = pytest.mark.anyio

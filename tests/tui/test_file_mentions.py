@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.tui.stage import stage
 
 from pondero.canon import Image, Text
-from pondero.tui import clipboard, files
+from pondero.tui import clipboard, file_mentions
 from pondero.tui.state import NoticeCell, UserCell
 
 pytestmark = pytest.mark.anyio
@@ -142,7 +142,8 @@ def test_without_a_desktop_there_is_no_picture(monkeypatch):
 @given(st.text())
 def test_any_words_can_be_looked_at_for_files(text):
     assert all(
-        isinstance(path, Path) for path in (*files.find_mentions(text), *files.find_dropped(text))
+        isinstance(path, Path)
+        for path in (*file_mentions.find_mentions(text), *file_mentions.find_dropped(text))
     )
-    for line in files.completions(text):
+    for line in file_mentions.completions(text):
         assert line.startswith(text[: text.rfind("@")] if "@" in text else "/attach ")

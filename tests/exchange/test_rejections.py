@@ -11,7 +11,7 @@ from pondero.canon import HttpRequest, Origin, SavedRepair
 from pondero.emulator import Emulator
 from pondero.errors import BadRequest
 from pondero.exchange import make_rejection
-from pondero.exchange.refusals import without_refused
+from pondero.exchange.rejections import without_refused
 from pondero.handoff import Rejection
 
 HERE = Origin("openai", "gpt-5.1")
