@@ -17,7 +17,7 @@ from pondero import errors
 from pondero.canon import Event, Finish, Part, Reply, Usage, Verdict
 from pondero.cli import app as cli
 from pondero.cli.command import Sections, code_of
-from pondero.gateway import config as gateway
+from pondero.gateway.config import model as gateway
 from pondero.store import SETTINGS, Settings, ToolServer
 from pondero.thinking import CHOICES, TOKENS, Policy
 

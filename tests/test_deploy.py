@@ -11,7 +11,7 @@ import yaml
 
 from pondero.cli.app import run
 from pondero.gateway import load_config
-from pondero.gateway.config import ServerConfig
+from pondero.gateway.config.model import ServerConfig
 from pondero.store import load_catalog
 
 DEPLOY = Path(__file__).parent.parent / "deploy"

@@ -80,7 +80,7 @@ def test_the_wheel_has_every_file_of_the_source_and_no_other(files):
     for needed in (
         "py.typed",
         "catalog/data/catalog.json",
-        "gateway/console/index.html",
+        "gateway/admin/console/index.html",
         "tui/chat.tcss",
     ):
         assert f"pondero/{needed}" in files

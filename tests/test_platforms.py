@@ -11,7 +11,7 @@ import pondero
 from pondero.cli import app as cli
 from pondero.cli.chat import _check_terminal
 from pondero.errors import BadParameter, UsageError
-from pondero.gateway.workers import Workers
+from pondero.gateway.server.workers import Workers
 from pondero.store.files import write_atomic
 
 # Takes away what Windows has not, then imports every module of ours.

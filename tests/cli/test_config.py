@@ -160,8 +160,8 @@ def test_every_verb_has_examples(call, verb):
 
 
 def test_a_key_for_the_gateway_is_shown_once_and_its_lines_can_be_appended(call, tmp_path):
-    from pondero.gateway.config_file import load
-    from pondero.gateway.secrets import holder
+    from pondero.gateway.config.reader import load
+    from pondero.gateway.config.secrets import holder
     from pondero.store import load_catalog
 
     file = tmp_path / "gateway.toml"
@@ -180,7 +180,7 @@ def test_a_key_for_the_gateway_is_shown_once_and_its_lines_can_be_appended(call,
 
 
 def test_an_admins_key_of_the_gateway_says_so_in_its_lines(call, tmp_path):
-    from pondero.gateway.config_file import load
+    from pondero.gateway.config.reader import load
     from pondero.store import load_catalog
 
     file = tmp_path / "gateway.toml"

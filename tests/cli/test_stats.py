@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from pondero.canon import Message, Origin, Text, Usage
 from pondero.cli.stats import chart, load_rows
 from pondero.emulator import Emulator, serving
-from pondero.gateway.ledger import Ledger
-from pondero.gateway.ledger_database import ledger_database
-from pondero.gateway.receipt import Receipt
+from pondero.gateway.observability.ledger import Ledger
+from pondero.gateway.observability.ledger_database import ledger_database
+from pondero.gateway.observability.receipt import Receipt
 from pondero.store import StoredMessage, Threads, UsageTotal
 
 

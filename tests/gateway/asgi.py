@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from pondero.canon import HttpRequest
-from pondero.gateway.app import App
+from pondero.gateway.server.app import App
 
 
 class Came(NamedTuple):

@@ -5,7 +5,7 @@ from decimal import Decimal
 from random import Random
 
 from pondero.canon import Usage
-from pondero.gateway.receipt import Receipt
+from pondero.gateway.observability.receipt import Receipt
 
 _MODELS = (
     ("anthropic", "claude-opus-5", 25),

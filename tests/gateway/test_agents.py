@@ -10,9 +10,9 @@ from tests.gateway.test_matrix import BACKS
 
 from pondero.dialects import get_dialect
 from pondero.emulator import Emulator
-from pondero.gateway.app import App
-from pondero.gateway.config import GatewayConfig, GatewayRoute
-from pondero.gateway.gate import GatewayContext
+from pondero.gateway.config.model import GatewayConfig, GatewayRoute
+from pondero.gateway.server.app import App
+from pondero.gateway.server.context import GatewayContext
 
 pytestmark = pytest.mark.recordings
 

@@ -11,14 +11,14 @@ from tests.gateway.asgi import came
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.errors import BadConfig, BadParameter, BadThinking
-from pondero.gateway.app import App
-from pondero.gateway.config import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
-from pondero.gateway.config_file import default_config, load
-from pondero.gateway.dial import wish_of
-from pondero.gateway.gate import GatewayContext
-from pondero.gateway.keys import _checked
-from pondero.gateway.preview import preview
-from pondero.gateway.routing import Routing, allows
+from pondero.gateway.admin.preview import preview
+from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
+from pondero.gateway.config.reader import default_config, load
+from pondero.gateway.config.routing import Routing, allows
+from pondero.gateway.requests.level_rules import wish_of
+from pondero.gateway.server.app import App
+from pondero.gateway.server.context import GatewayContext
+from pondero.gateway.state.keys import _checked
 from pondero.store import load_catalog
 from pondero.thinking import UNSET
 

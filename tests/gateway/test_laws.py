@@ -18,9 +18,9 @@ from pondero.canon import Message, ResponseHead, Text, Tool, ToolResult
 from pondero.emulator import Call, Emulator, Fault, Turn
 from pondero.errors import PonderoError
 from pondero.exchange import Timeouts
-from pondero.gateway.app import App
-from pondero.gateway.config import GatewayConfig, GatewayRoute
-from pondero.gateway.gate import GatewayContext
+from pondero.gateway.config.model import GatewayConfig, GatewayRoute
+from pondero.gateway.server.app import App
+from pondero.gateway.server.context import GatewayContext
 
 FRONTS = {
     "messages": "anthropic:claude-opus-5",

@@ -17,8 +17,8 @@ from pondero.canon import Usage
 from pondero.emulator import Call as Scripted
 from pondero.emulator import Emulator, Fault, Turn
 from pondero.exchange import decode
-from pondero.gateway.config import GatewayConfig, GatewayRoute, ServerConfig
-from pondero.gateway.server import run_gateway_in_thread
+from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
+from pondero.gateway.server.run import run_gateway_in_thread
 
 pytestmark = [
     pytest.mark.judge,

@@ -34,8 +34,8 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects import NAMES, AnswerContext, ReplyContext, SignatureSlots, get_dialect
-from pondero.gateway.carrier import SignatureEmbedder, embedded_signature
-from pondero.gateway.returned import cache_items, cache_keys, restore_history
+from pondero.gateway.signatures.embedder import SignatureEmbedder, embedded_signature
+from pondero.gateway.signatures.restore import cache_items, cache_keys, restore_history
 from pondero.handoff import Destination, handoff
 
 from .answers import answers, calls, kept_by, others, tellings, texts, thoughts

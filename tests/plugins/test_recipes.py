@@ -10,7 +10,7 @@ from msgspec.structs import replace
 import pondero
 from pondero.emulator import Emulator
 from pondero.gateway import load_config, run_gateway_in_thread
-from pondero.gateway.config import ServerConfig
+from pondero.gateway.config.model import ServerConfig
 from pondero.store import load_catalog
 
 ROOT = Path(__file__).parents[2]

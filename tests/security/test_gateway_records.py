@@ -6,17 +6,17 @@ import httpx2
 import pytest
 
 from pondero.emulator import Emulator, Fault
-from pondero.gateway.config import (
+from pondero.gateway.config.model import (
     GatewayConfig,
     GatewayKey,
     GatewayRoute,
     ProviderOverride,
     ServerConfig,
 )
-from pondero.gateway.metrics import Metrics
-from pondero.gateway.observers import open_observers
-from pondero.gateway.secrets import hash_key
-from pondero.gateway.server import run_gateway_in_thread
+from pondero.gateway.config.secrets import hash_key
+from pondero.gateway.observability.metrics import Metrics
+from pondero.gateway.observability.observers import open_observers
+from pondero.gateway.server.run import run_gateway_in_thread
 
 PROVIDERS = "sk-" + "planted-provider-0123456789abcdef"
 CLIENTS = "pnd_" + "planted-client-0123456789abcdef0123456789"

@@ -4,7 +4,11 @@ from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .clients import (
+    from .config.model import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
+    from .config.reader import check_exposure, load_config
+    from .config.routing import Routing
+    from .config.secrets import find_provider_key, find_provider_url, hash_key, is_self, make_key
+    from .launch.clients import (
         ChosenModel,
         LaunchClient,
         LaunchCommand,
@@ -13,42 +17,38 @@ if TYPE_CHECKING:
         prepare_launch,
         private_config,
     )
-    from .config import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
-    from .config_file import check_exposure, load_config
-    from .keys import KeyRing
-    from .ledger import load_usage
-    from .observers import open_observers
-    from .routing import Routing
-    from .secrets import find_provider_key, find_provider_url, hash_key, is_self, make_key
-    from .server import run, run_gateway_in_thread
-    from .shared import load_keys
+    from .observability.ledger import load_usage
+    from .observability.observers import open_observers
+    from .server.run import run, run_gateway_in_thread
+    from .state.keys import KeyRing
+    from .state.shared_state import load_keys
 
 _HOMES = {
-    "ChosenModel": "clients",
-    "LaunchClient": "clients",
-    "GatewayConfig": "config",
-    "LevelRules": "config",
-    "GatewayKey": "config",
-    "KeyRing": "keys",
-    "GatewayRoute": "config",
-    "Routing": "routing",
-    "LaunchCommand": "clients",
-    "copy_back": "clients",
-    "check_exposure": "config_file",
-    "load_clients": "clients",
-    "load_config": "config_file",
-    "hash_key": "secrets",
-    "load_keys": "shared",
-    "find_provider_key": "secrets",
-    "make_key": "secrets",
-    "open_observers": "observers",
-    "is_self": "secrets",
-    "private_config": "clients",
-    "run": "server",
-    "run_gateway_in_thread": "server",
-    "load_usage": "ledger",
-    "prepare_launch": "clients",
-    "find_provider_url": "secrets",
+    "ChosenModel": "launch.clients",
+    "LaunchClient": "launch.clients",
+    "GatewayConfig": "config.model",
+    "LevelRules": "config.model",
+    "GatewayKey": "config.model",
+    "KeyRing": "state.keys",
+    "GatewayRoute": "config.model",
+    "Routing": "config.routing",
+    "LaunchCommand": "launch.clients",
+    "copy_back": "launch.clients",
+    "check_exposure": "config.reader",
+    "load_clients": "launch.clients",
+    "load_config": "config.reader",
+    "hash_key": "config.secrets",
+    "load_keys": "state.shared_state",
+    "find_provider_key": "config.secrets",
+    "make_key": "config.secrets",
+    "open_observers": "observability.observers",
+    "is_self": "config.secrets",
+    "private_config": "launch.clients",
+    "run": "server.run",
+    "run_gateway_in_thread": "server.run",
+    "load_usage": "observability.ledger",
+    "prepare_launch": "launch.clients",
+    "find_provider_url": "config.secrets",
 }
 
 __all__ = [

@@ -1,0 +1,130 @@
+"""What the dial does, without asking anybody: the plan for a wish, and the body that would be sent.
+
+The console's dial and its list of models come from here, through the admin API.
+"""
+
+from functools import partial
+
+from msgspec import Struct, json
+
+from ...canon import Json, Message, Request
+from ...canon import Text as Words
+from ...catalog import ModelEntry
+from ...errors import UnknownModel
+from ...exchange import plan as make_plan
+from ...exchange import prepare
+from ...store import load_catalog, resolve_auto
+from ...thinking import LEVELS, UNSET, Plan, Policy, RequestParameters, parse_intent
+from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
+from ..config.routing import Routing
+from ..config.secrets import find_provider_url
+from ..requests.level_rules import AppliedLevel, RequestedLevel, decide
+
+QUESTION = "What is heavier, a pound of feathers or a pound of lead?"
+"""What the body that is shown asks."""
+
+
+class ServedName(Struct, frozen=True, kw_only=True):
+    """A name that clients may say, the model that answers first, and the levels it has."""
+
+    name: str
+    model: str
+    label: str
+    levels: tuple[str, ...]
+    default: str | None
+
+
+class PlanPreview(Struct, frozen=True, kw_only=True):
+    """What would happen: ``plan`` as ``pondero plan --json`` prints it, and the whole body.
+
+    ``said`` is what the answer's ``x-pondero-thinking`` would say; ``rule`` is the rule of the
+    route or the key that changed the wish.
+    """
+
+    name: str
+    served: bool
+    said: str
+    rule: str | None
+    method: str
+    url: str
+    plan: Json
+    body: Json
+
+
+def offers(routing: Routing) -> list[ServedName]:
+    """Return the names that are served."""
+    return [
+        ServedName(
+            name=each.name,
+            model=each.entry.id,
+            label=each.entry.provider.label,
+            levels=tuple(word for word in each.entry.capability.levels if word in LEVELS),
+            default=each.entry.capability.default,
+        )
+        for each in routing.names()
+    ]
+
+
+def preview(
+    config: GatewayConfig,
+    routing: Routing,
+    name: str,
+    wish: str | None,
+    *,
+    key: GatewayKey | None = None,
+) -> PlanPreview:
+    """Return what a wish becomes for a name; raises UsageError.
+
+    A name of the catalog that this gateway does not serve is shown too, as nobody's rules hold.
+    """
+    entry, route, served, level = _found(routing, name)
+    words = entry.capability.extra_words
+    said = wish or level
+    wanted = RequestedLevel(
+        parse_intent(said, words=words) if said else UNSET, "name" if said else "unset"
+    )
+    rules = [each.thinking for each in (route, key) if each is not None]
+    found = partial(resolve_auto, entry, policy=Policy())
+    decided = decide(wanted, entry.capability, rules, settled=found)
+    made = make_plan(entry, decided.intent, asked=RequestParameters(), policy=Policy())
+    return _shown(config, entry, decided, made, name=name, served=served)
+
+
+def _found(routing: Routing, name: str) -> tuple[ModelEntry, GatewayRoute | None, bool, str | None]:
+    try:
+        resolved = routing.resolve(name)
+    except UnknownModel:
+        split = load_catalog().split(name)
+        return load_catalog().entry(name), None, False, split.level
+    return resolved.entries[0], resolved.route, True, resolved.level
+
+
+def _shown(
+    config: GatewayConfig,
+    entry: ModelEntry,
+    decided: AppliedLevel,
+    made: Plan,
+    *,
+    name: str,
+    served: bool,
+) -> PlanPreview:
+    request = Request(entry.model, (Message("user", (Words(QUESTION),)),))
+    ready = prepare(
+        entry,
+        request,
+        made,
+        asked=RequestParameters(),
+        policy=Policy(),
+        url=find_provider_url(config, entry.provider, needed=False),
+    )
+    http = ready.exchange.http
+    return PlanPreview(
+        name=name,
+        served=served,
+        said=decided.header(made),
+        rule=decided.why,
+        method=http.method,
+        url=http.url,
+        plan=made.to_json(),
+        body=json.decode(http.body),
+    )

@@ -1,0 +1,1 @@
+"""What gateway.toml says, and which model a name means."""

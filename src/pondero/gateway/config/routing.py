@@ -1,0 +1,158 @@
+"""Which models answer a name that a client says: the first route that matches, else pondero's own.
+
+The server calls ``Routing.resolve`` for each request; an unknown name raises UnknownModel, which a
+front turns into its own 404. A level may stand behind a name (``opus/high``); a name that has a
+slash of its own (``openai/gpt-5.5``) stays whole.
+"""
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from functools import cached_property, lru_cache
+
+from msgspec import Struct
+
+from ...catalog import Lookup, ModelEntry, Provider
+from ...errors import UnknownModel
+from ...thinking import parse_auto
+from .model import GatewayConfig, GatewayKey, GatewayRoute
+from .reader import is_glob
+
+_KNOWN = 4096  # names kept resolved; a client that makes them up fills no memory
+
+
+class ResolvedRoute(Struct, frozen=True):
+    """Who answers a name: ``entries`` in order of preference.
+
+    ``name`` is what was said without its level. ``route`` is None for a name of pondero's own.
+    """
+
+    said: str
+    name: str
+    route: GatewayRoute | None
+    entries: tuple[ModelEntry, ...]
+    level: str | None = None
+
+
+class ServedRoute(Struct, frozen=True):
+    """A name that is served, and the first model that answers to it."""
+
+    name: str
+    entry: ModelEntry
+
+
+class Routing:
+    """Resolves the names of one configuration; it never changes."""
+
+    def __init__(self, config: GatewayConfig, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._open = config.open
+        self._routes = [
+            (route, tuple(lookup.entry(model) for model in route.to)) for route in config.routes
+        ]
+        self._resolved = lru_cache(_KNOWN)(self._resolve)
+
+    def resolve(self, said: str) -> ResolvedRoute:
+        """Return who answers a name; raises UnknownModel, or BadThinking for two levels.
+
+        Which model ``auto:NAME`` stands for is asked each time: another may be adopted meanwhile.
+        """
+        return self._resolve(said) if parse_auto(said.strip()) else self._resolved(said)
+
+    def names(self) -> tuple[ServedRoute, ...]:
+        """Return what is served, each name once.
+
+        A glob lists the catalogued names that it matches, but ``*`` alone none. A server that
+        users run themselves has the models they loaded there, so the catalog's are not listed.
+        """
+        return self._names
+
+    def providers(self) -> tuple[Provider, ...]:
+        """Return the providers that may be asked, each once."""
+        routed = {entry.provider.name for _, entries in self._routes for entry in entries}
+        known = self._lookup.catalog.providers
+        return tuple(known[name] for name in known if name in routed | self._open)
+
+    def _resolve(self, said: str) -> ResolvedRoute:
+        stem, wish = self._lookup.apart(said)
+        if wish == said.strip():  # auto:NAME, whose model is known by its full name
+            stem = self._shortest(self._lookup.entry(stem))
+        if (routed := self._matched(said, stem, wish)) is not None:
+            return routed
+        if not self._open:
+            raise UnknownModel(self._unknown(said, stem))
+        return ResolvedRoute(said, stem, None, (self._own(stem),), wish)
+
+    def _matched(self, said: str, stem: str, wish: str | None) -> ResolvedRoute | None:
+        """Return the first route that matches: the whole name, or the name before its level."""
+        for route, entries in self._routes:
+            if route.match == said:
+                return ResolvedRoute(said, said, route, entries)
+            if wish is not None and fnmatchcase(stem, route.match):
+                return ResolvedRoute(said, stem, route, entries, wish)
+            if fnmatchcase(said, route.match):
+                return ResolvedRoute(said, said, route, entries)
+        return None
+
+    def _own(self, name: str) -> ModelEntry:
+        entry = self._lookup.entry(name)
+        if entry.provider.name in self._open:
+            return entry
+        provider = entry.provider
+        keys = " or ".join(provider.keys)
+        message = (
+            f"{name!r} is a model of {provider.label}, which has no key here; set {keys} where the "
+            f"gateway runs, or keep one there with 'pondero keys set {provider.name}'"
+        )
+        raise UnknownModel(message)
+
+    @cached_property
+    def _names(self) -> tuple[ServedRoute, ...]:
+        found: dict[str, ServedRoute] = {}
+        for served in (*self._routed(), *self._catalogued()):
+            found.setdefault(served.name, served)
+        return tuple(found.values())
+
+    def _routed(self) -> Iterable[ServedRoute]:
+        for route, entries in self._routes:
+            if not is_glob(route.match):
+                yield ServedRoute(route.match, entries[0])
+            elif route.match.strip("*"):
+                for name in self._bare:
+                    if fnmatchcase(name, route.match):
+                        yield ServedRoute(name, entries[0])
+
+    def _catalogued(self) -> Iterable[ServedRoute]:
+        for provider in self._lookup.catalog.providers.values():
+            if provider.name in self._open and provider.auth != "none":
+                entries = self._lookup.entries(provider.name)
+                yield from (ServedRoute(self._shortest(entry), entry) for entry in entries)
+
+    def _shortest(self, entry: ModelEntry) -> str:
+        """Return the bare name of a model where it means this very provider, else its full one."""
+        return entry.model if self._bare.get(entry.model) == entry.id else entry.id
+
+    @cached_property
+    def _bare(self) -> dict[str, str]:
+        """Return the bare names of the catalog, each with the full name it means."""
+        found = {}
+        for group in self._lookup.catalog.groups.values():
+            if group.home in self._lookup.catalog.providers:
+                names = (name for family in group.family for name in family.match)
+                for name in names:
+                    if name and not is_glob(name):
+                        found[name] = self._lookup.entry(name).id
+        return found
+
+    def _unknown(self, said: str, stem: str) -> str:
+        from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
+
+        names = [served.name for served in self._names]
+        close = get_close_matches(stem, names, n=2, cutoff=0.5)
+        guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
+        routes = " ".join(route.match for route, _ in self._routes)
+        return f"unknown model {said!r}; {guess}this gateway serves {routes or 'nothing'}"
+
+
+def allows(key: GatewayKey, resolved: ResolvedRoute) -> bool:
+    """Return whether a key may ask for a model under the name it said."""
+    return not key.models or any(fnmatchcase(resolved.name, each) for each in key.models)

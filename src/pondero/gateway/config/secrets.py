@@ -1,0 +1,116 @@
+"""Keys on both sides of the gate: those of providers, by reference, and those of who may come.
+
+The configuration holds a provider's key only as a reference (``env:NAME``, ``file:PATH``,
+``keyring:NAME``), which is followed each time the key is used, so that a changed one needs no
+restart. A client's key is kept as its hash alone.
+"""
+
+import hmac
+import os
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ... import catalog, store
+from ...errors import MissingKey
+from .model import HASH, GatewayConfig, GatewayKey, ProviderOverride
+
+_PREFIX = "pnd_"
+
+
+def make_key() -> str:
+    """Return a new key for a client of the gateway."""
+    return f"{_PREFIX}{secrets.token_urlsafe(32)}"
+
+
+def hash_key(key: str) -> str:
+    """Return the hash of a client's key as the configuration holds it.
+
+    A key is 256 random bits, so a plain digest is enough: there is no dictionary to try.
+    """
+    return f"{HASH}{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def holder(keys: Iterable[GatewayKey], shown: str) -> GatewayKey | None:
+    """Return whose key this is, compared in constant time; None where it is nobody's."""
+    digest = hash_key(shown)
+    found = None
+    for each in keys:
+        if hmac.compare_digest(each.hash, digest):
+            found = each
+    return found
+
+
+def read_reference(reference: str) -> str:
+    """Return the secret that a reference leads to; raises MissingKey, which never quotes one."""
+    kind, _, where = reference.partition(":")
+    follow, cure = _READERS[kind]
+    secret = follow(where).strip()
+    if not secret:
+        message = f"{reference} is empty; {cure}"
+        raise MissingKey(message)
+    store.register_secret(secret)
+    return secret
+
+
+def find_provider_key(
+    config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
+) -> str | None:
+    """Return the key for a provider: what the configuration refers to, else as the client's."""
+    own = config.providers.get(provider.name, ProviderOverride())
+    if own.key is None or not needed:
+        return store.find_key(provider, {}, needed=needed)
+    return store.find_key(provider, {provider.name: read_reference(own.key)}, needed=needed)
+
+
+def find_provider_url(
+    config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
+) -> str:
+    """Return the address of a provider: the configuration's, else as the client's."""
+    own = config.providers.get(provider.name, ProviderOverride())
+    given = {provider.name: own.url} if own.url else {}
+    return store.resolve_url(provider, given, needed=needed)
+
+
+def is_self(config: GatewayConfig, provider: catalog.Provider) -> bool:
+    """Return whether a provider's address is the gateway's own, so that it would ask itself.
+
+    It is where the variable that points clients at the gateway is set for the gateway too.
+    """
+    parts = urlsplit(find_provider_url(config, provider, needed=False))
+    here = (config.server.host, "localhost", "127.0.0.1", "::1")
+    return parts.hostname in here and parts.port == config.server.port
+
+
+def _variable(name: str) -> str:
+    return os.environ.get(name, "")
+
+
+def _file(path: str) -> str:
+    try:
+        return Path(path).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        message = f"the key in file:{path} cannot be read: {why}"
+        raise MissingKey(message) from None
+
+
+@lru_cache(maxsize=64)  # a keyring may take a second; its keys change with a restart or SIGHUP
+def _kept(name: str) -> str:
+    return store.load_saved_key(name) or ""
+
+
+def forget() -> None:
+    """Read keys of the keyring again at their next use; a changed configuration calls this."""
+    _kept.cache_clear()
+
+
+_READERS: Mapping[str, tuple[Callable[[str], str], str]] = {
+    "env": (_variable, "set that variable"),
+    "file": (_file, "put the key into that file"),
+    "keyring": (_kept, "keep one with 'pondero keys set PROVIDER'"),
+}
+"""The kinds of references: how each is followed, and what helps where nothing is there."""

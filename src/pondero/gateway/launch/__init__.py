@@ -1,0 +1,1 @@
+"""Start a client program on a private gateway."""

@@ -1,0 +1,213 @@
+"""The clients that ``pondero launch`` starts, and how each is pointed at the gateway.
+
+clients.toml has a row for each. A client's own settings are left alone: what is added to them
+stands in variables, in arguments, and in files of a folder that is deleted at the end.
+"""
+
+import re
+import shutil
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...canon import HttpRequest, Json, convert_json
+from ...catalog import Lookup, ModelEntry
+from ...errors import UnknownModel
+from ..config.model import GatewayConfig, GatewayKey, GatewayRoute, ServerConfig
+from ..config.reader import default_config
+from ..config.routing import Routing
+from ..config.secrets import hash_key
+from ..requests.model_list import answer_model_list
+
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_DIRECT = "127.0.0.1,localhost"  # a proxy of the user's has no business between the two
+_WINDOW, _OUTPUT = 128_000, 32_000  # where the catalog does not know them
+
+
+class LaunchClient(Struct, frozen=True, forbid_unknown_fields=True):
+    """One row of clients.toml, where each field is explained."""
+
+    name: str
+    label: str
+    program: str
+    install: str
+    arguments: tuple[str, ...] = ()
+    env: Mapping[str, str] = {}
+    unset: tuple[str, ...] = ()
+    files: Mapping[str, str] = {}
+    lists: Mapping[str, str] = {}
+    mirrored: str | None = None
+    merged: Mapping[str, str] = {}
+    model_arguments: tuple[str, ...] = ()
+    model_env: Mapping[str, str] = {}
+    needs_model: bool = False
+
+    @property
+    def is_told(self) -> bool:
+        """Return whether the client can be told which model to ask for."""
+        return self.needs_model or bool(self.model_arguments or self.model_env)
+
+
+class ChosenModel(Struct, frozen=True):
+    """The model that a client is to ask for: ``name`` is what the client says."""
+
+    name: str
+    entry: ModelEntry
+
+
+class LaunchCommand(Struct, frozen=True):
+    """How a client is started: the arguments of its program, and its whole environment."""
+
+    arguments: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    client: tuple[LaunchClient, ...]
+
+
+@cache
+def load_clients() -> Mapping[str, LaunchClient]:
+    """Return the clients by name."""
+    text = files(__package__).joinpath("clients.toml").read_text("utf-8")
+    rows = convert_json(msgspec.toml.decode(text), _Table).client
+    return {row.name: row for row in rows}
+
+
+def private_config(
+    config: GatewayConfig,
+    client: LaunchClient,
+    *,
+    key: str,
+    model: str | None,
+    lookup: Lookup,
+    offline: bool,
+) -> tuple[GatewayConfig, ChosenModel | None]:
+    """Return the configuration of a gateway for one client alone, and the model it is to ask for.
+
+    It listens on a free port of this machine and takes the one key. A chosen ``model`` answers
+    under every name, because clients ask small models for titles and summaries; its level, if it
+    has one, holds for the name that the client is told, else for every name.
+    """
+    server = ServerConfig(
+        port=0,
+        state=config.server.state,
+        ledger=config.server.ledger,
+        max_body=config.server.max_body,
+        drain_seconds=0,
+        log="off",
+    )
+    config = replace(config, server=server, keys=(GatewayKey("launch", hash_key(key)),))
+    if model is None:
+        return config, None
+    try:
+        resolved = Routing(config, lookup).resolve(model)
+    except UnknownModel:
+        resolved = Routing(default_config(config, lookup, offline=offline), lookup).resolve(model)
+    entry = resolved.entries[0]
+    usual = resolved.route or GatewayRoute("*", (entry.id,))
+    name = _ODD.sub("-", entry.model)
+    dialled = usual
+    if resolved.level is not None:
+        dialled = replace(usual, thinking=replace(usual.thinking, force=resolved.level))
+    rest = usual if client.is_told else dialled
+    routes = (replace(dialled, match=name), replace(rest, match="*"))
+    return replace(config, routes=routes, open=frozenset()), ChosenModel(name, entry)
+
+
+def prepare_launch(
+    client: LaunchClient,
+    chosen: ChosenModel | None,
+    *,
+    routing: Routing,
+    url: str,
+    key: str,
+    folder: Path,
+    environment: Mapping[str, str],
+) -> LaunchCommand:
+    """Return how a client is started, after writing its files into the private folder."""
+    words = {"url": url, "key": key, "folder": folder.as_posix(), **_facts(chosen)}
+
+    def filled(text: str) -> str:
+        return Template(text).substitute(words)
+
+    for name, text in client.files.items():
+        (folder / name).write_text(filled(text), encoding="utf-8")
+    for name, address in client.lists.items():
+        found = answer_model_list(HttpRequest("GET", f"{url}{address}", {}), routing)
+        (folder / name).write_bytes(found.body if found is not None else b"")
+    if client.mirrored is not None:
+        _mirror(Path.home() / client.mirrored, folder / client.mirrored, client.merged)
+    env = {name: value for name, value in environment.items() if name not in client.unset}
+    for name in ("NO_PROXY", "no_proxy"):
+        env[name] = ",".join(filter(None, (environment.get(name), _DIRECT)))
+    own = {**client.env, **(client.model_env if chosen else {})}
+    arguments: Iterable[str] = (*client.arguments, *(client.model_arguments if chosen else ()))
+    return LaunchCommand(
+        arguments=tuple(filled(each) for each in arguments),
+        env=env | {name: filled(text) for name, text in own.items()},
+    )
+
+
+def _mirror(home: Path, here: Path, merged: Mapping[str, str]) -> None:
+    """Show a folder of the user's in the private one through links; merged files are our own."""
+    here.mkdir()
+    for each in home.iterdir() if home.is_dir() else ():
+        if each.name not in merged:
+            (here / each.name).symlink_to(each, target_is_directory=each.is_dir())
+    for name, text in merged.items():
+        own = msgspec.json.decode(text)
+        theirs = _read_json(home / name)
+        (here / name).write_bytes(msgspec.json.encode(_laid_over(theirs, own)))
+
+
+def copy_back(client: LaunchClient, folder: Path) -> None:
+    """Copy what a client wrote beside its links to where it always writes: sessions, histories.
+
+    Some files come in place of a link, because the client writes a new one and renames it.
+    """
+    if client.mirrored is None:
+        return
+    home = Path.home() / client.mirrored
+    for each in (folder / client.mirrored).iterdir():
+        if each.name in client.merged or each.is_symlink():
+            continue
+        home.mkdir(exist_ok=True)
+        if each.is_dir():
+            shutil.copytree(each, home / each.name, symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy2(each, home / each.name)
+
+
+def _read_json(path: Path) -> Json:
+    """Return the object in a file; empty where there is none, or it is not plain JSON."""
+    try:
+        found = msgspec.json.decode(path.read_bytes())
+    except (OSError, msgspec.DecodeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _laid_over(below: Json, above: Json) -> Json:
+    """Return two values as one: objects member by member, else the one above."""
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    return {**below, **{name: _laid_over(below.get(name), above[name]) for name in above}}
+
+
+def _facts(chosen: ChosenModel | None) -> Mapping[str, str]:
+    if chosen is None:
+        return {}
+    facts = chosen.entry.capability
+    return {
+        "model": chosen.name,
+        "context": str(facts.context or _WINDOW),
+        "output": str(facts.max_output or _OUTPUT),
+        "thinks": "true" if facts.thinks else "false",
+    }

@@ -1,0 +1,1 @@
+"""Records of finished requests, and who is told of them."""

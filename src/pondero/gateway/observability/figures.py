@@ -1,0 +1,248 @@
+"""What the console shows of the ledger: the latest requests, and what was spent over time.
+
+The admin API calls these in a thread, because a database may take its time.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from ...store import SecretRedactor
+from ...thinking import FIGURES, LEVELS
+from .ledger import dollars_of
+from .ledger_database import LedgerDatabase
+from .receipt import Receipt
+
+SPANS = {"hour": (60, 1), "day": (1_440, 30), "week": (10_080, 180), "month": (43_200, 720)}
+"""Minutes that a span has, and how many of them one step of its chart."""
+RULES = ("cap", "floor", "force")
+_MOST = 200
+_COLUMNS = (
+    "id, at, key, front, said, provider, model, road, asked, sent, why, adjustments, status, "
+    "ended, verdict, input, cache_read, output, thinking, cost, first, seconds, offline"
+)
+
+
+class RequestRow(Struct, frozen=True, kw_only=True):
+    """One request as the console lists it; ``cost`` is in dollars."""
+
+    id: str
+    at: float
+    key: str
+    front: str
+    said: str
+    model: str | None
+    road: str
+    asked: str | None
+    sent: str | None
+    level: str | None
+    why: str | None
+    adjustments: tuple[str, ...]
+    status: int
+    end: str
+    verdict: str | None
+    input: int | None
+    cached: int | None
+    answer: int | None
+    thinking: int | None
+    cost: str | None
+    first: float | None
+    seconds: float
+    offline: bool
+
+
+class UsageSlice(Struct, frozen=True, kw_only=True):
+    """What one model took at one level in one step of time, which begins at ``at``."""
+
+    at: int
+    model: str
+    level: str | None
+    requests: int
+    thinking: int
+    answer: int
+    cost: str | None
+
+
+class RuleHit(Struct, frozen=True, kw_only=True):
+    """How often a rule changed what a key asked of a name, and when it last did."""
+
+    why: str
+    key: str
+    said: str
+    asked: str | None
+    sent: str | None
+    times: int
+    last: float
+
+
+class ConsoleFigures(Struct, frozen=True, kw_only=True):
+    """What happened in a span of time: ``step`` is the seconds between two slices."""
+
+    since: int
+    until: int
+    step: int
+    slices: list[UsageSlice]
+    bites: list[RuleHit]
+    adjustments: dict[str, int]
+    ends: dict[str, int]
+
+
+def load_requests(receipts: Iterable[Receipt]) -> list[RequestRow]:
+    """Return receipts as the console lists them, without a key of this process in them."""
+    hider = SecretRedactor()
+    return [_row_of(receipt, hider) for receipt in receipts]
+
+
+def _row_of(receipt: Receipt, hider: SecretRedactor) -> RequestRow:
+    usage, model = receipt.usage, receipt.answered_by
+    return RequestRow(
+        id=receipt.id,
+        at=receipt.at,
+        key=hider.text(receipt.key),
+        front=receipt.front,
+        said=hider.text(receipt.said)[:_MOST],
+        model=None if model is None else hider.text(model)[:_MOST],
+        road=receipt.road,
+        asked=receipt.asked,
+        sent=receipt.sent,
+        level=level_of(receipt.sent),
+        why=receipt.why,
+        adjustments=receipt.adjustments,
+        status=receipt.status,
+        end=receipt.end,
+        verdict=receipt.verdict,
+        input=usage.input,
+        cached=usage.cache_read,
+        answer=usage.output,
+        thinking=usage.thinking,
+        cost=None if receipt.cost is None else f"{receipt.cost:f}",
+        first=receipt.first,
+        seconds=receipt.seconds,
+        offline=receipt.offline,
+    )
+
+
+def latest(database: LedgerDatabase, *, count: int = _MOST) -> list[RequestRow]:
+    """Return the requests that came last, the newest first; raises StoreError."""
+    sql = f"SELECT {_COLUMNS} FROM pondero_receipts ORDER BY minute DESC, at DESC LIMIT ?"  # noqa: S608 - our own columns
+    return [_row(*each) for each in database.rows(sql, (count,))]
+
+
+def _row(*columns: Any) -> RequestRow:
+    id, at, key, front, said, provider, model, road, asked, sent, why, notes = columns[:12]
+    status, end, verdict, input, cached, answer, thinking, cost = columns[12:20]
+    first, seconds, offline = columns[20:]
+    return RequestRow(
+        id=id,
+        at=at,
+        key=key,
+        front=front,
+        said=said,
+        model=None if model is None else f"{provider}:{model}",
+        road=road,
+        asked=asked,
+        sent=sent,
+        level=level_of(sent),
+        why=why,
+        adjustments=tuple(notes.split()),
+        status=status,
+        end=end,
+        verdict=verdict,
+        input=input,
+        cached=cached,
+        answer=answer,
+        thinking=thinking,
+        cost=dollars_of(cost),
+        first=first,
+        seconds=seconds,
+        offline=bool(offline),
+    )
+
+
+def load_figures(database: LedgerDatabase, span: str, *, now: float) -> ConsoleFigures:
+    """Return what happened in a span of time up to now; raises StoreError."""
+    minutes, step = SPANS[span]
+    last = int(now // 60) // step
+    since = last * step - minutes + step
+    return ConsoleFigures(
+        since=since * 60,
+        until=(last + 1) * step * 60,
+        step=step * 60,
+        slices=_slices(database, since, step),
+        bites=_bites(database, since),
+        adjustments=_adjustments(database, since),
+        ends=dict(
+            database.rows(
+                "SELECT ended, count(*) FROM pondero_receipts WHERE minute >= ? GROUP BY ended",
+                (since,),
+            )
+        ),
+    )
+
+
+def _slices(database: LedgerDatabase, since: int, step: int) -> list[UsageSlice]:
+    found = database.rows(
+        "SELECT minute / ?, provider || ':' || model, sent, count(*), sum(thinking), sum(output), "
+        "sum(cost) FROM pondero_receipts WHERE minute >= ? AND model IS NOT NULL "
+        "GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
+        (step, since),
+    )
+    return [
+        UsageSlice(
+            at=at * step * 60,
+            model=model,
+            level=level_of(sent),
+            requests=count,
+            thinking=int(thinking or 0),
+            answer=int(answer or 0),
+            cost=dollars_of(cost),
+        )
+        for at, model, sent, count, thinking, answer, cost in found
+    ]
+
+
+def _bites(database: LedgerDatabase, since: int) -> list[RuleHit]:
+    rules = ", ".join("?" for _ in RULES)
+    bitten = database.rows(
+        "SELECT why, key, said, asked, sent, count(*), max(at) FROM pondero_receipts "  # noqa: S608 - only question marks
+        f"WHERE minute >= ? AND why IN ({rules}) "
+        "GROUP BY why, key, said, asked, sent ORDER BY 6 DESC, 7 DESC LIMIT 50",
+        (since, *RULES),
+    )
+    refused = database.rows(
+        "SELECT CASE status WHEN 429 THEN 'limit' ELSE 'model' END, key, said, asked, NULL, "
+        "count(*), max(at) FROM pondero_receipts "
+        "WHERE minute >= ? AND ended = 'refused' AND status IN (403, 429) "
+        "GROUP BY 1, key, said, asked ORDER BY 6 DESC, 7 DESC LIMIT 50",
+        (since,),
+    )
+    return [_bite(each) for each in (*bitten, *refused)]
+
+
+def _bite(columns: Sequence[Any]) -> RuleHit:
+    why, key, said, asked, sent, times, last = columns
+    return RuleHit(why=why, key=key, said=said, asked=asked, sent=sent, times=times, last=last)
+
+
+def _adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
+    """Return how often each code of an adjustment occurred, the most frequent first."""
+    counts: Counter[str] = Counter()
+    found = database.rows(
+        "SELECT adjustments, count(*) FROM pondero_receipts "
+        "WHERE minute >= ? AND adjustments <> '' GROUP BY adjustments",
+        (since,),
+    )
+    for codes, times in found:
+        for code in codes.split():
+            counts[code] += times
+    return dict(counts.most_common())
+
+
+def level_of(sent: str | None) -> str | None:
+    """Return the level that what was sent stands for; a number of tokens is near one."""
+    if sent is None or not sent.isdecimal():
+        return sent if sent in LEVELS else None
+    tokens = int(sent)
+    return "off" if tokens == 0 else min(FIGURES, key=lambda each: abs(FIGURES[each] - tokens))

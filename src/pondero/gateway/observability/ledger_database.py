@@ -1,0 +1,204 @@
+"""The database of the ledger: a SQLite file, or PostgreSQL, behind the same three calls.
+
+Statements are written once, for both, with ``?`` for values; only this file knows which database
+takes them. Whoever calls sees a StoreError with a sentence for users, and no password in it.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from ...errors import MissingExtra, StoreError
+from ...store import Database, Schema, data_folder, redact_secrets, register_secret
+from ..config.model import REFERENCES
+from ..config.secrets import read_reference
+
+FILE = "gateway.db"
+"""The SQLite file, in the data folder."""
+
+_MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        # BIGINT and DOUBLE PRECISION mean the same to both. Costs are billionths of a dollar:
+        # whole numbers add up exactly in both, and decimal numbers do not.
+        """CREATE TABLE pondero_receipts (
+            id TEXT PRIMARY KEY,
+            at DOUBLE PRECISION NOT NULL,
+            minute BIGINT NOT NULL,
+            key TEXT NOT NULL,
+            front TEXT NOT NULL,
+            said TEXT NOT NULL,
+            provider TEXT,
+            model TEXT,
+            road TEXT NOT NULL,
+            asked TEXT,
+            sent TEXT,
+            why TEXT,
+            adjustments TEXT NOT NULL,
+            status BIGINT NOT NULL,
+            ended TEXT NOT NULL,
+            finish TEXT,
+            verdict TEXT,
+            input BIGINT,
+            cache_read BIGINT,
+            cache_write BIGINT,
+            output BIGINT,
+            thinking BIGINT,
+            cost BIGINT,
+            tries BIGINT NOT NULL,
+            stream BIGINT NOT NULL,
+            first DOUBLE PRECISION,
+            seconds DOUBLE PRECISION NOT NULL,
+            offline BIGINT NOT NULL
+        )""",
+        "CREATE INDEX pondero_receipts_by_time ON pondero_receipts (minute)",
+        "CREATE INDEX pondero_receipts_by_key ON pondero_receipts (key, minute)",
+    ),
+)
+SCHEMA = Schema(_MIGRATIONS, "SELECT id FROM pondero_receipts LIMIT 1")
+
+_LOCK = 0x706F6E64  # any number that no other program takes for its advisory lock
+_PATIENCE = 5  # seconds for a connection
+_SILENCE = 10_000  # milliseconds without an answer after which a connection is given up
+
+
+class LedgerDatabase(Protocol):
+    """Where the ledger is. Every ``write`` is one transaction; all of it may be called anywhere."""
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return what a query finds; raises StoreError."""
+
+    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run a statement once for each row, all or none of them; raises StoreError."""
+
+    def close(self) -> None:
+        """Close it; may be called twice."""
+
+
+class SqliteDatabase:
+    """A file of this machine; several processes may write it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = RLock()
+        self._opened: Database | None = None
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return what a query finds; raises StoreError."""
+        return self._database().rows(sql, values)
+
+    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run a statement once for each row, all or none of them; raises StoreError."""
+        with self._database().transaction() as connection:
+            connection.executemany(sql, rows)
+
+    def close(self) -> None:
+        """Close it; may be called twice."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = None
+
+    def _database(self) -> Database:
+        with self._lock:
+            if self._opened is None:
+                self._opened = Database(self._path, SCHEMA)
+            return self._opened
+
+
+class PostgresDatabase:
+    """A PostgreSQL server, connected when it is first needed and again after it was away."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            import psycopg  # noqa: PLC0415 - an extra
+        except ImportError:
+            message = "a ledger in PostgreSQL needs psycopg; pip install 'pondero[gateway]'"
+            raise MissingExtra(message) from None
+        self._psycopg = psycopg
+        self._address = address
+        self._lock = RLock()
+        self._connection: Any = None
+        if password := urlsplit(address).password:
+            register_secret(password)
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return what a query finds; raises StoreError."""
+        with self._connected() as connection:
+            found: list[tuple[Any, ...]] = connection.execute(_spelt(sql), values).fetchall()
+            return found
+
+    def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run a statement once for each row, all or none of them; raises StoreError."""
+        with self._connected() as connection, connection.transaction():
+            connection.cursor().executemany(_spelt(sql), rows)
+
+    def close(self) -> None:
+        """Close it; may be called twice."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        with self._lock:
+            try:
+                if self._connection is None or self._connection.closed:
+                    self._connection = self._connect()
+                yield self._connection
+            except self._psycopg.Error as error:
+                self.close()
+                said = str(error).strip().partition("\n")[0] or type(error).__name__
+                message = f"PostgreSQL does not keep the ledger: {redact_secrets(said)}"
+                raise StoreError(message) from None
+
+    def _connect(self) -> Any:
+        connection = self._psycopg.connect(
+            self._address,
+            autocommit=True,
+            application_name="pondero",
+            connect_timeout=_PATIENCE,
+            tcp_user_timeout=_SILENCE,
+            prepare_threshold=None,  # a pooler may give every transaction another connection
+        )
+        try:
+            _migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _migrate(connection: Any) -> None:
+    """Bring the tables up to date; of several processes that start at once, one does it."""
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        connection.execute("CREATE TABLE IF NOT EXISTS pondero_form (version BIGINT NOT NULL)")
+        found = connection.execute("SELECT max(version) FROM pondero_form").fetchone()[0] or 0
+        if found > SCHEMA.version:
+            message = (
+                f"the ledger was written by a newer pondero (form {found}; this one reads "
+                f"{SCHEMA.version}); update pondero, or name another database"
+            )
+            raise StoreError(message)
+        for number, steps in enumerate(SCHEMA.migrations[found:], found + 1):
+            for step in steps:
+                connection.execute(step)
+            connection.execute("INSERT INTO pondero_form VALUES (%s)", (number,))
+
+
+def _spelt(sql: str) -> str:
+    return sql.replace("?", "%s")
+
+
+def ledger_database(named: str) -> LedgerDatabase | None:
+    """Return what ``ledger`` in the configuration names; None for "off". Nothing is opened yet."""
+    address = read_reference(named) if named.startswith(REFERENCES) else named
+    if address == "off":
+        return None
+    if address == "sqlite":
+        return SqliteDatabase(Path(data_folder()) / FILE)
+    return PostgresDatabase(address)

@@ -1,0 +1,62 @@
+"""Everybody who is told of requests, as the configuration names them.
+
+``server`` opens them in each process that serves, and closes them when its last answer has ended:
+nothing that was noted is lost then.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from threading import Thread
+
+from msgspec import Struct
+
+from ...canon import Usage
+from ...errors import MissingExtra
+from ...store import has_prices, price_usage
+from ..config.model import ServerConfig
+from .access_log import AccessLog
+from .ledger import Ledger
+from .ledger_database import ledger_database
+from .receipt import Observer
+from .tracing import Tracing, is_traced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .metrics import Metrics
+
+
+class Observers(Struct, frozen=True):
+    """What is told of each request; the ledger among it, None where it is off, and the figures."""
+
+    told: tuple[Observer, ...] = ()
+    ledger: Ledger | None = None
+    metrics: "Metrics | None" = None
+
+
+@contextmanager
+def open_observers(server: ServerConfig) -> Iterator[Observers]:
+    """Open them for as long as this block runs."""
+    try:
+        from .metrics import Metrics  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        message = f"a gateway needs {error.name}; pip install 'pondero[gateway]'"
+        raise MissingExtra(message) from None
+    metrics = Metrics()
+    told: list[Observer] = [metrics.note]
+    ledger = None
+    if has_prices():  # a third of a second, which the first request should not wait for
+        Thread(target=price_usage, args=("", "", Usage(1, output=1)), daemon=True).start()
+    with ExitStack() as open_:
+        if (database := ledger_database(server.ledger)) is not None:
+            ledger = Ledger(database)
+            open_.callback(ledger.close)
+            told.append(ledger.note)
+        if server.log != "off":
+            log = AccessLog(server.log)
+            open_.callback(log.close)
+            told.append(log.note)
+        if is_traced():
+            tracing = Tracing()
+            open_.callback(tracing.close)
+            told.append(tracing.note)
+        yield Observers(tuple(told), ledger, metrics)

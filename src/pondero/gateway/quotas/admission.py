@@ -1,0 +1,206 @@
+"""Whether a request may go on under the limits and budgets of its key and its route.
+
+``answers`` calls ``admit`` before a model is asked, and ``Admission.settle`` when the request is
+over, however it ended. The most that a request can take is reserved in between: its prompt by an
+estimate with a quarter on top, and all the tokens that it lets the model write. What is refused
+counts nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from math import ceil
+
+from msgspec.structs import replace
+
+from ...canon import Event, Reply, TextDelta, Thinking, ThinkingDelta, ToolDelta, Usage, UsageUpdate
+from ...catalog import ModelEntry
+from ...errors import PermissionDenied, QuotaSpent, RateLimited, ServiceError, UsageError
+from ...store import has_prices, price_usage
+from ..observability.receipt import Receipt
+from ..requests.attempt import plan_attempt
+from ..requests.routed_request import RoutedRequest
+from ..requests.token_count import CHARACTERS, estimate
+from ..server.context import GatewayContext
+from .quota import BILLION, Quota, QuotaUse, Unit, bounds_of
+from .usage_counter import QuotaExceeded
+
+_MARGIN = 1.25  # what an estimate of a prompt may miss
+_UNKNOWN_OUTPUT = 32_000  # tokens that a model writes at most, where nobody knows how many
+_WORDS: Mapping[Unit, str] = {
+    "requests": "requests",
+    "tokens": "tokens",
+    "thinking_tokens": "thinking tokens",
+    "money": "dollars",
+}
+
+Amounts = Mapping[Unit, int]
+
+
+class Admission:
+    """One request that was let in: what it takes, as far as that is known."""
+
+    def __init__(self, gate: GatewayContext, id: str, bounds: Sequence[Quota], prompt: int) -> None:
+        self._gate = gate
+        self._id = id
+        self._bounds = bounds
+        self._prompt = prompt
+        self._begun = False
+        self._thought = 0  # characters
+        self._said = 0
+        self._usage = Usage()
+        self._reply: Reply | None = None
+
+    def feed(self, events: Iterable[Event]) -> None:
+        """Take what comes, in case that it breaks off."""
+        if not self._bounds:
+            return
+        self._begun = True
+        for event in events:
+            match event:
+                case TextDelta():
+                    self._said += len(event.text)
+                case ThinkingDelta():
+                    self._thought += len(event.text)
+                case ToolDelta():
+                    self._said += len(event.json)
+                case UsageUpdate():
+                    self._usage = event.usage
+
+    def finish(self, reply: Reply) -> None:
+        """Take the whole answer."""
+        self._reply = reply
+
+    def settle(self, receipt: Receipt) -> None:
+        """Count what the request took, in place of what was reserved."""
+        if self._bounds:
+            took = self._took(receipt)
+            takings = [QuotaUse(bound, took[bound.unit]) for bound in self._bounds]
+            self._gate.state.settle(self._id, takings)
+
+    def _took(self, receipt: Receipt) -> Amounts:
+        if receipt.tries == 0:
+            return _NOTHING  # no model was asked
+        usage = self._used(receipt)
+        price = None
+        if receipt.provider is not None and receipt.model is not None:
+            price = price_usage(receipt.provider, receipt.model, usage)
+        return {
+            "requests": 1,
+            "tokens": usage.known_total,
+            "thinking_tokens": usage.thinking or 0,
+            "money": ceil((price or 0) * BILLION),
+        }
+
+    def _used(self, receipt: Receipt) -> Usage:
+        """Return the tokens of a request: counted by the service, else estimated from its words."""
+        if self._reply is not None and (usage := self._reply.usage).known_total:
+            thought = usage.thinking
+            if thought is None:
+                parts = self._reply.message.parts
+                words = sum(len(part.text) for part in parts if isinstance(part, Thinking))
+                thought = min(usage.output or 0, ceil(words / CHARACTERS))
+            seen = replace(usage, input=usage.input or 0, thinking=thought)
+            apart = usage.thinking or 0  # where it is not split off, the output has it inside
+            return replace(seen, output=(usage.output or 0) - (thought - apart))
+        if not self._begun and receipt.end != "left":
+            return Usage(input=0, output=0)  # services charge nothing for an error
+        said, thought = ceil(self._said / CHARACTERS), ceil(self._thought / CHARACTERS)
+        return replace(
+            self._usage,
+            input=self._usage.input if self._usage.input is not None else self._prompt,
+            output=max(self._usage.output or 0, said),
+            thinking=max(self._usage.thinking or 0, thought),
+        )
+
+
+_NOTHING: Amounts = {"requests": 0, "tokens": 0, "thinking_tokens": 0, "money": 0}
+
+
+async def admit(gate: GatewayContext, question: RoutedRequest) -> Admission:
+    """Reserve what a request may take; raises RateLimited, QuotaSpent and PermissionDenied."""
+    call = question.call
+    bounds = bounds_of(call.who.key, question.resolved.route)
+    units = {bound.unit for bound in bounds}
+    prompt = 0 if units <= {"requests"} else estimate(question.request)
+    if bounds:
+        most = _most(question, units, ceil(prompt * _MARGIN))
+        takings = [_taking(bound, most[bound.unit]) for bound in bounds]
+        full = await gate.state.reserve(call.id, takings)
+        if full is not None:
+            raise _refusal(full, gate.now())
+    return Admission(gate, call.id, bounds, prompt)
+
+
+def _taking(bound: Quota, amount: int) -> QuotaUse:
+    # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
+    return QuotaUse(bound, min(amount, bound.most) if bound.rolling else amount)
+
+
+def _most(question: RoutedRequest, units: Iterable[Unit], prompt: int) -> Amounts:
+    """Return the most that a request can take of each unit, whichever of its models answers."""
+    if not set(units) - {"requests"}:
+        return {**_NOTHING, "requests": 1}
+    tokens = thinking = money = 0
+    for entry in question.resolved.entries:
+        output, thought = _output(question, entry)
+        tokens, thinking = max(tokens, output), max(thinking, thought)
+        if "money" in units:
+            money = max(money, _price(entry, Usage(input=prompt, output=output)))
+    return {
+        "requests": 1,
+        "tokens": prompt + tokens,
+        "thinking_tokens": thinking,
+        "money": money,
+    }
+
+
+def _output(question: RoutedRequest, entry: ModelEntry) -> tuple[int, int]:
+    """Return the most that a model may write for a request, and the most of it that is thinking."""
+    asked = question.request.max_tokens
+    output = asked or entry.capability.max_output or _UNKNOWN_OUTPUT
+    try:
+        plan = plan_attempt(question, entry)[1]
+    except UsageError:  # it cannot be asked so; the attempt will say why
+        return output, output
+    output = max(output, plan.budget or 0)
+    if plan.will_think is False:
+        return output, 0
+    return output, output if plan.budget is None else min(plan.budget, output)
+
+
+def _price(entry: ModelEntry, usage: Usage) -> int:
+    price = price_usage(entry.provider.name, entry.model, usage)
+    if price is not None:
+        return ceil(price * BILLION)
+    if entry.provider.auth == "none":  # a server of one's own
+        return 0
+    cure = "" if has_prices() else "; prices come with pip install 'pondero[prices]'"
+    message = f"no price is known for {entry.id}, so a cost budget cannot be enforced{cure}"
+    raise PermissionDenied(message, status=403)
+
+
+def _refusal(full: QuotaExceeded, now: float) -> ServiceError:
+    bound, wait = full.bound, ceil(full.wait)
+    most = f"{_amount(bound.unit, bound.most)} per {bound.per}"
+    if bound.rolling:
+        message = f"{bound.holder} may take {most}; there is room again in {wait} s"
+        return RateLimited(message, status=429, retry_after=wait)
+    if full.amount > bound.most:
+        message = (
+            f"{bound.holder} may take {most}, and this request alone may take "
+            f"{_amount(bound.unit, full.amount)}; ask for fewer max_tokens, or a lower level"
+        )
+    else:
+        turn = datetime.fromtimestamp(now, UTC) + timedelta(seconds=wait)
+        message = (
+            f"{bound.holder} may take {most}: {_amount(bound.unit, full.taken)} are taken, and "
+            f"this request may take {_amount(bound.unit, full.amount)}; the budget begins again at "
+            f"{turn:%Y-%m-%d %H:%M} UTC"
+        )
+    return QuotaSpent(message, status=429, retry_after=wait)
+
+
+def _amount(unit: Unit, amount: int) -> str:
+    if unit == "money":
+        return f"${amount / BILLION:,.2f}"
+    return f"{amount:,} {_WORDS[unit]}"

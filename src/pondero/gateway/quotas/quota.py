@@ -1,0 +1,122 @@
+"""What bounds a request: how much of which unit, for whom, in which span of time.
+
+``admission`` asks for the bounds of a key and a route; a state counts in their windows. A limit
+holds in every span of its length; a budget holds from one turn of the calendar to the next, in UTC.
+Amounts are whole numbers: money is counted in billionths of a dollar.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from math import floor
+from typing import Literal
+
+from msgspec import Struct
+
+from ..config.model import GatewayKey, GatewayRoute
+
+BILLION = 1_000_000_000
+SLOTS = 50
+"""How finely a rolling window is counted; the one now under way is one more."""
+
+Unit = Literal["requests", "tokens", "thinking_tokens", "money"]
+_LENGTHS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
+_DAY = _LENGTHS["day"]
+_MONDAY = 3  # days from a Monday to the first day of 1970
+
+
+class Quota(Struct, frozen=True):
+    """At most so much of a unit for a holder in a span of time: any such, or the calendar's."""
+
+    holder: str
+    unit: Unit
+    most: int
+    per: str
+    rolling: bool
+
+    @property
+    def name(self) -> str:
+        """Return the name of what is counted; a changed ``most`` keeps the count."""
+        kind = "limit" if self.rolling else "budget"
+        return f"{kind}:{self.unit}:{self.per}:{self.holder}"
+
+
+class QuotaUse(Struct, frozen=True):
+    """How much of a bound a request takes."""
+
+    bound: Quota
+    amount: int
+
+
+class Window(Struct, frozen=True):
+    """Which slots count at a moment: those from ``since`` on; what is taken goes into ``slot``.
+
+    ``ends`` says when a slot counts no more. Moments are milliseconds since 1970.
+    """
+
+    since: int
+    slot: int
+    ends: Callable[[int], int]
+
+
+def window(per: str, now: int, *, rolling: bool) -> Window:
+    """Return the window of a span of time at a moment; ``lua/windows.lua`` says the same."""
+    if rolling:
+        width = _LENGTHS[per] // SLOTS
+        slot = now // width
+        return Window(slot - SLOTS, slot, lambda each: (each + SLOTS + 1) * width)
+    start, end = _CALENDAR[per](now)
+    return Window(start, start, lambda _: end)
+
+
+def _hour(now: int) -> tuple[int, int]:
+    start = now - now % _LENGTHS["hour"]
+    return start, start + _LENGTHS["hour"]
+
+
+def _day(now: int) -> tuple[int, int]:
+    start = now - now % _DAY
+    return start, start + _DAY
+
+
+def _week(now: int) -> tuple[int, int]:
+    start = (now // _DAY - (now // _DAY + _MONDAY) % 7) * _DAY
+    return start, start + 7 * _DAY
+
+
+def _month(now: int) -> tuple[int, int]:
+    first = datetime.fromtimestamp(now // 1000, UTC).replace(
+        day=1, hour=0, minute=0, second=0, microsecond=0
+    )
+    after = first.replace(year=first.year + first.month // 12, month=first.month % 12 + 1)
+    return floor(first.timestamp()) * 1000, floor(after.timestamp()) * 1000
+
+
+_CALENDAR = {"hour": _hour, "day": _day, "week": _week, "month": _month}
+
+
+def bounds_of(key: GatewayKey | None, route: GatewayRoute | None) -> Sequence[Quota]:
+    """Return what bounds the requests of a key on a route."""
+    found: list[Quota] = []
+    if key is not None:
+        found += _bounds(f"key {key.name}", key)
+    if route is not None:
+        found += _bounds(f"route {route.match}", route)
+    return found
+
+
+def _bounds(holder: str, rules: GatewayKey | GatewayRoute) -> Sequence[Quota]:
+    found: list[Quota] = []
+    if (limit := rules.limit) is not None:
+        if limit.requests is not None:
+            found.append(Quota(holder, "requests", limit.requests, limit.per, rolling=True))
+        if limit.tokens is not None:
+            found.append(Quota(holder, "tokens", limit.tokens, limit.per, rolling=True))
+    if (budget := rules.budget) is not None:
+        if budget.money is not None:
+            money = round(budget.money * BILLION)
+            found.append(Quota(holder, "money", money, budget.per, rolling=False))
+        if budget.tokens is not None:
+            found.append(Quota(holder, "tokens", budget.tokens, budget.per, rolling=False))
+        if (most := budget.thinking_tokens) is not None:
+            found.append(Quota(holder, "thinking_tokens", most, budget.per, rolling=False))
+    return found

@@ -1,0 +1,132 @@
+"""What is counted against limits and budgets: reserved before a request, settled after it.
+
+``admission`` reserves the most that a request can take, so that many at once cannot take more than
+there is; once it is over, what it really took stands in place of the reservation.
+``LocalUsageCounter`` counts in this process, ``redis_state.RedisState`` for all replicas together.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from .quota import Quota, QuotaUse, Window, window
+
+
+class QuotaExceeded(Struct, frozen=True):
+    """Why nothing was reserved: so much of a bound is taken; ``wait`` is in seconds."""
+
+    bound: Quota
+    taken: int
+    amount: int
+    wait: float
+
+
+class UsageCounter(Protocol):
+    """Counts what is taken. Where a taking is refused, nothing at all is counted."""
+
+    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
+        """Take all of these for a request, or return which bound has no room for the longest."""
+        ...
+
+    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
+        """Put what a request really took in place of what was reserved for it.
+
+        It does not wait: the client has its answer, and the server takes who waits for gone.
+        """
+        ...
+
+    async def wait_until_counted(self) -> None:
+        """Wait until all that was settled is counted."""
+        ...
+
+    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
+        """Return how much of each bound is taken now, reservations included."""
+        ...
+
+    async def aclose(self) -> None:
+        """End what the state has open."""
+        ...
+
+
+def wall() -> int:
+    """Return the time in milliseconds since 1970."""
+    return int(time.time() * 1000)
+
+
+class LocalUsageCounter:
+    """A state in this process: it ends with it."""
+
+    def __init__(self, clock: Callable[[], int] = wall) -> None:
+        self._clock = clock
+        self._counts: dict[str, dict[int, int]] = {}
+        self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and bound
+
+    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
+        """Take all of these, or none."""
+        now = self._clock()
+        windows = [window_of(each.bound, now) for each in takings]
+        full = [
+            found
+            for each, span in zip(takings, windows, strict=True)
+            if (found := self._full(each, span, now)) is not None
+        ]
+        if full:
+            return max(full, key=lambda each: each.wait)
+        reserved = self._reserved[id] = {}
+        for each, span in zip(takings, windows, strict=True):
+            self._add(each.bound.name, span.slot, each.amount)
+            reserved[each.bound.name] = (span.slot, each.amount)
+        return None
+
+    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
+        """Correct what was reserved; what is too long ago is counted no more."""
+        reserved = self._reserved.pop(id, {})
+        now = self._clock()
+        for each in takings:
+            name, span = each.bound.name, window_of(each.bound, now)
+            slot, before = reserved.get(name, (span.slot, 0))
+            if slot >= span.since or slot in self._counts.get(name, {}):
+                self._add(name, slot, each.amount - before)
+
+    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
+        """Return how much of each bound is taken now."""
+        now = self._clock()
+        return [sum(self._counted(each.name, window_of(each, now)).values()) for each in bounds]
+
+    async def wait_until_counted(self) -> None:
+        """Everything is counted at once."""
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+    def _add(self, name: str, slot: int, amount: int) -> None:
+        slots = self._counts.setdefault(name, {})
+        slots[slot] = slots.get(slot, 0) + amount
+
+    def _counted(self, name: str, span: Window) -> dict[int, int]:
+        """Return the slots that count; the others are forgotten."""
+        slots = self._counts.get(name, {})
+        for old in [slot for slot in slots if slot < span.since]:
+            del slots[old]
+        return slots
+
+    def _full(self, taking: QuotaUse, span: Window, now: int) -> QuotaExceeded | None:
+        slots = self._counted(taking.bound.name, span)
+        taken = sum(slots.values())
+        over = taken + taking.amount - taking.bound.most
+        if over <= 0 or taking.amount == 0:
+            return None
+        until = span.ends(span.slot)
+        for slot in sorted(slots):
+            over -= slots[slot]
+            if over <= 0:
+                until = span.ends(slot)
+                break
+        return QuotaExceeded(taking.bound, taken, taking.amount, (until - now) / 1000)
+
+
+def window_of(bound: Quota, now: int) -> Window:
+    """Return the window in which a bound counts at a moment."""
+    return window(bound.per, now, rolling=bound.rolling)

@@ -1,0 +1,1 @@
+"""One request, from bytes in to bytes out."""

@@ -1,0 +1,132 @@
+"""Which level a request goes out with: the client's wish under the rules of its route and key.
+
+``answers`` calls ``decide`` for every model that it is about to ask, because what "nothing was
+asked" means depends on the model. The outcome stands in the answer's ``x-pondero-thinking``.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...errors import BadThinking
+from ...thinking import DEPTH, FIGURES, UNSET, Capability, Intent, Plan, parse_auto, parse_intent
+from ..config.model import LevelRules
+
+_BEYOND = 2 * FIGURES["max"]  # a word that only one family has, such as ultra, is above max
+_FREE = LevelRules()
+
+
+class RequestedLevel(Struct, frozen=True):
+    """What the client wants, and where it says so: a header, the model's name, or the body.
+
+    ``kind`` is which kind of question this is, for a calibration that tells kinds apart.
+    """
+
+    intent: Intent
+    said_in: str
+    kind: str | None = None
+
+
+class AppliedLevel(Struct, frozen=True):
+    """The intent to plan with; ``why`` is the rule that made it differ from the wish, if any."""
+
+    intent: Intent
+    requested_level: RequestedLevel
+    why: str | None = None
+
+    @property
+    def requested(self) -> str:
+        """Return what the client asked for, before any rule."""
+        return _word(self.requested_level.intent)
+
+    def header(self, plan: Plan) -> str:
+        """Return the line that says what was asked, what was sent, and why they differ."""
+        sent = plan.level if plan.budget is None else plan.budget
+        notes = (note.code for note in plan.adjustments if note.what in DEPTH)
+        why = self.why or next(notes, None) or self.requested_level.said_in
+        return f"asked={self.requested}; sent={sent or 'nothing'}; why={why}"
+
+
+def wish_of(
+    *,
+    header: str | None,
+    suffix: str | None,
+    body: Intent,
+    words: Sequence[str],
+    kind: str | None = None,
+) -> RequestedLevel:
+    """Return the strongest wish; raises BadThinking for a header or suffix that is no level."""
+    if kind is not None and parse_auto(f"auto#{kind}") is None:
+        message = f"x-pondero-kind: {kind!r} is no kind; use letters, digits, blanks and - _ . : +"
+        raise BadThinking(message)
+    for said, where in ((header, "header"), (suffix, "name")):
+        if said is not None:
+            return RequestedLevel(parse_intent(said, words=words), where, kind)
+    return RequestedLevel(body, "body" if body.kind != "unset" else "unset", kind)
+
+
+def _as_it_is(intent: Intent) -> Intent:
+    return intent
+
+
+def decide(
+    wish: RequestedLevel,
+    facts: Capability,
+    rules: Sequence[LevelRules],
+    *,
+    settled: Callable[[Intent], Intent] = _as_it_is,
+) -> AppliedLevel:
+    """Return the intent for one model; of two rules of a kind the narrower one holds.
+
+    A cap wins over a floor. Both also hold for what a model does when nothing is asked of it, and
+    for the level that ``auto`` stands for, which ``settled`` finds.
+    """
+    words = facts.extra_words
+    if forced := _first(rule.force for rule in rules):
+        intent, why = parse_intent(forced, words=words), "force"
+    elif wish.intent.kind == "unset" and (usual := _first(rule.default for rule in rules)):
+        intent, why = parse_intent(usual, words=words), "default"
+    else:
+        intent, why = wish.intent, ""
+    intent = settled(_of_kind(intent, wish.kind))
+    floors = [parse_intent(rule.floor, words=words) for rule in rules if rule.floor is not None]
+    caps = [parse_intent(rule.cap, words=words) for rule in rules if rule.cap is not None]
+    if floors and _most(intent, facts) < _depth(floor := max(floors, key=_depth)):
+        intent, why = floor, "floor"
+    if caps and _most(intent, facts) > _depth(cap := min(caps, key=_depth)):
+        intent, why = cap, "cap"
+    return AppliedLevel(intent, wish, why or None)
+
+
+def _of_kind(intent: Intent, kind: str | None) -> Intent:
+    """Return ``auto`` for a kind of question, unless it names one itself."""
+    if intent.kind != "auto" or intent.auto is None or intent.auto.kind or not kind:
+        return intent
+    return replace(intent, auto=replace(intent.auto, kind=kind))
+
+
+def _first(values: Iterable[str | None]) -> str | None:
+    return next((value for value in values if value is not None), None)
+
+
+def _most(intent: Intent, facts: Capability) -> float:
+    """Return how many tokens a wish can mean at most; a depth that nobody knows has no end."""
+    if intent.kind in ("unset", "on", "native"):
+        if facts.thinks_unasked is False and intent.kind == "unset":
+            return 0
+        return FIGURES.get(facts.default, math.inf)
+    return _depth(intent)
+
+
+def _depth(intent: Intent) -> float:
+    if intent.kind == "budget":
+        return intent.tokens or 0
+    if intent.kind == "level":
+        return FIGURES.get(intent.level or "", _BEYOND)
+    return 0 if intent.kind == "off" else math.inf
+
+
+def _word(intent: Intent) -> str:
+    return "nothing" if intent == UNSET else str(intent.as_text)

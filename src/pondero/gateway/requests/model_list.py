@@ -1,0 +1,84 @@
+"""What is served, in the shape of the list that each front's clients ask for.
+
+``app`` calls ``answer_model_list`` for addresses that are no conversation's. The shapes are the
+dialects' own (``Models.write_any_list``); here stands only which wire is meant, and what the
+catalog knows of a model.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from ...canon import HttpRequest, HttpResponse, Json
+from ...catalog import ModelEntry
+from ...dialects import NAMES, ModelEndpoints, Rejected, ServedModel, Service, get_dialect
+from ...errors import UsageError
+from ...thinking import LEVELS
+from ..config.model import GatewayKey
+from ..config.routing import Routing, ServedRoute, allows
+
+
+def answer_model_list(
+    http: HttpRequest, routing: Routing, key: GatewayKey | None = None
+) -> HttpResponse | None:
+    """Return the list of models, or the one, that a request asks for; None where it asks for none.
+
+    A key sees the models that it may ask for. Several wires list models at one address: the one
+    whose own header was sent is meant.
+    """
+    asked = list(_asked(http))
+    if not asked:
+        return None
+    sent = http.headers.keys()
+    service, models = next((pair for pair in asked if pair[0].own_headers & sent), asked[0])
+    try:
+        return models.write_any_list(
+            http, [_facts(each) for each in _served(models, http, routing, key)]
+        )
+    except Rejected as no:
+        return no.response
+    except UsageError as error:
+        return service.error(404, str(error), code="model_not_found", retry_after=None)
+
+
+def _asked(http: HttpRequest) -> Iterator[tuple[Service[Json], ModelEndpoints]]:
+    """Yield each wire at whose address for lists a request came."""
+    for name in NAMES:
+        service = get_dialect(name).service()
+        if service.models is not None and service.models.classify(http) == "models":
+            yield service, service.models
+
+
+def _served(
+    models: ModelEndpoints, http: HttpRequest, routing: Routing, key: GatewayKey | None
+) -> Sequence[ServedRoute]:
+    """Return what is listed: all names, or the one that is asked for, if it is served."""
+    if (name := models.requested_model(http)) is None:
+        every = routing.names()
+        if key is None or not key.models:
+            return every
+        return [each for each in every if allows(key, routing.resolve(each.name))]
+    resolved = routing.resolve(name)
+    if key is not None and not allows(key, resolved):
+        return ()
+    return (ServedRoute(name, resolved.entries[0]),)
+
+
+def _facts(served: ServedRoute) -> ServedModel:
+    entry = served.entry
+    facts = entry.capability
+    return ServedModel(
+        name=served.name,
+        context=facts.context,
+        max_output=facts.max_output,
+        levels=_levels(entry),
+        default=facts.default if facts.default in LEVELS else None,
+        media=facts.media,
+        owner=entry.provider.name,
+    )
+
+
+def _levels(entry: ModelEntry) -> tuple[str, ...]:
+    """Return the common levels that a model has; one with only a switch takes any of three."""
+    facts = entry.capability
+    levels = ("low", "medium", "high") if facts.levels == ("on",) else facts.levels
+    off = ("off",) if facts.off and facts.thinks else ()
+    return (*off, *(level for level in levels if level in LEVELS and level != "off"))

@@ -1,0 +1,135 @@
+"""Reads a request off ASGI: its body within bounds, unpacked, and the key that it shows.
+
+Limits come before everything else: nothing of a body that is too large is decoded or parsed.
+"""
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from urllib.parse import parse_qs, urlsplit
+
+from ...asgi import Message, Receive
+from ...canon import HttpRequest
+from ...errors import BadParameter, MissingExtra
+from ..config.model import GatewayKey
+from ..config.secrets import holder
+from ..server.context import Requester
+
+_LOCAL = Requester()
+_AWS = "AWS4-HMAC-SHA256 "
+
+
+class TooLarge(Exception):
+    """The body is larger than the gateway takes, packed or unpacked."""
+
+
+async def read_body(receive: Receive, most: int) -> bytes | None:
+    """Return the body; None where the client left. Raises TooLarge."""
+    pieces: list[bytes] = []
+    size, more = 0, True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        pieces.append(message.get("body", b""))
+        size += len(pieces[-1])
+        if size > most:
+            raise TooLarge
+        more = message.get("more_body", False)
+    return b"".join(pieces) if len(pieces) > 1 else pieces[0]
+
+
+def make_http_request(scope: Message, body: bytes, most: int) -> HttpRequest:
+    """Return the request with its body unpacked; raises TooLarge and BadParameter."""
+    headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
+    packing = headers.pop("content-encoding", "").strip().lower()
+    if packing not in ("", "identity"):
+        body = decompress(body, packing, most)
+    path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
+    query = scope.get("query_string", b"").decode("latin-1")
+    url = f"http://gateway{path}{'?' if query else ''}{query}"
+    return HttpRequest(scope["method"], url, headers, body)
+
+
+def decompress(body: bytes, packing: str, most: int) -> bytes:
+    """Return a body unpacked; raises TooLarge where it has no end, BadParameter where it is bad."""
+    unpack = _PACKINGS.get(packing)
+    if unpack is None:
+        message = f"bodies packed as {packing!r} are not taken; use {' '.join(_PACKINGS)}"
+        raise BadParameter(message)
+    try:
+        return unpack(body, most)
+    except (zlib.error, EOFError) as error:
+        message = f"the body is not {packing}: {error}"
+        raise BadParameter(message) from None
+
+
+def _zlib(body: bytes, most: int, bits: int) -> bytes:
+    unpacking = zlib.decompressobj(bits)
+    data = unpacking.decompress(body, most + 1)
+    if len(data) > most:
+        raise TooLarge
+    if not unpacking.eof:
+        raise EOFError("its end is missing")
+    return data
+
+
+def _gzip(body: bytes, most: int) -> bytes:
+    return _zlib(body, most, 31)
+
+
+def _deflate(body: bytes, most: int) -> bytes:
+    try:
+        return _zlib(body, most, 15)
+    except zlib.error:  # without its header, as some clients send it
+        return _zlib(body, most, -15)
+
+
+def _zstd(body: bytes, most: int) -> bytes:
+    try:
+        import zstandard  # noqa: PLC0415 - an extra; only Codex packs so
+    except ImportError:
+        raise MissingExtra("zstd bodies need zstandard: pip install 'pondero[gateway]'") from None
+    pieces, size = [], 0
+    try:
+        for piece in zstandard.ZstdDecompressor().read_to_iter(body):
+            pieces.append(piece)
+            size += len(piece)
+            if size > most:
+                raise TooLarge
+    except zstandard.ZstdError as error:
+        raise EOFError(str(error)) from None
+    return b"".join(pieces)
+
+
+_PACKINGS = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate, "zstd": _zstd}
+
+
+# -- who asks -------------------------------------------------------------------------------------
+
+
+def who(http: HttpRequest, keys: Sequence[GatewayKey]) -> Requester | None:
+    """Return who asks, by the key that the request shows; None for a key that nobody has.
+
+    Where there are no keys at all, everybody who reaches the gateway may ask.
+    """
+    if not keys:
+        return _LOCAL
+    for shown in _shown(http.headers, http.url):
+        found = holder(keys, shown)
+        if found is not None and not found.blocked:
+            return Requester(found.name, found)
+    return None
+
+
+def _shown(headers: Mapping[str, str], url: str) -> Iterator[str]:
+    """Yield the keys that a request shows, in any vendor's way."""
+    for name in ("x-api-key", "x-goog-api-key", "api-key"):
+        if key := headers.get(name):
+            yield key
+    said = headers.get("authorization", "")
+    if said[:7].lower() == "bearer ":
+        yield said[7:].strip()
+    elif said.startswith(_AWS):  # boto3 signs; the name it signs under is the key
+        _, _, credential = said.partition("Credential=")
+        yield credential.partition("/")[0]
+    yield from parse_qs(urlsplit(url).query).get("key", ())

@@ -1,0 +1,131 @@
+"""Counts the tokens of a prompt, as each front asks for it.
+
+Where the model's own service counts, it is asked. Elsewhere the count is an estimate, and a header
+says so: agents use it to decide when to shorten a conversation.
+"""
+
+from math import ceil
+
+import msgspec
+
+from ...canon import (
+    Blob,
+    HttpRequest,
+    HttpResponse,
+    Image,
+    Json,
+    Request,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UnknownPart,
+)
+from ...dialects import NAMES, ModelEndpoints, Rejected, Service, get_dialect
+from ...errors import PonderoError
+from ...framing import parse_json_or_none
+from ..server.context import GatewayContext, Requester
+from .attempt import job_for
+from .errors import add_headers_to_error, failure
+from .routed_request import ClientRequest, RoutedRequest, read_question
+
+CHARACTERS = 3.6  # of one token, in prose and code of the usual mixture
+_AROUND = 4  # tokens around each message, part and tool
+_PICTURE = 1_500
+_MEDIA = 3_000
+_LONGEST = 1 << 20  # bytes of an answer that is only a number
+
+
+async def count_prompt(
+    gate: GatewayContext, http: HttpRequest, who: Requester
+) -> HttpResponse | None:
+    """Return the count that a request asks for; None where it asks for something else."""
+    for name in NAMES:
+        service = get_dialect(name).service()
+        models = service.models
+        if models is not None and models.classify(http) == "tokens":
+            return await _counted(
+                gate, ClientRequest(id="", client_dialect=name, http=http, who=who), service, models
+            )
+    return None
+
+
+async def _counted(
+    gate: GatewayContext, call: ClientRequest, service: Service[Json], models: ModelEndpoints
+) -> HttpResponse:
+    if models.parse_count is None or models.write_count is None:
+        return service.error(404, "tokens are not counted here", code=None, retry_after=None)
+    try:
+        usual = msgspec.structs.replace(call, http=models.parse_count(call.http))
+        question = await read_question(gate, usual, service)
+    except (PonderoError, Rejected) as error:
+        return failure(error, call.client_dialect, service)
+    tokens = await _asked(gate, question)
+    if tokens is not None:
+        return models.write_count(tokens)
+    guess = models.write_count(estimate(question.request))
+    return add_headers_to_error(guess, {"x-pondero-count": "estimate"})
+
+
+async def _asked(gate: GatewayContext, question: RoutedRequest) -> int | None:
+    """Return the count of the model's own service; None where it has none, or fails."""
+    entry = question.resolved.entries[0]
+    caller = get_dialect(entry.provider.dialect).caller()
+    if caller.count_request is None:
+        return None
+    try:
+        exchange = job_for(gate, question, entry).exchange
+        answer = await gate.transport_for(exchange).send(
+            caller.count_request(exchange.http), gate.timeouts
+        )
+        try:
+            body = bytearray()
+            async for piece in answer:
+                body += piece
+                if len(body) > _LONGEST:
+                    return None
+        finally:
+            await answer.aclose()
+    except PonderoError:
+        return None
+    raw = parse_json_or_none(bytes(body)) if answer.head.status == 200 else None
+    tokens = raw.get(caller.count_field) if isinstance(raw, dict) else None
+    return tokens if isinstance(tokens, int) else None
+
+
+def estimate(request: Request) -> int:
+    """Return about how many tokens a request has."""
+    characters = sum(len(text.text) for text in request.system)
+    characters += sum(
+        len(tool.name)
+        + len(tool.description)
+        + len(msgspec.json.encode(tool.parameters or tool.raw))
+        for tool in request.tools
+    )
+    tokens = _AROUND * (len(request.messages) + len(request.tools))
+    for message in request.messages:
+        for part in message.parts:
+            tokens += _AROUND
+            text, more = _size(part)
+            characters += text
+            tokens += more
+    return max(1, tokens + ceil(characters / CHARACTERS))
+
+
+def _size(part: object) -> tuple[int, int]:
+    """Return the characters of a part, and the tokens of what is not text."""
+    match part:
+        case Text() | Thinking():
+            return len(part.text), 0
+        case ToolCall():
+            return len(part.name) + len(msgspec.json.encode(part.arguments)), 0
+        case ToolResult():
+            sizes = [_size(inner) for inner in part.content]
+            return sum(size[0] for size in sizes), sum(size[1] for size in sizes)
+        case Image():
+            return 0, _PICTURE
+        case Blob():
+            return 0, _MEDIA
+        case UnknownPart():
+            return len(msgspec.json.encode(part.raw)), 0
+    return 0, 0

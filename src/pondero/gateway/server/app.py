@@ -1,0 +1,195 @@
+"""The gateway as an ASGI application: which address is which, and who may come.
+
+``server`` runs it. Every front is served at the addresses its clients know: conversations go to
+``answers``, counts of tokens to ``counts``, lists of models to ``listing``; the console and what it
+is drawn from to ``admin``.
+"""
+
+import logging
+from functools import lru_cache
+from secrets import token_hex
+from urllib.parse import urlsplit
+
+from ...asgi import Message, Receive, Send
+from ...canon import HttpRequest, HttpResponse
+from ...dialects import COMMON, NAMES, get_dialect
+from ...errors import PonderoError
+from ..admin.api import Admin
+from ..observability.observers import Observers
+from ..requests.answer import answer
+from ..requests.errors import error_response, failure
+from ..requests.model_list import answer_model_list
+from ..requests.read_request import TooLarge, make_http_request, read_body, who
+from ..requests.response_writer import ResponseWriter
+from ..requests.routed_request import ClientRequest
+from ..requests.token_count import count_prompt
+from ..state.redis_link import SharedStateLost
+from .context import GatewayContext
+
+LOG = logging.getLogger("pondero.gateway")
+
+_UPGRADE = HttpResponse(
+    426,  # Codex tries a WebSocket first; this ends it at once, a 404 costs seven tries
+    {"content-type": "application/json", "upgrade": "HTTP/1.1"},
+    b'{"error":{"message":"there is no WebSocket here; use HTTP","type":"invalid_request_error"}}',
+)
+_HELLO = HttpResponse(200, {"content-type": "application/json"}, b'{"status":"ok"}')
+_LAME = HttpResponse(
+    200,  # it serves as before; what is asked meanwhile reaches the ledger later
+    {"content-type": "application/json"},
+    b'{"status":"ok","ledger":"away"}',
+)
+_GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
+
+
+class App:
+    """The application; ``gate`` is what its requests share, ``seen`` who is told of them."""
+
+    def __init__(self, gate: GatewayContext, seen: Observers | None = None) -> None:
+        self.gate = gate
+        self.seen: Observers = seen or Observers()
+        if self.seen.metrics is not None:
+            self.seen.metrics.breakers = gate.breakers.states
+        self._admin = Admin(gate)
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if scope["type"] != "http":
+            await _refuse_websocket(scope, receive, send)
+            return
+        outlet = ResponseWriter(send)
+        most = self.gate.config.server.max_body
+        try:
+            body = await read_body(receive, most)
+            if body is None:
+                return
+            http = make_http_request(scope, body, most)
+        except TooLarge:
+            await outlet.whole(_plain(413, f"a request may have {most:,} bytes", scope["path"]))
+            return
+        except PonderoError as error:
+            await outlet.whole(_plain(400, str(error), scope["path"]))
+            return
+        with self.gate.watch.watch(outlet, receive):
+            await self._serve(http, outlet)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        """Begin and end with the server."""
+        while (await receive())["type"] != "lifespan.shutdown":
+            await send({"type": "lifespan.startup.complete"})
+        await self.gate.shared.aclose()
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _serve(self, http: HttpRequest, outlet: ResponseWriter) -> None:
+        path = urlsplit(http.url).path
+        front = front_of(path)
+        service = get_dialect(front or COMMON).service()
+        try:
+            if self._admin.serves(path):
+                await self._admin.answer(http, path, outlet)
+            elif not await self._answer_public(http, path, outlet):
+                await self._conversation(http, front, outlet)
+        except SharedStateLost as error:
+            await outlet.whole(failure(error, front or "", service))
+        except Exception:
+            LOG.exception("a request to %s failed", path)
+            if not outlet.begun:
+                await outlet.whole(failure(RuntimeError(), front or "", service))
+
+    async def _answer_public(self, http: HttpRequest, path: str, outlet: ResponseWriter) -> bool:
+        """Answer what needs no key, and say whether it was that."""
+        if http.headers.get("upgrade", "").lower() == "websocket":
+            await outlet.whole(_UPGRADE)
+        elif http.method == "HEAD" and path in _GREETINGS:
+            await outlet.whole(HttpResponse(200))
+        elif http.method == "GET" and path == "/":
+            await outlet.whole(_HELLO)
+        elif http.method == "GET" and path == "/health":
+            ledger = self.seen.ledger
+            await outlet.whole(_LAME if ledger is not None and ledger.away else _HELLO)
+        else:
+            return False
+        return True
+
+    async def _look(self) -> None:
+        """See what replicas did; raises StateLost where no request may go on without that."""
+        try:
+            await self.gate.shared.look()
+        except SharedStateLost:
+            if self.gate.config.server.on_state_loss == "refuse":
+                raise
+
+    async def _conversation(
+        self, http: HttpRequest, front: str | None, outlet: ResponseWriter
+    ) -> None:
+        gate = self.gate
+        await self._look()
+        asks = who(http, await gate.keys.all())
+        if asks is None:
+            shape = get_dialect(front or guess_dialect(http)).service()
+            message = "this gateway does not know the key; 'pondero keys make --gateway' makes one"
+            await outlet.whole(error_response(shape, 401, message))
+            return
+        if front is not None and http.method == "POST":
+            call = ClientRequest(id=_new_id(gate.now()), client_dialect=front, http=http, who=asks)
+            await answer(gate, call, outlet)
+            return
+        if self.seen.metrics is not None and urlsplit(http.url).path == "/metrics":
+            await outlet.whole(self.seen.metrics.page())
+            return
+        found = (
+            await count_prompt(gate, http, asks)
+            or answer_model_list(http, gate.routing, asks.key)
+            or nowhere(http)
+        )
+        await outlet.whole(found)
+
+
+@lru_cache(maxsize=256)
+def front_of(path: str) -> str | None:
+    """Return the wire whose conversations are at an address; None where none is."""
+    return next((name for name in NAMES if get_dialect(name).service().matches_path(path)), None)
+
+
+def guess_dialect(http: HttpRequest) -> str:
+    """Return the wire that a request at an unknown address most likely speaks."""
+    sent = http.headers.keys()
+    for name in NAMES:
+        service = get_dialect(name).service()
+        asks = service.models.classify(http) if service.models else None
+        if asks or service.own_headers & sent:
+            return name
+    return COMMON
+
+
+def nowhere(http: HttpRequest) -> HttpResponse:
+    """Return that nothing is at this address, in the shape of the wire it is meant for."""
+    path = urlsplit(http.url).path
+    service = get_dialect(guess_dialect(http)).service()
+    if path.endswith("/responses/compact"):
+        message = "this gateway compacts no conversations; the client has a way of its own"
+        return error_response(service, 501, message)
+    return error_response(service, 404, f"the gateway serves no {http.method} {path}")
+
+
+def _new_id(now: float) -> str:
+    """Return an id for a request; those of later ones sort behind it, as a ledger likes them."""
+    return f"{int(now * 1000):012x}{token_hex(6)}"
+
+
+def _plain(status: int, message: str, path: str) -> HttpResponse:
+    return error_response(get_dialect(front_of(path) or COMMON).service(), status, message)
+
+
+async def _refuse_websocket(scope: Message, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        if "websocket.http.response" in scope.get("extensions", {}):
+            start = {"type": "websocket.http.response.start", "status": 426, "headers": []}
+            await send(start)
+            await send({"type": "websocket.http.response.body", "body": _UPGRADE.body})
+        else:
+            await send({"type": "websocket.close", "code": 1002})

@@ -1,0 +1,149 @@
+"""What all requests at the gate share: configuration, models, connections, and what is remembered.
+
+A ``GatewayContext`` belongs to one process. ``reconfigure`` gives it another configuration while it
+runs: a request that was routed keeps its route.
+"""
+
+import logging
+from collections.abc import Sequence
+from random import random
+from time import time
+from typing import ClassVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...canon import Message
+from ...catalog import ModelEntry, Provider
+from ...dialects import Repair
+from ...exchange import (
+    PATIENCE,
+    AsyncTransport,
+    Exchange,
+    Retry,
+    Timeouts,
+    gave_last_answer,
+    make_rejection,
+)
+from ...handoff import Rejection
+from ...store import load_catalog, price_usage
+from ...transport import AsyncSigningTransport
+from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
+from ..config.routing import Routing
+from ..config.secrets import find_provider_key, find_provider_url
+from ..observability.feed import Feed
+from ..observability.ledger_database import LedgerDatabase
+from ..observability.receipt import Observer, Receipt
+from ..quotas.usage_counter import UsageCounter
+from ..requests.response_writer import ClientWatch
+from ..state.answer_cache import AnswerCache
+from ..state.keys import KeyRing
+from ..state.shared_state import BreakerStore, SharedState, make_shared_state
+
+LOG = logging.getLogger("pondero.gateway")
+
+_REMEMBERED = 512
+_USUAL = GatewayRoute(match="*", to=("*",))
+
+
+class Requester(Struct, frozen=True):
+    """Who asks. ``id`` keeps what is remembered of clients apart; ``key`` has their rules."""
+
+    id: str = "local"
+    key: GatewayKey | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the name for records."""
+        return self.key.name if self.key is not None else self.id
+
+
+class GatewayContext:
+    """The shared state of a gateway."""
+
+    def __init__(
+        self,
+        config: GatewayConfig,
+        transport: AsyncTransport,
+        *,
+        shared: SharedState | None = None,
+        observers: Sequence[Observer] = (),
+        ledger: LedgerDatabase | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> None:
+        self.shared: SharedState = shared or make_shared_state(config.server)
+        self.config: GatewayConfig = config
+        self.routing: Routing = Routing(config, load_catalog())
+        self.transport = transport
+        self.state: UsageCounter = self.shared.state
+        self.memory: AnswerCache = self.shared.memory
+        self.breakers: BreakerStore = self.shared.breakers
+        self.keys: KeyRing = KeyRing(lambda: self.config.keys, self.shared.keys)
+        self.watch: ClientWatch = ClientWatch()
+        self.feed: Feed = Feed()
+        self.ledger = ledger
+        self.observers: tuple[Observer, ...] = (self.feed.note, *observers)
+        self.timeouts: Timeouts = timeouts or Timeouts()
+        self._refusals: dict[Rejection, None] = {}
+
+    def reconfigure(self, config: GatewayConfig) -> None:
+        """Serve another configuration from the next request on."""
+        self.routing = Routing(config, load_catalog())
+        self.config = config
+
+    # -- which model is asked ---------------------------------------------------------------------
+
+    def order(self, entries: Sequence[ModelEntry], messages: Sequence[Message]) -> list[ModelEntry]:
+        """Return the models to ask, in turn: a thread stays where its seals and its cache are."""
+        if len(entries) == 1:
+            return list(entries)
+        return sorted(entries, key=lambda entry: not gave_last_answer(entry, messages))
+
+    def address(self, provider: Provider) -> tuple[str, str | None]:
+        """Return where a provider is and the key for it; raises MissingKey."""
+        needed = self.transport.needs_key
+        config = self.config
+        return find_provider_url(config, provider, needed=needed), find_provider_key(
+            config, provider, needed=needed
+        )
+
+    def transport_for(self, exchange: Exchange) -> AsyncTransport:
+        """Return what moves the bytes of an exchange, signed where it needs to be."""
+        if exchange.signing is None:
+            return self.transport
+        return AsyncSigningTransport(self.transport, exchange.signing)
+
+    @staticmethod
+    def retry(route: GatewayRoute | None) -> Retry:
+        """Return how often a model is asked before the next one is."""
+        return Retry(attempts=(route or _USUAL).retries + 1, patience=PATIENCE)
+
+    jitter: "ClassVar[staticmethod[[], float]]" = staticmethod(random)
+    now: "ClassVar[staticmethod[[], float]]" = staticmethod(time)
+
+    # -- what was refused before ------------------------------------------------------------------
+
+    @property
+    def refusals(self) -> tuple[Rejection, ...]:
+        """Return what services refused lately, and took without."""
+        return tuple(self._refusals)
+
+    def learn(self, exchange: Exchange, repair: Repair) -> None:
+        """Remember a refusal whose repair was taken; the oldest are forgotten."""
+        if repair.holds_for == "request":
+            return
+        self._refusals[make_rejection(exchange.origin, repair)] = None
+        while len(self._refusals) > _REMEMBERED:
+            del self._refusals[next(iter(self._refusals))]
+
+    # -- what is told -----------------------------------------------------------------------------
+
+    def tell(self, receipt: Receipt) -> None:
+        """Give a receipt, priced, to everybody who observes; no answer fails for one of them."""
+        price = price_usage(receipt.provider or "", receipt.model or "", receipt.usage)
+        told = replace(receipt, cost=price, offline=not self.transport.needs_key)
+        for observer in self.observers:
+            try:
+                observer(told)
+            except Exception:
+                LOG.exception("what was asked could not be noted")

@@ -1,0 +1,100 @@
+"""Several processes that do the same: kept at their number, and told what their parent is told.
+
+``server`` runs the gateway in them, on one socket.
+"""
+
+import logging
+import os
+import signal
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Any, NoReturn, Protocol
+
+from ...errors import BadParameter
+
+LOG = logging.getLogger("pondero.gateway")
+
+END = {signal.SIGTERM, signal.SIGINT}
+"""The signals that end a worker."""
+_AGAIN = {signal.SIGHUP} if hasattr(signal, "SIGHUP") else set()
+_SIGNALS = END | _AGAIN
+
+
+def hold_signals() -> None:
+    """Let signals wait until there are handlers for them."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+
+
+def let_through(names: Iterable[signal.Signals]) -> None:
+    """Let these signals come, also those that have waited."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, names)
+
+
+class WorkerBody(Protocol):
+    """What each does until it is told to end; ``changed`` is whether SIGHUP came before it.
+
+    Signals are blocked when it begins: it unblocks them once it has handlers of its own.
+    """
+
+    def __call__(self, *, changed: bool) -> None:
+        """Do it."""
+        ...
+
+
+class Workers:
+    """So many processes that do some work, each until it ends.
+
+    ``gone`` is called with the number of each process that has ended.
+    """
+
+    def __init__(self, count: int, work: WorkerBody, gone: Callable[[int], None]) -> None:
+        if not hasattr(os, "fork"):
+            raise BadParameter("several workers need fork, which this system has not; use one")
+        self._count = count
+        self._work = work
+        self._gone = gone
+        self._children: set[int] = set()
+        self._heard: set[int] = set()
+
+    def run(self) -> None:
+        """Return when all have ended because they were told to; one that dies is replaced."""
+        for name in _SIGNALS:
+            signal.signal(name, self._pass_on)
+        self._start()
+        while self._children:
+            child, status = os.wait()
+            self._children.discard(child)
+            self._gone(child)
+            if not self._heard & END:
+                LOG.error("worker %s ended with %s; another is started", child, status)
+            self._start()
+
+    def _start(self) -> None:
+        """Start those that are missing, unless all are to end.
+
+        A signal waits meanwhile: one that came now would miss the new worker, or find it with the
+        handlers of its parent.
+        """
+        hold_signals()
+        while len(self._children) < self._count and not self._heard & END:
+            child = os.fork()
+            if not child:
+                self._be_worker()
+            self._children.add(child)
+        let_through(_SIGNALS)
+
+    def _be_worker(self) -> NoReturn:
+        status = 1
+        try:
+            self._work(changed=bool(self._heard & _AGAIN))
+            status = 0
+        finally:
+            os._exit(status)
+
+    def _pass_on(self, number: int, _frame: Any) -> None:
+        self._heard.add(number)
+        for child in self._children:
+            with suppress(ProcessLookupError):  # it was waited for, and is about to be taken out
+                os.kill(child, number)

@@ -1,0 +1,1 @@
+"""How thinking signatures stay alive in clients' histories."""

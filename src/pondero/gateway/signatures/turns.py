@@ -1,0 +1,152 @@
+"""The turns of a conversation as a client sees them: by that, a remembered answer is found again.
+
+``returned`` reads the answers of a request from here, and where each may be remembered.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+
+from msgspec import Struct
+from msgspec.json import Encoder
+from msgspec.structs import replace
+
+from ...canon import Json, Message, Part, Text, ToolCall, ToolResult
+
+_STABLE = Encoder(order="deterministic")
+
+
+class ClientTurn(Struct, frozen=True):
+    """Consecutive assistant messages: some clients send back one for each chunk of an answer.
+
+    ``digest`` is of what a client sees of it and of the user's words before it. Where the same was
+    said before in the conversation, the digest is another one.
+    """
+
+    messages: tuple[Message, ...]
+    digest: str
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """Return the tool calls in order."""
+        return tuple(call for message in self.messages for call in message.tool_calls)
+
+    @property
+    def parts(self) -> list[Part]:
+        """Return all parts; a text that goes on in the next message is one text."""
+        parts: list[Part] = []
+        for message in self.messages:
+            rest = message.parts
+            if parts and rest:
+                last, first = parts[-1], rest[0]
+                if isinstance(last, Text) and isinstance(first, Text) and first.signature is None:
+                    parts[-1] = replace(last, text=last.text + first.text, cache=first.cache)
+                    rest = rest[1:]
+            parts += rest
+        return parts
+
+
+def split_turns(messages: Iterable[Message]) -> list[ClientTurn]:
+    """Return the assistant's turns of a conversation."""
+    turns: list[ClientTurn] = []
+    told: defaultdict[str, int] = defaultdict(int)
+    answer: list[Message] = []
+    asked: list[str] = []
+    given: set[str] = set()  # calls whose result was read: Gemini CLI sends results twice
+
+    def settle() -> None:
+        given.difference_update(call.id for each in answer for call in each.tool_calls)
+        digest = _digest(answer, asked)
+        turns.append(ClientTurn(tuple(answer), f"{digest} {told[digest]}"))
+        told[digest] += 1
+        answer.clear()
+        asked.clear()
+
+    for message in messages:
+        if message.role == "assistant":
+            answer.append(message)
+            continue
+        if answer:
+            settle()
+        if message.role == "user":
+            asked += _words(message, given)
+    if answer:
+        settle()
+    return turns
+
+
+def turn_after(
+    messages: Sequence[Message], turns: Sequence[ClientTurn], answer: Message
+) -> ClientTurn:
+    """Return the turn that an answer to a conversation is; ``turns`` are those it has already."""
+    at = len(messages)
+    while at and messages[at - 1].role == "assistant":  # the answer goes on where these ended
+        at -= 1
+    before = turns[:-1] if at < len(messages) else turns
+    while at and messages[at - 1].role != "assistant":
+        at -= 1
+    (turn,) = split_turns((*messages[at:], answer))
+    digest, _, _ = turn.digest.partition(" ")
+    same = sum(each.digest.startswith(digest) for each in before)
+    return replace(turn, digest=f"{digest} {same}")
+
+
+def same_call(one: ToolCall, other: ToolCall) -> bool:
+    """Return whether two calls ask for the same."""
+    return one.name == other.name and _stable(one.arguments) == _stable(other.arguments)
+
+
+def key_of_call(id: str, *, client: str) -> str:
+    """Return the key of an answer by one of its calls."""
+    return _key(client, "call", id)
+
+
+def key_of_turn(turn: ClientTurn, *, client: str) -> str:
+    """Return the key of an answer by what is seen of it."""
+    return _key(client, "turn", turn.digest)
+
+
+def _key(client: str, kind: str, name: str) -> str:
+    return blake2b(_bytes(f"{client}\0{kind}\0{name}"), digest_size=18).hexdigest()
+
+
+def _words(message: Message, given: set[str]) -> Iterator[str]:
+    for part in message.parts:
+        if isinstance(part, Text):
+            yield part.text
+        elif isinstance(part, ToolResult) and part.call_id not in given:
+            given.add(part.call_id)
+            yield from (inner.text for inner in part.content if isinstance(inner, Text))
+
+
+def _digest(answer: Sequence[Message], asked: Sequence[str]) -> str:
+    seen = blake2b(digest_size=16)
+    seen.update(_bytes("".join(asked)) + b"\0")
+    seen.update(_bytes("".join(message.text for message in answer)) + b"\0")
+    for message in answer:
+        for call in message.tool_calls:
+            seen.update(b"%b\0%b\0" % (_bytes(call.name), _stable(call.arguments)))
+    return seen.hexdigest()
+
+
+def _stable(value: Json) -> bytes:
+    """Return JSON as bytes that are the same however a client writes it."""
+    value = _plain(value)
+    try:
+        return _STABLE.encode(value)
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(value, sort_keys=True).encode()
+
+
+def _plain(value: Json) -> Json:
+    """Return JSON with whole numbers as integers: JavaScript writes 1.0 as 1."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

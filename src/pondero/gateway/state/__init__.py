@@ -1,0 +1,1 @@
+"""What replicas share, in memory or in Redis."""

@@ -1,0 +1,311 @@
+"""Limits, budgets, breakers, remembered answers and keys in Redis, alike for all replicas.
+
+The scripts in ``lua/`` do what must happen at once. While Redis is away each replica counts for
+itself; what was spent meanwhile is told to Redis when it is back. ``app`` lets no request in then,
+where the configuration says so.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from secrets import token_hex
+from typing import Any
+
+from ...canon import dump_json, load_json
+from ..config.model import GatewayKey
+from ..quotas.quota import Quota, QuotaUse
+from ..quotas.usage_counter import LocalUsageCounter, QuotaExceeded, wall, window_of
+from .answer_cache import LocalAnswerCache
+from .breakers import FAILURES, REST, WITHIN, Breakers
+from .keys import Rows
+from .redis_link import PREFIX, Argument, RedisLink, SharedStateLost
+
+HOLD = 90.0
+"""Seconds after which the reservation of a process that died expires."""
+PROBE = 60.0
+"""Seconds after which a probe that told nothing is taken for dead."""
+_OWED = 1_000
+_RESERVATIONS = "reservations"
+_BREAKERS = "breakers"
+_KEYS = "keys"
+_VERSION = "keys:version"
+
+
+class RedisUsageCounter:
+    """Counts for all replicas; ``hold`` is in seconds."""
+
+    def __init__(self, link: RedisLink, *, hold: float = HOLD) -> None:
+        self._link = link
+        self._hold = hold
+        self._local = LocalUsageCounter()
+        self._alone: set[str] = set()  # requests that were let in while Redis was away
+        self._open: set[str] = set()
+        self._owed: dict[str, Sequence[QuotaUse]] = {}
+        self._telling: set[asyncio.Future[None]] = set()
+        self._renewing: asyncio.Task[None] | None = None
+        link.onto.append(self._pay)
+
+    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
+        """Take all of these, or none."""
+        rows = [
+            (int(each.bound.rolling), each.bound.per, each.bound.most, each.amount)
+            for each in takings
+        ]
+        try:
+            answer = await self._run("reserve", takings, [id, int(self._hold * 1000), *_flat(rows)])
+        except SharedStateLost:
+            self._alone.add(id)
+            return await self._local.reserve(id, takings)
+        if answer:
+            at, taken, wait = (int(each) for each in answer)
+            return QuotaExceeded(takings[at].bound, taken, takings[at].amount, wait / 1000)
+        self._open.add(id)
+        if self._renewing is None or self._renewing.done():
+            self._renewing = asyncio.ensure_future(self._renew())
+        return None
+
+    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
+        """Correct what was reserved; where Redis is away, once it is back."""
+        self._open.discard(id)
+        if id in self._alone:
+            self._alone.discard(id)
+            self._local.settle(id, takings)
+        self._owed[id] = takings
+        if self._link.is_away and len(self._owed) > _OWED:
+            self._owed = {token_hex(12): _summed(self._owed.values())}
+            return
+        telling = asyncio.ensure_future(self._tell(id, takings))
+        self._telling.add(telling)
+        telling.add_done_callback(self._telling.discard)
+
+    async def wait_until_counted(self) -> None:
+        """Wait until Redis was told, or is away."""
+        await asyncio.gather(*self._telling)
+
+    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
+        """Return how much of each bound is taken now, by all replicas."""
+
+        async def read(redis: Any) -> list[dict[bytes, bytes]]:
+            pipeline = redis.pipeline(transaction=False)
+            for each in bounds:
+                pipeline.hgetall(PREFIX + each.name)
+            found: list[dict[bytes, bytes]] = await pipeline.execute()
+            return found
+
+        try:
+            found = await self._link.ask(read)
+        except SharedStateLost:
+            return await self._local.current_use(bounds)
+        spans = [window_of(each, int(self._link.now or wall())) for each in bounds]
+        return [
+            sum(int(count) for slot, count in slots.items() if int(slot) >= span.since)
+            for slots, span in zip(found, spans, strict=True)
+        ]
+
+    async def aclose(self) -> None:
+        """Tell Redis what is still owed, and end."""
+        if self._renewing is not None:
+            self._renewing.cancel()
+        await self.wait_until_counted()
+        await self._pay()
+
+    async def _pay(self) -> None:
+        """Tell Redis what requests took while it was away."""
+        for id, takings in list(self._owed.items()):
+            await self._tell(id, takings)
+
+    async def _tell(self, id: str, takings: Sequence[QuotaUse]) -> None:
+        """Tell Redis what a request took; where it is away, that stays owed."""
+        rows = [(int(each.bound.rolling), each.bound.per, each.amount) for each in takings]
+        with suppress(SharedStateLost):
+            await self._run("settle", takings, [id, *_flat(rows)])
+            self._owed.pop(id, None)
+
+    async def _renew(self) -> None:
+        """Keep the reservations of requests that still run."""
+        while self._open:
+            await asyncio.sleep(self._hold / 3)
+            if ids := list(self._open):
+                with suppress(SharedStateLost):
+                    await self._link.run("renew", [_RESERVATIONS], [int(self._hold * 1000), *ids])
+
+    async def _run(
+        self, name: str, takings: Sequence[QuotaUse], arguments: Sequence[Argument]
+    ) -> Any:
+        keys = [_RESERVATIONS, *(each.bound.name for each in takings)]
+        return await self._link.run(name, keys, arguments)
+
+
+def _flat(rows: Iterable[Sequence[Argument]]) -> list[Argument]:
+    return [value for row in rows for value in row]
+
+
+def _summed(several: Iterable[Sequence[QuotaUse]]) -> Sequence[QuotaUse]:
+    sums: dict[Quota, int] = {}
+    for takings in several:
+        for each in takings:
+            sums[each.bound] = sums.get(each.bound, 0) + each.amount
+    return [QuotaUse(bound, amount) for bound, amount in sums.items()]
+
+
+class RedisAnswerCache:
+    """Remembered answers of all replicas; what is not used for its time goes."""
+
+    def __init__(self, link: RedisLink, local: LocalAnswerCache, *, seconds: float) -> None:
+        self._link = link
+        self._local = local
+        self._seconds = max(1, round(seconds))
+
+    async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """Return what is remembered under these keys; what is used is kept for longer."""
+        names = list(keys)
+
+        async def read(redis: Any) -> list[bytes | None]:
+            pipeline = redis.pipeline(transaction=False)
+            for name in names:
+                pipeline.getex(_remembered(name), ex=self._seconds)
+            found: list[bytes | None] = await pipeline.execute()
+            return found
+
+        try:
+            values = await self._link.ask(read)
+        except SharedStateLost:
+            return await self._local.get(names)
+        return {name: value for name, value in zip(names, values, strict=True) if value is not None}
+
+    async def put(self, items: Mapping[str, bytes]) -> None:
+        """Remember these values."""
+
+        async def write(redis: Any) -> None:
+            pipeline = redis.pipeline(transaction=False)
+            for name, value in items.items():
+                pipeline.set(_remembered(name), value, ex=self._seconds)
+            await pipeline.execute()
+
+        try:
+            await self._link.ask(write)
+        except SharedStateLost:
+            await self._local.put(items)
+
+
+def _remembered(name: str) -> str:
+    return f"{PREFIX}answer:{name}"
+
+
+class RedisSnapshot:
+    """What a replica looks up in Redis at the start of each request, in one round trip.
+
+    ``version`` counts the changes of run-time keys; ``troubled`` are the deployments that failed
+    lately, so that those which did not cost no further question.
+    """
+
+    def __init__(self, link: RedisLink) -> None:
+        self._link = link
+        self.version: bytes | None = None
+        self.troubled: Mapping[str, Any] = {}
+
+    async def look(self) -> None:
+        """Look; raises StateLost."""
+
+        async def read(redis: Any) -> list[Any]:
+            pipeline = redis.pipeline(transaction=False)
+            pipeline.get(PREFIX + _VERSION)
+            pipeline.hgetall(PREFIX + _BREAKERS)
+            found: list[Any] = await pipeline.execute()
+            return found
+
+        self.version, troubled = await self._link.ask(read)
+        self.troubled = {name.decode(): load_json(row, dict) for name, row in troubled.items()}
+
+
+class RedisBreakers:
+    """The breakers of all deployments, alike for all replicas; each its own while Redis is away."""
+
+    def __init__(self, link: RedisLink, board: RedisSnapshot) -> None:
+        self._link = link
+        self._board = board
+        self._local = Breakers()
+
+    async def is_open(self, name: str) -> bool:
+        """Return whether to leave this deployment alone; False once, for the probe after a rest."""
+        if not self._link.is_away and name not in self._board.troubled:
+            return False
+        try:
+            return bool(await self._step("ask", name))
+        except SharedStateLost:
+            return await self._local.is_open(name)
+
+    async def went_well(self, name: str) -> None:
+        """Forget what failed."""
+        await self._local.went_well(name)
+        if name in self._board.troubled:
+            with suppress(SharedStateLost):
+                await self._step("well", name)
+
+    async def record_failure(self, name: str) -> None:
+        """Note a failure."""
+        try:
+            await self._step("failed", name)
+        except SharedStateLost:
+            await self._local.record_failure(name)
+
+    async def cancel_probe(self, name: str) -> None:
+        """End a probe that was cut short by the client."""
+        await self._local.cancel_probe(name)
+        if name in self._board.troubled:
+            with suppress(SharedStateLost):
+                await self._step("left", name)
+
+    def states(self) -> dict[str, str]:
+        """Return every deployment that failed lately, as this replica last saw it."""
+        if self._link.is_away:
+            return self._local.states()
+        return {
+            name: "closed" if not row.get("opened") else "probing" if row.get("probing") else "open"
+            for name, row in self._board.troubled.items()
+        }
+
+    async def _step(self, step: str, name: str) -> Any:
+        times = [int(seconds * 1000) for seconds in (WITHIN, REST, PROBE)]
+        return await self._link.run("breaker", [_BREAKERS], [step, name, FAILURES, *times])
+
+
+class RedisKeys:
+    """Keys made and blocked at run time, for all replicas: each looks for a change at each request.
+
+    While Redis is away those that were known stay.
+    """
+
+    def __init__(self, link: RedisLink, board: RedisSnapshot | None = None) -> None:
+        self._link = link
+        self._board = board
+        self._read: tuple[bytes | None, Rows] = (None, {})
+
+    async def rows(self) -> Rows:
+        """Return the keys as they are now."""
+        version = self._board.version if self._board is not None else b"unknown"
+        if version != self._read[0]:
+            with suppress(SharedStateLost):
+                found = await self._link.ask(lambda redis: redis.hgetall(PREFIX + _KEYS))
+                rows = {name.decode(): load_json(row, GatewayKey) for name, row in found.items()}
+                self._read = (version, rows)
+        return self._read[1]
+
+    async def put(self, key: GatewayKey) -> None:
+        """Keep a key; raises StateLost."""
+        await self._change("hset", key.name, dump_json(key))
+
+    async def remove(self, name: str) -> None:
+        """Forget a key; raises StateLost."""
+        await self._change("hdel", name)
+
+    async def _change(self, command: str, *values: str) -> None:
+        async def write(redis: Any) -> None:
+            pipeline = redis.pipeline(transaction=True)
+            pipeline.execute_command(command, PREFIX + _KEYS, *values)
+            pipeline.incr(PREFIX + _VERSION)
+            *_, version = await pipeline.execute()
+            if self._board is not None:
+                self._board.version = b"%d" % version
+
+        await self._link.ask(write)

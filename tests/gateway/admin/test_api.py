@@ -1,0 +1,323 @@
+"""The admin API: who may use it, and what it says."""
+
+import asyncio
+import json
+
+import pytest
+from tests.gateway.asgi import Came, came
+
+from pondero import plan
+from pondero.canon import HttpRequest
+from pondero.emulator import Emulator
+from pondero.gateway.config.model import (
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    ServerConfig,
+)
+from pondero.gateway.config.secrets import hash_key
+from pondero.gateway.observability.feed import KEPT, Feed
+from pondero.gateway.observability.receipt import Receipt
+from pondero.gateway.server.app import App
+from pondero.gateway.server.context import GatewayContext
+from pondero.gateway.server.run import _server
+
+HERE = {"host": "127.0.0.1:8787"}
+ADMIN, PLAIN = "pnd_admin", "pnd_plain"
+KEYS = (GatewayKey("boss", hash_key(ADMIN), admin=True), GatewayKey("ci", hash_key(PLAIN)))
+ROUTE = GatewayRoute(
+    match="opus", to=("anthropic:claude-opus-5",), thinking=LevelRules(cap="medium")
+)
+
+
+def gate_of(*, host: str = "127.0.0.1", keys: tuple[GatewayKey, ...] = ()) -> GatewayContext:
+    config = GatewayConfig(ServerConfig(host=host), (ROUTE,), keys=keys)
+    return GatewayContext(config, Emulator(any_model=True))
+
+
+def said(
+    gate: GatewayContext, method: str, place: str, body: object = None, **headers: str
+) -> Came:
+    sent = {**HERE, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    if body is not None:
+        sent["content-type"] = "application/json"
+    data = b"" if body is None else json.dumps(body).encode()
+    return asyncio.run(came(App(gate), HttpRequest(method, f"http://g{place}", sent, data)))
+
+
+def asked(gate: GatewayContext, key: str) -> int:
+    """Return the status of a conversation under a key."""
+    body = {"model": "opus", "messages": [{"role": "user", "content": "hello"}], "max_tokens": 9000}
+    headers = {"x-api-key": key}
+    http = HttpRequest("POST", "http://g/v1/messages", headers, json.dumps(body).encode())
+    return asyncio.run(came(App(gate), http)).status
+
+
+# -- who may ---------------------------------------------------------------------------------------
+
+
+def test_on_this_machine_nobody_needs_a_key():
+    assert said(gate_of(), "GET", "/admin/keys").status == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.7", ""])
+@pytest.mark.parametrize("place", ["/admin/keys", "/console/"])
+def test_a_name_of_somebody_else_is_refused(host, place):
+    assert said(gate_of(), "GET", place, host=host).status == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://evil.example"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"origin": "null"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "same-site"},
+        {"x_forwarded_for": "10.0.0.7"},
+    ],
+)
+def test_a_page_of_another_site_and_a_proxy_are_refused(headers):
+    gate = gate_of()
+
+    assert said(gate, "POST", "/admin/keys", {"name": "mine"}, **headers).status == 403
+    assert asyncio.run(gate.keys.all()) == ()
+
+
+def test_a_form_of_another_site_cannot_make_a_key():
+    gate = gate_of()
+    http = HttpRequest("POST", "http://g/admin/keys", HERE, b'{"name": "mine"}')
+
+    assert asyncio.run(came(App(gate), http)).status == 400
+    assert asyncio.run(gate.keys.all()) == ()
+
+
+def test_beyond_this_machine_there_is_no_console_without_an_admins_key():
+    answer = said(gate_of(host="0.0.0.0", keys=KEYS[1:]), "GET", "/admin/keys")
+
+    assert answer.status == 403
+    assert b"--admin" in answer.body
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
+@pytest.mark.parametrize(
+    ("shown", "status"),
+    [({}, 401), ({"authorization": f"Bearer {PLAIN}"}, 403), ({"authorization": "Bearer no"}, 401)],
+)
+def test_with_an_admins_key_in_use_only_it_opens(host, shown, status):
+    gate = gate_of(host=host, keys=KEYS)
+
+    assert said(gate, "GET", "/admin/keys", **shown).status == status
+    assert said(gate, "GET", "/admin/keys", authorization=f"Bearer {ADMIN}").status == 200
+
+
+def test_a_key_in_the_address_opens_nothing():
+    assert said(gate_of(keys=KEYS), "GET", f"/admin/keys?key={ADMIN}").status == 401
+
+
+def test_a_blocked_admin_opens_nothing_and_locks_nothing_open():
+    gate = gate_of(keys=(GatewayKey("boss", hash_key(ADMIN), admin=True, blocked=True),))
+
+    assert said(gate, "GET", "/admin/keys", authorization=f"Bearer {ADMIN}").status == 401
+    assert said(gate, "GET", "/admin/keys").status == 401
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def test_a_key_is_shown_once_and_then_nowhere():
+    gate = gate_of()
+
+    made = json.loads(said(gate, "POST", "/admin/keys", {"name": "ci"}).body)["key"]
+
+    assert made.startswith("pnd_")
+    assert len(made) >= 36
+    for place in ("keys", "requests", "models", "figures", "plan?model=opus&key=ci"):
+        answer = said(gate, "GET", f"/admin/{place}")
+        assert answer.status == 200
+        assert made.encode() not in answer.body
+        assert hash_key(made).encode() not in answer.body
+
+
+def test_a_made_key_works_until_it_is_blocked_and_again_after():
+    gate = gate_of()
+    made = json.loads(said(gate, "POST", "/admin/keys", {"name": "a/b ü"}).body)["key"]
+    place = "/admin/keys/a%2Fb%20%C3%BC"
+
+    assert asked(gate, made) == 200
+    assert said(gate, "PATCH", place, {"blocked": True}).status == 200
+    assert asked(gate, made) == 401
+    assert said(gate, "PATCH", place, {"blocked": False}).status == 200
+    assert asked(gate, made) == 200
+    assert said(gate, "DELETE", place).status == 200
+    assert asyncio.run(gate.keys.all()) == ()
+
+
+def test_a_made_key_has_the_rules_it_was_made_with():
+    gate = gate_of()
+    rules = {"models": ["opus"], "thinking": {"cap": "low"}, "limit": {"requests": 5}}
+
+    said(gate, "POST", "/admin/keys", {"name": "ci", **rules})
+
+    (key,) = json.loads(said(gate, "GET", "/admin/keys").body)["keys"]
+    assert key["models"] == ["opus"]
+    assert key["thinking"]["cap"] == "low"
+    assert key["limit"]["requests"] == 5
+    assert key["made_here"]
+
+
+def test_what_a_key_has_taken_of_its_bounds_is_shown():
+    gate = gate_of()
+    bounds = {
+        "limit": {"requests": 5},
+        "budget": {"money": 2.5, "thinking_tokens": 9_000_000, "per": "day"},
+    }
+    made = json.loads(said(gate, "POST", "/admin/keys", {"name": "ci", **bounds}).body)["key"]
+    assert asked(gate, made) == 200
+
+    (key,) = json.loads(said(gate, "GET", "/admin/keys").body)["keys"]
+
+    requests, money, thinking = key["bounds"]
+    assert requests == {"unit": "requests", "most": 5, "taken": 1, "per": "minute", "rolling": True}
+    assert (money["unit"], money["most"], money["per"]) == ("money", 2.5, "day")
+    assert 0 < money["taken"] < 2.5
+    assert 0 < thinking["taken"] < 9_000_000
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"name": " "},
+        {"name": 3},
+        {"name": "x", "thinking": {"cap": "hihg"}},
+        {"name": "x", "limit": {"requests": 0}},
+        {"name": "x", "colour": "red"},
+        [],
+    ],
+)
+def test_a_wrong_key_is_refused_with_a_sentence(body):
+    gate = gate_of()
+    answer = said(gate, "POST", "/admin/keys", body)
+
+    assert answer.status == 400
+    assert json.loads(answer.body)["error"]["message"]
+    assert asyncio.run(gate.keys.all()) == ()
+
+
+# -- the dial --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", ["off", "low", "high", "max"])
+@pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gpt-5.1", "gemini-2.5-flash"])
+def test_the_dial_shows_the_plan_and_a_body_with_its_fields(model, level):
+    answer = json.loads(said(gate_of(), "GET", f"/admin/plan?model={model}&thinking={level}").body)
+
+    made = plan(model, level)
+    assert answer["plan"] == made.to_json()
+    assert not answer["served"]
+    assert made.fields.items() <= answer["body"].items() or within(made.fields, answer["body"])
+
+
+def within(fields, body) -> bool:
+    """Return whether all fields are in a body, at any depth."""
+    if isinstance(fields, dict) and isinstance(body, dict):
+        return all(name in body and within(value, body[name]) for name, value in fields.items())
+    return bool(fields == body)
+
+
+def test_the_rules_of_the_route_and_of_the_key_hold_on_the_dial():
+    gate = gate_of(keys=(GatewayKey("ci", hash_key(PLAIN), thinking=LevelRules(cap="low")),))
+
+    free = json.loads(said(gate, "GET", "/admin/plan?model=opus&thinking=max").body)
+    bound = json.loads(said(gate, "GET", "/admin/plan?model=opus&thinking=max&key=ci").body)
+
+    assert (free["plan"]["level"], free["rule"], free["served"]) == ("medium", "cap", True)
+    assert (bound["plan"]["level"], bound["rule"]) == ("low", "cap")
+
+
+@pytest.mark.parametrize(
+    "place", ["plan?model=no-such-model", "plan?model=opus&thinking=hihg", "figures?span=eon"]
+)
+def test_a_wrong_question_is_refused_with_a_sentence(place):
+    answer = said(gate_of(), "GET", f"/admin/{place}")
+
+    assert answer.status == 400
+    assert json.loads(answer.body)["error"]["message"]
+
+
+def test_an_unknown_place_is_not_found():
+    assert said(gate_of(), "GET", "/admin/nowhere").status == 404
+    assert said(gate_of(), "PUT", "/admin/keys").status == 404
+    assert said(gate_of(), "GET", "/console/../admin.py").status == 404
+
+
+# -- what goes on ----------------------------------------------------------------------------------
+
+
+def test_a_request_is_listed_with_what_was_asked_and_what_was_sent():
+    gate = gate_of()
+    body = {"model": "opus/max", "messages": [{"role": "user", "content": "hello"}]}
+    http = HttpRequest("POST", "http://g/v1/messages", {}, json.dumps(body).encode())
+    asyncio.run(came(App(gate), http))
+
+    (row,) = json.loads(said(gate, "GET", "/admin/requests").body)["requests"]
+
+    assert (row["asked"], row["sent"], row["why"]) == ("max", "medium", "cap")
+    assert row["model"] == "anthropic:claude-opus-5"
+    assert row["end"] == "done"
+
+
+def test_the_page_is_guarded_by_its_headers():
+    page = said(gate_of(), "GET", "/console/")
+
+    policy = page.headers["content-security-policy"]
+    assert page.status == 200
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert page.headers["x-content-type-options"] == "nosniff"
+
+
+def test_live_requests_come_as_events_until_the_server_ends():
+    gate = gate_of()
+
+    async def watched() -> Came:
+        body = {"model": "opus", "messages": [{"role": "user", "content": "hello"}]}
+        http = HttpRequest("POST", "http://g/v1/messages", {}, json.dumps(body).encode())
+        live = HttpRequest("GET", "http://g/admin/live", HERE)
+        viewer = asyncio.create_task(came(App(gate), live))
+        while not gate.feed.viewers:  # noqa: ASYNC110 - nothing tells of a viewer
+            await asyncio.sleep(0)
+        await came(App(gate), http)
+        gate.feed.is_over = lambda: bool(gate.feed.latest())
+        return await viewer
+
+    answer = asyncio.run(watched())
+
+    assert answer.headers["content-type"] == "text/event-stream"
+    (event,) = [line for line in answer.body.split(b"\n") if line.startswith(b"data: ")]
+    assert json.loads(event[6:])["requests"][0]["said"] == "opus"
+
+
+def test_live_requests_end_with_the_server_they_come_from():
+    gate = gate_of()
+    server = _server(gate)
+
+    assert not gate.feed.is_over()
+    server.should_exit = True
+    assert gate.feed.is_over()
+
+
+def test_a_viewer_who_reads_slowly_misses_the_oldest():
+    feed = Feed()
+
+    async def watched() -> list[str]:
+        with feed.watch() as queue:
+            for number in range(KEPT + 5):
+                feed.note(Receipt(id=f"{number}", at=number, key="x", front="y"))
+            return [queue.get_nowait().id for _ in range(queue.qsize())]
+
+    assert asyncio.run(watched()) == [f"{number}" for number in range(5, KEPT + 5)]
+    assert len(feed.latest()) == KEPT
+    assert feed.viewers == 0

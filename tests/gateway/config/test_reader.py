@@ -1,0 +1,312 @@
+"""gateway.toml: what it says, and every mistake in it with its file, line and cure."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pondero.errors import BadConfig
+from pondero.gateway.config.model import (
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    ProviderOverride,
+    RateLimitRule,
+    ServerConfig,
+    SpendBudget,
+    is_loopback,
+)
+from pondero.gateway.config.reader import (
+    WRITTEN,
+    check_exposure,
+    check_sharing,
+    default_config,
+    find_config,
+    from_environment,
+    load,
+    load_config,
+    reload_config,
+)
+from pondero.store import load_catalog
+from pondero.thinking import FIGURES, LEVELS
+
+WHOLE = f"""\
+[server]
+host = "127.0.0.1"          # anything else refuses to start without keys
+port = 8787
+state = "memory"            # or "redis://host:6379/0"
+ledger = "sqlite"
+
+[[route]]
+match = "opus"
+to = ["anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"]
+thinking = {{ default = "medium", floor = "low", cap = "high" }}
+retries = 2
+
+[[route]]
+match = "claude-*"
+to = "google:gemini-3-flash-preview"
+
+[provider.anthropic]
+url = "http://127.0.0.1:9100"
+key = "env:ANTHROPIC_API_KEY"
+
+[[key]]
+name = "ci"
+hash = "sha256:{"a" * 64}"
+thinking = {{ cap = "medium" }}
+models = ["opus", "claude-*"]
+budget = {{ money = 50, thinking_tokens = 5000000, per = "month" }}
+limit = {{ requests = 60, tokens = 200000, per = "minute" }}
+"""
+SECRET = "sk-ant-" + "a1" * 12  # shaped like one, and none
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text: str) -> GatewayConfig:
+        path = tmp_path / "gateway.toml"
+        path.write_text(text, encoding="utf-8")
+        return load(path, load_catalog())
+
+    return read
+
+
+def test_the_whole_of_a_configuration_is_read(read, tmp_path):
+    assert read(WHOLE) == GatewayConfig(
+        server=ServerConfig(),
+        routes=(
+            GatewayRoute(
+                "opus",
+                ("anthropic:claude-opus-5", "bedrock:anthropic.claude-opus-5-v1:0"),
+                LevelRules("medium", "low", "high"),
+            ),
+            GatewayRoute("claude-*", ("google:gemini-3-flash-preview",)),
+        ),
+        providers={"anthropic": ProviderOverride("http://127.0.0.1:9100", "env:ANTHROPIC_API_KEY")},
+        keys=(
+            GatewayKey(
+                "ci",
+                f"sha256:{'a' * 64}",
+                LevelRules(cap="medium"),
+                ("opus", "claude-*"),
+                SpendBudget(50, 5_000_000, "month"),
+                RateLimitRule(60, 200_000, "minute"),
+            ),
+        ),
+        path=tmp_path / "gateway.toml",
+    )
+
+
+MISTAKES = [
+    ("port = 8787", "prot = 8787", 3, "did you mean 'port'?"),
+    ("port = 8787", 'port = "x"', 3, "write port = 8787"),
+    ("port = 8787", "port = 70000", 3, "write port = 8787"),
+    ("[server]", "[sever]", 1, "did you mean 'server'?"),
+    ('"memory"', "memory", 4, "this is not TOML"),
+    ('"memory"', '"mem"', 4, 'write state = "memory"'),
+    ('"memory"', '"redis://:hunter2@host/0"', 4, 'write state = "env:NAME"'),
+    ('"sqlite"', '"mysql://host/x"', 5, 'write ledger = "sqlite"'),
+    ('match = "opus"', "", 7, 'write match = "claude-*"'),
+    ('match = "opus"', 'match = "*"', 14, "put this route before that one"),
+    ('match = "claude-*"', 'match = "opus"', 14, "in line 8 is tried first; remove one"),
+    ("claude-opus-5", "claude-opuss-5", 9, "did you mean anthropic:claude-opus-5?"),
+    ("google:gemini", "gogle:gemini", 15, "did you mean 'google'?"),
+    ('to = "google:gemini-3-flash-preview"', 'to = "gemnii-3-flash"', 15, "did you mean"),
+    ('to = "google:gemini-3-flash-preview"', "to = []", 15, "write to = "),
+    ('flash-preview"', 'flash-preview/high"', 15, 'thinking = { default = "high" }'),
+    ('cap = "high"', 'cap = "hihg"', 10, "did you mean 'high'?"),
+    ('cap = "high"', 'cap = "on"', 10, 'write cap = "high"'),
+    ('cap = "high"', "cap = 2000", 10, "floor 'low' is above cap '2000'"),
+    ('floor = "low"', 'floor = "max"', 10, "lower the floor, or raise the cap"),
+    ('floor = "low"', 'flor = "low"', 10, "did you mean 'floor'?"),
+    ('{ cap = "medium" }', '"medium"', 24, "write thinking = {"),
+    ("retries = 2", "retries = -1", 11, "write retries = 2"),
+    ("retries = 2", 'show = "loud"', 11, "write show = "),
+    ("provider.anthropic", "provider.antropic", 17, "did you mean 'anthropic'?"),
+    ('"env:ANTHROPIC_API_KEY"', f'"{SECRET}"', 19, 'write key = "env:ANTHROPIC_API_KEY"'),
+    ("http://127.0.0.1:9100", "ftp://127.0.0.1", 18, 'write url = "http://'),
+    ("http://127.0.0.1:9100", f"http://me:{SECRET}@host", 18, "contains a password"),
+    ("[[key]]", "[key]", 21, "write [[key]]"),
+    (f"sha256:{'a' * 64}", SECRET, 23, "'pondero keys make --gateway' prints"),
+    ('"opus", "claude-*"', '"opsu"', 25, "did you mean 'opus'?"),
+    ("money = 50", 'money = "50"', 26, "write money = 50"),
+    ('per = "month"', 'per = "mont"', 26, 'write per = "month"'),
+    ("money = 50", "mony = 50", 26, "did you mean 'money'?"),
+    ("money = 50, thinking_tokens = 5000000, ", "", 26, "nothing is bounded"),
+    ("requests = 60, tokens = 200000, ", "", 27, "nothing is bounded"),
+    ("requests = 60", "requests = 0", 27, "write requests = 60"),
+]
+
+
+@pytest.mark.parametrize(("good", "bad", "line", "cure"), MISTAKES)
+def test_a_mistake_names_its_file_line_and_cure(read, tmp_path, good, bad, line, cure):
+    assert good in WHOLE
+
+    with pytest.raises(BadConfig) as caught:
+        read(WHOLE.replace(good, bad, 1))
+
+    said = str(caught.value)
+    assert said.startswith(f"{tmp_path / 'gateway.toml'}:{line}: ")
+    assert cure in said
+    assert SECRET not in said
+    assert "hunter2" not in said
+
+
+def test_a_mistake_is_found_in_whatever_way_toml_writes_the_table(read):
+    tables = (
+        '[[route]]\nmatch = "a"\nto = "claude-opus-5"\n\n[route.thinking]\n# why\ncap = "hihg"\n',
+        '[[route]]\nmatch = "a"\nto = [\n  "claude-opus-5",\n]\n\n\nthinking.cap = "hihg"\n',
+    )
+    for text, line in zip(tables, (7, 8), strict=True):
+        with pytest.raises(BadConfig, match=rf":{line}: unknown level 'hihg'"):
+            read(text)
+
+
+def test_two_keys_of_one_name_or_hash_are_a_mistake(read):
+    second = f'\n[[key]]\nname = "NAME"\nhash = "sha256:{"b" * 64}"\n'
+    with pytest.raises(BadConfig, match=":30: an earlier key has this name too"):
+        read(WHOLE + second.replace("NAME", "ci"))
+    with pytest.raises(BadConfig, match=":31: an earlier key has this hash too"):
+        read(WHOLE + second.replace("NAME", "cd").replace("b" * 64, "a" * 64))
+
+
+def test_a_file_that_is_missing_or_no_text_is_a_mistake(tmp_path):
+    with pytest.raises(BadConfig, match="cannot be read: No such file"):
+        load(tmp_path / "nothing.toml", load_catalog())
+    (tmp_path / "odd.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadConfig, match="is not UTF-8"):
+        load(tmp_path / "odd.toml", load_catalog())
+
+
+def test_the_cure_of_every_setting_is_known():
+    kinds = (
+        ServerConfig,
+        GatewayRoute,
+        ProviderOverride,
+        GatewayKey,
+        LevelRules,
+        SpendBudget,
+        RateLimitRule,
+    )
+    fields = {field for kind in kinds for field in kind.__struct_fields__}
+
+    assert fields == set(WRITTEN)
+
+
+def test_the_documentation_shows_every_setting_in_a_file_that_is_right(read):
+    text = (Path(__file__).parents[3] / "docs" / "gateway.md").read_text("utf-8")
+    shown = text.partition("```toml\n")[2].partition("```")[0]
+
+    config = read(shown)
+    assert len(config.routes) == 2
+    assert config.server == ServerConfig()
+    for name in WRITTEN:
+        assert re.search(rf"(?<![\w.]){name} = ", shown), name
+
+
+@given(floor=st.sampled_from(LEVELS), cap=st.sampled_from(LEVELS))
+def test_a_floor_is_accepted_where_it_is_at_most_the_cap(tmp_path_factory, floor, cap):
+    path = tmp_path_factory.mktemp("gate") / "gateway.toml"
+    path.write_text(
+        f'[[route]]\nmatch = "a"\nto = "claude-opus-5"\nthinking = {{floor="{floor}", cap="{cap}"}}'
+    )
+
+    if LEVELS.index(floor) <= LEVELS.index(cap):
+        assert load(path, load_catalog()).routes[0].thinking == LevelRules(floor=floor, cap=cap)
+    else:
+        with pytest.raises(BadConfig, match="is above cap"):
+            load(path, load_catalog())
+
+
+def test_a_number_of_tokens_may_be_written_as_a_number(read):
+    route = '[[route]]\nmatch = "a"\nto = "claude-opus-5"\nthinking = { cap = 8000, floor = "low" }'
+
+    assert read(route).routes[0].thinking == LevelRules(floor="low", cap="8000")
+    assert FIGURES["low"] <= 8000
+
+
+def test_the_file_is_the_one_named_else_the_one_in_the_config_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
+
+    assert find_config() is None
+    (tmp_path / "gateway.toml").write_text("")
+    assert find_config() == tmp_path / "gateway.toml"
+    assert find_config("other.toml") == Path("other.toml")
+
+
+def test_without_routes_the_providers_that_have_a_key_are_served(monkeypatch, read):
+    monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+
+    for config in (from_environment(load_catalog()), read("[server]\nport = 9000\n")):
+        assert "google" in config.open
+        assert "ollama" in config.open, "it needs no key"
+        assert "anthropic" not in config.open
+
+    assert "anthropic" in read('[provider.anthropic]\nkey = "file:/run/key"\n').open
+    assert read(WHOLE).open == frozenset()
+    assert default_config(GatewayConfig(), load_catalog(), offline=True).open == set(
+        load_catalog().catalog.providers
+    )
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        *(("127.0.0.1", True), ("::1", True), ("[::1]", True), ("localhost", True)),
+        *(("0.0.0.0", False), ("::", False), ("192.168.1.2", False), ("gate.example", False)),
+    ],
+)
+def test_only_loopback_is_open_to_everybody(host, here):
+    assert is_loopback(host) is here
+    config = GatewayConfig(server=ServerConfig(host=host))
+    assert config.is_exposed is not here
+    keyed = msgspec.structs.replace(config, keys=(GatewayKey("ci", f"sha256:{'a' * 64}"),))
+    assert not keyed.is_exposed
+
+
+def test_the_file_is_read_again_and_where_it_listens_stays(read, tmp_path):
+    path = tmp_path / "gateway.toml"
+    here = msgspec.structs.replace(read(WHOLE), server=ServerConfig(host="0.0.0.0", port=1))
+    path.write_text(WHOLE.replace('"claude-*"', '"sonnet"'))
+
+    again = reload_config(here, load_catalog())
+    assert again.server == here.server
+    assert again.routes[1].match == "sonnet"
+
+    path.write_text(WHOLE.partition("[[key]]")[0])
+    with pytest.raises(BadConfig, match="anybody could ask with your keys"):
+        reload_config(here, load_catalog())
+    path.write_text("[sever]")
+    with pytest.raises(BadConfig, match=":1: unknown setting 'sever'"):
+        reload_config(here, load_catalog())
+
+
+def test_without_a_file_the_environment_is_read_again(monkeypatch, tmp_path):
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
+    config = load_config(None, load_catalog())
+    monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
+
+    assert "google" not in config.open
+    assert "google" in reload_config(config, load_catalog()).open
+    assert "anthropic" in reload_config(config, load_catalog(), offline=True).open
+
+
+def test_others_are_let_in_only_with_keys():
+    check_exposure(GatewayConfig())
+    with pytest.raises(BadConfig, match="pondero keys make --gateway"):
+        check_exposure(GatewayConfig(server=ServerConfig(host="0.0.0.0")))
+
+
+def test_several_workers_share_what_they_count(read):
+    bounded = '[server]\nworkers = 2\n[[route]]\nmatch = "opus"\nto = "anthropic:claude-opus-5"\n'
+    check_sharing(read(bounded))
+    with pytest.raises(BadConfig, match="2 workers would each count"):
+        check_sharing(read(f"{bounded}limit = {{ requests = 3 }}\n"))
+    shared = bounded.replace("[[route]]", 'state = "redis://host:6379/0"\n[[route]]')
+    check_sharing(read(f"{shared}limit = {{ requests = 3 }}\n"))

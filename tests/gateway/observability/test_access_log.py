@@ -1,0 +1,86 @@
+"""The access log: a line of JSON a request, wherever its file went meanwhile."""
+
+import json
+from decimal import Decimal
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pondero.canon import Usage
+from pondero.gateway.observability.access_log import AccessLog, line_of
+from pondero.gateway.observability.receipt import Receipt
+
+RECEIPT = Receipt(
+    id="a1",
+    at=1763164800.25,
+    key="ci",
+    front="chat",
+    said="opus",
+    provider="north",
+    model="m1",
+    asked="high",
+    sent="medium",
+    why="cap",
+    usage=Usage(10, output=2, thinking=7),
+    seconds=1.23456,
+    cost=Decimal("0.00012"),
+    trace="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+)
+
+
+def test_a_line_says_what_is_known_and_nothing_else():
+    assert json.loads(line_of(RECEIPT)) == {
+        "time": "2025-11-15T00:00:00.250+00:00",
+        "id": "a1",
+        "key": "ci",
+        "front": "chat",
+        "said": "opus",
+        "model": "north:m1",
+        "road": "none",
+        "asked": "high",
+        "sent": "medium",
+        "why": "cap",
+        "status": 200,
+        "end": "done",
+        "tries": 0,
+        "stream": False,
+        "seconds": 1.2346,
+        "cost": "0.00012",
+        "offline": False,
+        "tokens": {"input": 10, "output": 2, "thinking": 7},
+    }
+
+
+@given(st.text(), st.text())
+def test_a_request_is_one_line_whatever_a_client_calls_things(said, key):
+    line = line_of(Receipt(id="a", at=0.0, key=key, front="chat", said=said))
+    assert len(line.splitlines()) == 1 or "\n" not in line
+    assert json.loads(line)["id"] == "a"
+
+
+def test_a_file_that_is_moved_away_is_begun_again(tmp_path):
+    path = tmp_path / "access.log"
+    for _ in range(2):
+        log = AccessLog(str(path))
+        log.note(RECEIPT)
+        log.note(RECEIPT)
+        log.close()
+        assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == ["a1", "a1"]
+        assert path.stat().st_mode & 0o777 == 0o600
+        path.rename(tmp_path / "access.log.1")
+
+
+def test_a_key_of_this_process_is_in_no_line(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-0123456789abcdef")
+    log = AccessLog(str(tmp_path / "access.log"))
+    log.note(Receipt(id="a", at=0.0, key="me", front="chat", said="sk-planted-0123456789abcdef"))
+    log.close()
+    assert json.loads((tmp_path / "access.log").read_text())["said"] == "REDACTED"
+
+
+def test_a_log_that_cannot_be_written_is_told_once(tmp_path, caplog):
+    log = AccessLog(str(tmp_path / "nowhere" / "access.log"))
+    log._write([RECEIPT])
+    log._write([RECEIPT])
+    log.close()
+    assert caplog.text.count("cannot be written") == 1

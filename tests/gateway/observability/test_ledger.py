@@ -1,0 +1,262 @@
+"""The ledger: a row for every request, in SQLite and in PostgreSQL, whatever happens to them."""
+
+import json
+import logging
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+from time import sleep
+
+import psycopg
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from pondero.canon import Usage
+from pondero.errors import StoreError
+from pondero.gateway.observability import ledger as ledgers
+from pondero.gateway.observability.ledger import Ledger, dollars_of, query_usage, rows_of
+from pondero.gateway.observability.ledger_database import (
+    PostgresDatabase,
+    SqliteDatabase,
+    _migrate,
+    ledger_database,
+)
+from pondero.gateway.observability.receipt import Receipt
+
+RECEIPT = Receipt(
+    id="0" * 24,
+    at=1763164800.25,
+    key="ci",
+    front="chat",
+    said="opus/high",
+    provider="north",
+    model="m1",
+    road="translated",
+    asked="high",
+    sent="medium",
+    why="cap",
+    adjustments=("level", "cap"),
+    finish="stop",
+    verdict="as planned",
+    usage=Usage(100, 5, None, 20, 80, 205),
+    tries=1,
+    stream=True,
+    first=0.25,
+    seconds=1.5,
+    cost=Decimal("0.0000123455"),
+)
+COUNT = "SELECT count(*) FROM pondero_receipts"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    if request.param == "sqlite":
+        made = SqliteDatabase(tmp_path / "gateway.db")
+    else:
+        made = PostgresDatabase(request.getfixturevalue("postgres").make())
+    yield made
+    made.close()
+
+
+def receipts(count: int, **fields) -> list[Receipt]:
+    return [replace(RECEIPT, id=f"{number:024x}", **fields) for number in range(count)]
+
+
+def written(database, each: list[Receipt], aside: Path) -> None:
+    ledger = Ledger(database, aside)
+    for receipt in each:
+        ledger.note(receipt)
+    ledger.close()
+
+
+def test_a_request_is_a_row_and_closing_writes_all_of_them(database, tmp_path):
+    written(database, receipts(1000), tmp_path / "aside")
+    assert database.rows(COUNT) == [(1000,)]
+    (row,) = database.rows("SELECT * FROM pondero_receipts WHERE id = ?", (RECEIPT.id,))
+    assert row == (
+        *("0" * 24, 1763164800.25, 29386080, "ci", "chat", "opus/high", "north", "m1"),
+        *("translated", "high", "medium", "cap", "level cap", 200, "done", "stop", "as planned"),
+        *(100, 5, None, 20, 80, 12346, 1, 1, 0.25, 1.5, 0),
+    )
+
+
+def test_a_row_that_is_written_twice_is_there_once(database, tmp_path):
+    for _ in range(2):
+        written(database, receipts(3), tmp_path / "aside")
+    assert database.rows(COUNT) == [(3,)]
+
+
+def test_what_was_taken_adds_up_by_key_model_and_level(database, tmp_path):
+    each = [
+        *receipts(3),
+        replace(RECEIPT, id="left", end="left", usage=Usage(9, output=9)),
+        replace(RECEIPT, id="other", key="you", usage=Usage(1), cost=None),
+        replace(RECEIPT, id="emulated", offline=True),
+        replace(RECEIPT, id="refused", model=None, provider=None, end="refused", status=404),
+    ]
+    written(database, each, tmp_path / "aside")
+    found = {(each.key, each.offline): each for each in query_usage(database)}
+    assert set(found) == {("ci", False), ("ci", True), ("you", False)}
+    mine = found["ci", False]
+    assert (mine.model, mine.level, mine.replies, mine.priced) == ("north:m1", "medium", 3, 3)
+    assert (mine.input, mine.cached, mine.thinking, mine.output) == (300, 15, 240, 60)
+    assert (mine.cost, mine.seconds) == ("0.000037038", 4.5)
+    yours = found["you", False]
+    assert (yours.thinking, yours.output, yours.cost, yours.priced) == (None, None, None, 0)
+    assert query_usage(database, days=1) == []
+
+
+_words = st.text(max_size=300)
+_odd = st.builds(
+    Receipt,
+    id=st.uuids().map(str),
+    at=st.floats(0, 4e9),
+    key=_words,
+    front=st.just("chat"),
+    said=_words,
+    provider=st.none() | st.just("north"),
+    model=st.none() | _words,
+    usage=st.builds(Usage, *[st.none() | st.integers(-(2**70), 2**70)] * 5),
+    cost=st.none() | st.decimals(0, 10**6, allow_nan=False, places=12),
+)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_no_request_is_too_odd_to_be_written(kind, request, tmp_path):
+    """Names are whatever a client says, counts whatever a service says; one must not stop all."""
+    sqlite = SqliteDatabase(tmp_path / "gateway.db")
+    database = (
+        sqlite if kind == "sqlite" else PostgresDatabase(request.getfixturevalue("postgres").make())
+    )
+
+    @settings(max_examples=50)
+    @given(st.lists(_odd, max_size=5, unique_by=lambda each: each.id))
+    def law(each):
+        database.write("DELETE FROM pondero_receipts WHERE ? = 1", [(1,)])
+        database.write(ledgers._INSERT, rows_of(each))
+        assert database.rows(COUNT) == [(len(each),)]
+        billionths = sum(r.cost.quantize(Decimal("1e-9")) for r in each if r.cost is not None)
+        total = database.rows("SELECT sum(cost) FROM pondero_receipts")[0][0]
+        assert Decimal(dollars_of(total) or 0) == Decimal(billionths)
+
+    law()
+    database.close()
+
+
+def test_a_database_that_goes_away_loses_nothing(postgres, tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(ledgers, "REST", 0.0)
+    aside = tmp_path / "aside"
+    database = PostgresDatabase(postgres.make())
+    ledger = Ledger(database, aside)
+    each = receipts(30)
+    with caplog.at_level(logging.WARNING, "pondero.gateway"):
+        for receipt in each[:10]:
+            ledger.note(receipt)
+        _until(lambda: database.rows(COUNT) == [(10,)])
+        postgres.kill()
+        for receipt in each[10:20]:
+            ledger.note(receipt)
+        _until(lambda: ledger.away and list(aside.iterdir()))
+        postgres.start()
+        for receipt in each[20:]:
+            ledger.note(receipt)
+        _until(lambda: not ledger.away)
+        ledger.close()
+    assert database.rows(COUNT) == [(30,)]  # it opens again
+    database.close()
+    assert list(aside.iterdir()) == []
+    said = [record.message for record in caplog.records]
+    assert len([text for text in said if "is away" in text]) == 1
+    assert len([text for text in said if "is back" in text]) == 1
+    assert "planted-password" not in caplog.text
+
+
+def test_what_was_put_aside_by_a_process_that_ended_is_brought_in_by_the_next(tmp_path, caplog):
+    aside = tmp_path / "aside"
+    away = PostgresDatabase("postgresql://nobody:planted-password@127.0.0.1:1/none")
+    written(away, receipts(5, said="\ud800", usage=Usage(2**80)), aside)
+    assert [len(json.loads(path.read_bytes())) for path in aside.iterdir()] == [5]
+    database = SqliteDatabase(tmp_path / "gateway.db")
+    written(database, [], aside)
+    assert database.rows(COUNT) == [(5,)]
+    assert list(aside.iterdir()) == []
+    assert "planted-password" not in caplog.text
+
+
+def test_where_nothing_can_be_put_aside_it_waits_in_memory(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(ledgers, "REST", 0.0)
+    aside = tmp_path / "a-file"
+    aside.write_text("in the way")
+    database = Failing(SqliteDatabase(tmp_path / "gateway.db"))
+    ledger = Ledger(database, aside)
+    for receipt in receipts(5):
+        ledger.note(receipt)
+    _until(lambda: "cannot be put aside" in caplog.text)
+    database.fails = False
+    ledger.close()
+    assert database.inner.rows(COUNT) == [(5,)]
+
+
+class Failing:
+    """A database that is away for as long as it is told to be."""
+
+    def __init__(self, inner) -> None:
+        self.inner = inner
+        self.fails = True
+
+    def write(self, sql, rows) -> None:
+        if self.fails:
+            raise StoreError("it is away")
+        self.inner.write(sql, rows)
+
+    def rows(self, sql, values=()):
+        return self.inner.rows(sql, values)
+
+    def close(self) -> None:
+        pass
+
+
+def test_processes_that_start_at_once_make_the_tables_once(postgres):
+    address = postgres.make()
+    databases = [PostgresDatabase(address) for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda each: each.rows(COUNT), databases)) == [[(0,)]] * 8
+    for each in databases:
+        each.close()
+    with psycopg.connect(address) as connection:
+        _migrate(connection)
+        assert connection.execute("SELECT version FROM pondero_form").fetchall() == [(1,)]
+
+
+def test_a_ledger_of_a_newer_pondero_is_left_alone(postgres, tmp_path):
+    address = postgres.make()
+    database = PostgresDatabase(address)
+    database.write("INSERT INTO pondero_form VALUES (?)", [(99,)])
+    database.close()
+    with pytest.raises(StoreError, match="newer pondero"):
+        database.rows(COUNT)
+    path = tmp_path / "gateway.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(StoreError, match="newer pondero"):
+        SqliteDatabase(path).rows(COUNT)
+
+
+def test_the_configuration_names_the_database(data_dir, monkeypatch):
+    monkeypatch.setenv("LEDGER", "postgresql://somewhere/books")
+    assert ledger_database("off") is None
+    assert isinstance(ledger_database("env:LEDGER"), PostgresDatabase)
+    ledger_database("sqlite").rows(COUNT)
+    assert (data_dir / "gateway.db").stat().st_mode & 0o777 == 0o600
+
+
+def _until(true) -> None:
+    for _ in range(600):
+        if true():
+            return
+        sleep(0.05)
+    raise AssertionError("it never came true")

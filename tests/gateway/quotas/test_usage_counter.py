@@ -1,0 +1,205 @@
+"""What is counted against limits and budgets, by this process and by a real Redis, is the same."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pondero.gateway.quotas.quota import Quota, QuotaUse, window
+from pondero.gateway.quotas.usage_counter import LocalUsageCounter, UsageCounter
+from pondero.gateway.state.redis import RedisUsageCounter
+from pondero.gateway.state.redis_link import RedisLink
+
+LENGTHS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
+START = int(datetime(2031, 1, 30, tzinfo=UTC).timestamp() * 1000)
+"""In the future, because Redis forgets by its own clock what is over."""
+
+
+class Clock:
+    def __init__(self, now: int = START) -> None:
+        self.now = now
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def limit(most: int, per: str = "minute", unit: str = "tokens") -> Quota:
+    return Quota("key ci", unit, most, per, rolling=True)  # type: ignore[arg-type]  # a unit
+
+
+def budget(most: int, per: str = "month", unit: str = "tokens") -> Quota:
+    return Quota("key ci", unit, most, per, rolling=False)  # type: ignore[arg-type]  # a unit
+
+
+# -- windows --------------------------------------------------------------------------------------
+
+
+@given(st.integers(0, int(datetime(2199, 12, 31, tzinfo=UTC).timestamp() * 1000)))
+def test_a_budget_turns_where_the_calendar_does(now):
+    at = datetime.fromtimestamp(now / 1000, UTC)
+    hour = at.replace(minute=0, second=0, microsecond=0)
+    day = hour.replace(hour=0)
+    starts = {
+        "hour": hour,
+        "day": day,
+        "week": day - timedelta(days=at.weekday()),
+        "month": day.replace(day=1),
+    }
+    for per, start in starts.items():
+        span = window(per, now, rolling=False)
+        assert span.slot == int(start.timestamp() * 1000)
+        end = datetime.fromtimestamp(span.ends(span.slot) / 1000, UTC)
+        assert window(per, span.ends(span.slot), rolling=False).slot == span.ends(span.slot)
+        assert (end - start).days in {"hour": (0,), "day": (1,), "week": (7,)}.get(
+            per, range(28, 32)
+        )
+
+
+takes = st.lists(st.tuples(st.integers(0, 40_000), st.integers(1, 9)), max_size=60)
+
+
+@given(st.sampled_from(["second", "minute"]), st.integers(1, 20), takes)
+def test_no_span_of_its_length_sees_more_than_a_limit(per, most, moves):
+    """Held against a list of everything that was let in."""
+
+    async def run() -> None:
+        clock = Clock()
+        state = LocalUsageCounter(clock)
+        let_in: list[tuple[int, int]] = []
+        for number, (later, amount) in enumerate(moves):
+            clock.now += later
+            full = await state.reserve(str(number), [QuotaUse(limit(most, per), amount)])
+            within = [n for at, n in let_in if at > clock.now - LENGTHS[per]]
+            if full is None:
+                let_in.append((clock.now, amount))
+                assert sum(within) + amount <= most
+            elif amount <= most:
+                clock.now += round(full.wait * 1000)
+                assert (
+                    await state.reserve(f"{number}x", [QuotaUse(limit(most, per), amount)]) is None
+                )
+                let_in.append((clock.now, amount))
+
+    asyncio.run(run())
+
+
+# -- one state and the other ----------------------------------------------------------------------
+
+BOUNDS = (
+    limit(5, "second", "requests"),
+    limit(30, "minute"),
+    budget(90, "day"),
+    budget(200, "month", "thinking_tokens"),
+    budget(150, "week", "money"),
+)
+amounts = st.lists(st.integers(0, 12), min_size=len(BOUNDS), max_size=len(BOUNDS))
+moves = st.lists(
+    st.tuples(st.just("reserve"), amounts)
+    | st.tuples(st.just("settle"), amounts)
+    | st.tuples(st.just("wait"), st.sampled_from([0, 7, 500, 61_000, 3_600_000, 86_400_000 * 9])),
+    min_size=1,
+    max_size=25,
+)
+
+
+async def _played(
+    state: UsageCounter, clock: Clock, played: Sequence[tuple[str, object]]
+) -> list[object]:
+    said: list[object] = []
+    open_: list[str] = []
+    for number, (move, value) in enumerate(played):
+        if move == "wait":
+            clock.now += value  # type: ignore[operator]  # a wait is a number
+            continue
+        takings = [QuotaUse(b, a) for b, a in zip(BOUNDS, value, strict=True)]  # type: ignore[call-overload]  # amounts
+        if move == "reserve":
+            full = await state.reserve(f"{clock.now}-{number}", takings)
+            said.append(full)
+            if full is None:
+                open_.append(f"{clock.now}-{number}")
+        elif open_:
+            state.settle(open_.pop(0), takings)
+            await state.wait_until_counted()
+        said.append(await state.current_use(BOUNDS))
+    return said
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(moves, st.integers(0, 40 * 86_400_000))
+def test_redis_counts_as_this_process_does(redis, played, later):
+    async def run() -> None:
+        redis.empty()
+        here, there = Clock(START + later), Clock(START + later)
+        link = RedisLink(redis.url, clock=there)
+        shared = RedisUsageCounter(link, hold=10**9)  # nothing expires here
+        expected = await _played(LocalUsageCounter(here), here, played)
+        assert await _played(shared, there, played) == expected
+        await shared.aclose()
+        await link.aclose()
+
+    asyncio.run(run())
+
+
+def test_a_reservation_that_nobody_renews_expires(redis):
+    async def run() -> None:
+        redis.empty()
+        clock = Clock()
+        links = [RedisLink(redis.url, clock=clock) for _ in range(2)]
+        died, lives = (RedisUsageCounter(link, hold=90) for link in links)
+        bound = budget(100)
+        assert await died.reserve("a", [QuotaUse(bound, 70)]) is None
+        full = await lives.reserve("b", [QuotaUse(bound, 70)])
+        assert full is not None
+        assert (full.taken, full.amount) == (70, 70)
+        clock.now += 90_001
+        assert await lives.reserve("b", [QuotaUse(bound, 70)]) is None
+        assert await lives.current_use([bound]) == [70]
+        died.settle("a", [QuotaUse(bound, 25)])  # it was only asleep
+        await died.wait_until_counted()
+        assert await lives.current_use([bound]) == [95]
+        for state, link in zip((died, lives), links, strict=True):
+            await state.aclose()
+            await link.aclose()
+
+    asyncio.run(run())
+
+
+def test_a_request_that_still_runs_keeps_its_reservation(redis):
+    """With a hold of 0.3 seconds, after three of them."""
+
+    async def run() -> None:
+        redis.empty()
+        link = RedisLink(redis.url)
+        state = RedisUsageCounter(link, hold=0.3)
+        bound = budget(100)
+        assert await state.reserve("a", [QuotaUse(bound, 70)]) is None
+        await asyncio.sleep(1)
+        assert await state.reserve("b", [QuotaUse(bound, 70)]) is not None
+        await state.aclose()
+        await link.aclose()
+
+    asyncio.run(run())
+
+
+def test_what_is_sent_twice_counts_once(redis):
+    """The connection may break after Redis has done it and before it says so."""
+
+    async def run() -> None:
+        redis.empty()
+        link = RedisLink(redis.url)
+        state = RedisUsageCounter(link)
+        bound = budget(100)
+        for _ in range(2):
+            assert await state.reserve("a", [QuotaUse(bound, 60)]) is None
+        for _ in range(2):
+            state.settle("a", [QuotaUse(bound, 40)])
+            await state.wait_until_counted()
+        assert await state.current_use([bound]) == [40]
+        await state.aclose()
+        await link.aclose()
+
+    asyncio.run(run())

@@ -1,0 +1,80 @@
+"""The dial at the gate: which wish holds, and what a route and a key make of it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pondero.errors import BadThinking
+from pondero.gateway.config.model import LevelRules
+from pondero.gateway.requests.level_rules import RequestedLevel, decide, wish_of
+from pondero.store import load_catalog
+from pondero.thinking import FIGURES, LEVELS, OFF, UNSET, Intent, parse_intent
+
+OPUS = load_catalog().entry("claude-opus-5").capability
+WORDS = st.sampled_from(LEVELS)
+WISHES = st.one_of(
+    WORDS.map(parse_intent), st.integers(0, 100_000).map(parse_intent), st.just(UNSET)
+)
+
+
+def _depth(intent: Intent) -> float:
+    if intent.kind == "budget":
+        return intent.tokens or 0
+    if intent == UNSET:
+        return FIGURES[OPUS.default]
+    return 0 if intent == OFF else FIGURES[intent.level or ""]
+
+
+def test_the_header_wins_over_the_name_and_the_name_over_the_body():
+    low = parse_intent("low")
+    said = {"body": low, "words": ()}
+    assert wish_of(header="high", suffix="max", **said) == RequestedLevel(
+        parse_intent("high"), "header"
+    )
+    assert wish_of(header=None, suffix="max", **said) == RequestedLevel(parse_intent("max"), "name")
+    assert wish_of(header=None, suffix=None, **said) == RequestedLevel(low, "body")
+    assert wish_of(header=None, suffix=None, body=UNSET, words=()).said_in == "unset"
+
+
+def test_a_header_that_is_no_level_is_refused():
+    with pytest.raises(BadThinking, match="did you mean 'high'"):
+        wish_of(header="hihg", suffix=None, body=UNSET, words=())
+
+
+@pytest.mark.parametrize(
+    ("wish", "dial", "level", "why"),
+    [
+        (parse_intent("high"), LevelRules(), "high", None),
+        (parse_intent("high"), LevelRules(cap="medium"), "medium", "cap"),
+        (parse_intent("low"), LevelRules(cap="medium"), "low", None),
+        (OFF, LevelRules(floor="low"), "low", "floor"),
+        (parse_intent("low"), LevelRules(force="max"), "max", "force"),
+        (parse_intent("low"), LevelRules(force="max", cap="high"), "high", "cap"),
+        (UNSET, LevelRules(default="medium"), "medium", "default"),
+        (parse_intent("low"), LevelRules(default="medium"), "low", None),
+        (UNSET, LevelRules(default="max", cap="high"), "high", "cap"),
+        (parse_intent("high"), LevelRules(cap="off"), "off", "cap"),
+        (parse_intent("high"), LevelRules(floor="max", cap="low"), "low", "cap"),
+    ],
+)
+def test_what_a_rule_makes_of_a_wish(wish, dial, level, why):
+    decided = decide(RequestedLevel(wish, "body"), OPUS, [dial])
+    assert (decided.intent.level, decided.why) == (level, why)
+
+
+def test_a_cap_holds_for_what_a_model_does_unasked():
+    decided = decide(RequestedLevel(UNSET, "unset"), OPUS, [LevelRules(cap="low")])
+    assert (decided.intent, decided.why) == (parse_intent("low"), "cap")
+
+
+@given(WISHES, WORDS, WORDS, WORDS)
+def test_no_wish_passes_the_narrower_of_two_caps(wish, one, other, floor):
+    rules = [LevelRules(cap=one, floor=floor), LevelRules(cap=other)]
+    intent = decide(RequestedLevel(wish, "body"), OPUS, rules).intent
+    assert _depth(intent) <= min(_depth(parse_intent(one)), _depth(parse_intent(other)))
+
+
+@given(WISHES, WORDS)
+def test_no_wish_stays_under_a_floor(wish, floor):
+    intent = decide(RequestedLevel(wish, "body"), OPUS, [LevelRules(floor=floor)]).intent
+    assert _depth(intent) >= _depth(parse_intent(floor))

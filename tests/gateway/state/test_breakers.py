@@ -1,0 +1,213 @@
+"""A deployment that keeps failing is rested, then probed once: in this process, and in Redis."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.gateway.asgi import came
+
+from pondero.canon import HttpRequest
+from pondero.emulator import Emulator
+from pondero.gateway.config.model import GatewayConfig, GatewayRoute
+from pondero.gateway.server.app import App
+from pondero.gateway.server.context import GatewayContext
+from pondero.gateway.state.breakers import FAILURES, REST, WITHIN, Breakers
+from pondero.gateway.state.redis import PROBE, RedisBreakers, RedisSnapshot
+from pondero.gateway.state.redis_link import RedisLink
+from pondero.gateway.state.shared_state import BreakerStore
+
+
+class Clock:
+    now = 2_000_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def milliseconds(self) -> int:
+        return round(self.now * 1000)
+
+
+class Looking:
+    """Breakers in Redis that look before each question, as the application does."""
+
+    def __init__(self, link: RedisLink) -> None:
+        self._board = RedisSnapshot(link)
+        self._breakers = RedisBreakers(link, self._board)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._breakers, name)
+
+    async def is_open(self, name: str) -> bool:
+        await self._board.look()
+        return await self._breakers.is_open(name)
+
+
+@pytest.fixture(params=["here", "redis"])
+def play(request):
+    """Run a test's coroutine with breakers of either kind."""
+
+    def played(test: Callable[[BreakerStore, Clock], Coroutine[Any, Any, None]]) -> None:
+        async def run() -> None:
+            clock = Clock()
+            if request.param == "here":
+                await test(Breakers(clock), clock)
+                return
+            redis = request.getfixturevalue("redis")
+            link = RedisLink(redis.url, clock=clock.milliseconds)
+            await test(Looking(link), clock)
+            await link.aclose()
+
+        asyncio.run(run())
+
+    return played
+
+
+async def _fail(
+    breakers: BreakerStore, clock: Clock, times: int = FAILURES, every: float = 1.0, name: str = "a"
+) -> None:
+    for _ in range(times):
+        clock.now += every
+        await breakers.record_failure(name)
+
+
+def test_the_fifth_failure_within_half_a_minute_opens_it(play):
+    async def run(breakers: BreakerStore, clock: Clock) -> None:
+        await _fail(breakers, clock, FAILURES - 1)
+        assert not await breakers.is_open("a")
+        await _fail(breakers, clock, 1)
+        assert await breakers.is_open("a")
+        await _fail(breakers, clock, every=WITHIN / 2, name="slow")
+        assert not await breakers.is_open("slow")
+        assert not await breakers.is_open("another")
+
+    play(run)
+
+
+def test_after_the_rest_one_request_probes(play):
+    async def run(breakers: BreakerStore, clock: Clock) -> None:
+        await _fail(breakers, clock)
+        clock.now += REST
+        assert [await breakers.is_open("a") for _ in range(3)] == [False, True, True]
+        await breakers.record_failure("a")
+        assert await breakers.is_open("a")
+        clock.now += REST
+        assert not await breakers.is_open("a")
+        await breakers.went_well("a")
+        assert [await breakers.is_open("a") for _ in range(3)] == [False] * 3
+
+    play(run)
+
+
+def test_a_probe_that_the_client_left_makes_room_for_another(play):
+    async def run(breakers: BreakerStore, clock: Clock) -> None:
+        await _fail(breakers, clock)
+        clock.now += REST
+        assert not await breakers.is_open("a")
+        await breakers.cancel_probe("a")
+        assert not await breakers.is_open("a")
+
+    play(run)
+
+
+def test_its_state_can_be_seen(play):
+    async def run(breakers: BreakerStore, clock: Clock) -> None:
+        await _fail(breakers, clock)
+        await breakers.is_open("a")
+        assert breakers.states() == {"a": "open"}
+
+    play(run)
+
+
+def test_a_client_is_told_when_the_rest_is_over():
+    body = b'{"model":"claude-opus-5","max_tokens":99,"messages":[{"role":"user","content":"?"}]}'
+    request = HttpRequest("POST", "http://x/v1/messages", {}, body)
+
+    async def run() -> None:
+        route = GatewayRoute(match="claude-opus-5", to=("anthropic:claude-opus-5",))
+        gate = GatewayContext(GatewayConfig(routes=(route,)), Emulator())
+        for _ in range(FAILURES):
+            await gate.breakers.record_failure("anthropic:claude-opus-5")
+        answer = await came(App(gate), request)
+        assert answer.status == 529  # how this wire says that a service is overloaded
+        assert 0 < float(answer.headers["retry-after"]) <= REST
+
+    asyncio.run(run())
+
+
+def test_failures_at_one_replica_rest_a_deployment_at_all(redis):
+    async def run() -> None:
+        clock = Clock()
+        links = [RedisLink(redis.url, clock=clock.milliseconds) for _ in range(3)]
+        replicas = [Looking(link) for link in links]
+        for each in (0, 1, 2, 0, 1):
+            assert not any([await replica.is_open("a") for replica in replicas])
+            await replicas[each].record_failure("a")
+        assert all([await replica.is_open("a") for replica in replicas])
+        clock.now += REST
+        assert [await replica.is_open("a") for replica in replicas] == [False, True, True]
+        clock.now += PROBE  # the one that probed has died
+        assert [await replica.is_open("a") for replica in replicas] == [False, True, True]
+        for link in links:
+            await link.aclose()
+
+    asyncio.run(run())
+
+
+steps = st.lists(
+    st.sampled_from(["record_failure", "went_well", "cancel_probe", "is_open", 1.0, 8.0, REST])
+)
+
+
+async def _played(breakers: BreakerStore, clock: Clock, moves: Sequence[str | float]) -> list[bool]:
+    said = []
+    for move in moves:
+        if isinstance(move, float):
+            clock.now += move
+        elif move == "is_open":
+            said.append(await breakers.is_open("a"))
+        else:
+            await getattr(breakers, move)("a")
+    return said
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps.filter(lambda moves: sum(m for m in moves if isinstance(m, float)) < PROBE))
+def test_a_breaker_in_redis_does_what_one_here_does(redis, moves):
+    async def run() -> None:
+        redis.empty()
+        here, there = Clock(), Clock()
+        link = RedisLink(redis.url, clock=there.milliseconds)
+        looking = Looking(link)
+        moves_ = [
+            each for move in moves for each in (("is_open", move) if move != 1.0 else (move,))
+        ]
+        expected = await _played(Breakers(here), here, moves_)
+        assert await _played(looking, there, moves_) == expected
+        await link.aclose()
+
+    asyncio.run(run())
+
+
+@given(st.lists(st.sampled_from(["record_failure", "went_well", "asked", "waited"])))
+def test_it_is_never_shut_for_good(moves):
+    async def run() -> None:
+        clock = Clock()
+        breakers = Breakers(clock)
+        for move in moves:
+            match move:
+                case "waited":
+                    clock.now += REST
+                case "asked":
+                    if not await breakers.is_open("a"):
+                        await breakers.record_failure("a")
+                case _:
+                    await getattr(breakers, move)("a")
+        clock.now += REST
+        assert not await breakers.is_open("a")
+
+    asyncio.run(run())

@@ -1,0 +1,125 @@
+"""Keys made and blocked while the gateway runs: at once, everywhere, and never their text."""
+
+import asyncio
+import json
+
+import pytest
+from tests.gateway.asgi import came
+
+from pondero.canon import HttpRequest
+from pondero.emulator import Emulator
+from pondero.errors import BadParameter
+from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, RateLimitRule
+from pondero.gateway.config.secrets import hash_key, holder
+from pondero.gateway.server.app import App
+from pondero.gateway.server.context import GatewayContext
+from pondero.gateway.state.keys import FileKeys, KeyRing, LocalKeys
+
+OWN = GatewayKey("own", hash_key("the-text-of-own"))
+ROUTE = GatewayRoute("opus", ("anthropic:claude-opus-5",))
+BODY = {
+    "model": "opus",
+    "max_tokens": 2000,
+    "messages": [{"role": "user", "content": "What is 17 * 23?"}],
+}
+
+
+def asked(key: str, **more: object) -> HttpRequest:
+    """Return a question under a key."""
+    headers = {"x-api-key": key, "content-type": "application/json"}
+    body = json.dumps({**BODY, **more}).encode()
+    return HttpRequest("POST", "http://gateway/v1/messages", headers, body)
+
+
+def test_a_made_key_works_at_once_and_a_blocked_one_does_not():
+    async def run() -> list[int]:
+        gate = GatewayContext(GatewayConfig(routes=(ROUTE,), keys=(OWN,)), Emulator())
+        app = App(gate)
+        made = await gate.keys.make("ci")
+        statuses = [(await came(app, asked("pnd_nobody"))).status]
+        for change in (None, True, False):
+            if change is not None:
+                await gate.keys.block("ci", blocked=change)
+            statuses.append((await came(app, asked(made))).status)
+        await gate.keys.remove("ci")
+        statuses.append((await came(app, asked(made))).status)
+        statuses.append((await came(app, asked("the-text-of-own"))).status)
+        await gate.keys.block("own")
+        statuses.append((await came(app, asked("the-text-of-own"))).status)
+        return statuses
+
+    assert asyncio.run(run()) == [401, 200, 401, 200, 401, 200, 401]
+
+
+def test_what_one_process_changes_holds_in_the_others(tmp_path):
+    """Two stores over one file stand for two processes."""
+
+    async def run() -> None:
+        path = tmp_path / "keys.db"
+        own = (OWN,)
+        one, other = (KeyRing(lambda: own, FileKeys(path)) for _ in range(2))
+        assert [key.name for key in await other.all()] == ["own"]
+        assert not path.exists()
+        text = await one.make("ci", {"thinking": {"cap": "low"}, "limit": {"requests": 3}})
+        found = holder(await other.all(), text)
+        assert found is not None
+        assert (found.name, found.thinking.cap, found.limit) == (
+            "ci",
+            "low",
+            RateLimitRule(requests=3),
+        )
+        assert await other.all() is await other.all(), "nothing is read again without a change"
+        for name in ("own", "ci"):
+            await one.block(name)
+            assert {key.name for key in await other.all() if key.blocked} == {name}
+            await other.block(name, blocked=False)
+            assert not any(key.blocked for key in await one.all())
+        assert text.encode() not in b"".join(each.read_bytes() for each in tmp_path.iterdir())
+
+    asyncio.run(run())
+
+
+def test_the_file_wins_over_what_is_kept_of_another_key_of_its_name():
+    """A key under a blocked one's name, with another hash, is another key."""
+
+    async def run() -> None:
+        store = LocalKeys()
+        await store.put(GatewayKey("own", hash_key("an-older-one"), blocked=True))
+        assert await KeyRing(lambda: (OWN,), store).all() == (OWN,)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("own", {}),
+        ("", {}),
+        ("ci", {"thinking": {"cap": "hihg"}}),
+        ("ci", {"limit": {}}),
+        ("ci", {"budget": {"money": -1}}),
+        ("ci", {"colour": "red"}),
+        ("ci", {"hash": 3, "models": "opus"}),
+    ],
+)
+def test_a_key_that_cannot_be_is_not_made(name, rules):
+    async def run() -> None:
+        keys = KeyRing(lambda: (OWN,), LocalKeys())
+        with pytest.raises(BadParameter):
+            await keys.make(name, rules)
+        assert await keys.all() == (OWN,)
+
+    asyncio.run(run())
+
+
+def test_what_stands_in_the_file_is_changed_there():
+    async def run() -> None:
+        keys = KeyRing(lambda: (OWN, GatewayKey("out", hash_key("x"), blocked=True)), LocalKeys())
+        with pytest.raises(BadParameter, match=r"gateway\.toml"):
+            await keys.remove("own")
+        with pytest.raises(BadParameter, match=r"gateway\.toml"):
+            await keys.block("out", blocked=False)
+        with pytest.raises(BadParameter, match="no key called"):
+            await keys.block("nobody")
+
+    asyncio.run(run())
