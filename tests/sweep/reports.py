@@ -7,11 +7,11 @@ from tests.sweep.runs import Scripted, begun, runner
 
 from pondero.canon import Usage
 from pondero.sweep.arms import arms_of
-from pondero.sweep.data import questions_of, shuffle
-from pondero.sweep.engine import TrialResult
-from pondero.sweep.runs import Run
+from pondero.sweep.engines.engine import TrialResult
+from pondero.sweep.questions import questions_of, shuffle
+from pondero.sweep.results.compute import compute_results
+from pondero.sweep.run.store import Run
 from pondero.sweep.spec import spec_of
-from pondero.sweep.verdicts import compute_results
 
 EVIL = '</script><script>bad=1</script><img src=x onerror="bad=2">\x1b[31m\u202e\u2066\x00&amp;'
 LEVELS = ("off", "low", "high")

@@ -7,14 +7,14 @@ from pondero.canon import Usage
 from pondero.emulator import Emulator, Fallible
 from pondero.exchange import Retry
 from pondero.sweep.arms import arms_of, reference_of
-from pondero.sweep.data import questions_of, shuffle
-from pondero.sweep.engine import TrialResult
-from pondero.sweep.judges import make_judge
-from pondero.sweep.live import LiveEngine
-from pondero.sweep.runner import Runner
-from pondero.sweep.runs import Run
+from pondero.sweep.engines.engine import TrialResult
+from pondero.sweep.engines.live import LiveEngine
+from pondero.sweep.grading.judges import make_judge
+from pondero.sweep.questions import questions_of, shuffle
+from pondero.sweep.results.compute import compute_results
+from pondero.sweep.run.runner import Runner
+from pondero.sweep.run.store import Run
 from pondero.sweep.spec import spec_of
-from pondero.sweep.verdicts import compute_results
 
 
 def sums(count, first=2):

@@ -4,9 +4,9 @@ import json
 
 import pytest
 from msgspec.structs import replace
+from tests.sweep.results.test_compute import LADDER, ladder
+from tests.sweep.results.test_kinds import found as found_by_kind
 from tests.sweep.runs import found
-from tests.sweep.test_kinds import found as found_by_kind
-from tests.sweep.test_verdicts import LADDER, ladder
 
 import pondero
 from pondero.errors import BadParameter, UsageError

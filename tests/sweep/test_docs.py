@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 from pondero.sweep import KINDS
-from pondero.sweep.results import Verdict
+from pondero.sweep.results.values import Verdict
 from pondero.sweep.spec import spec_of
 
 TEXT = (Path(__file__).parents[2] / "docs" / "sweep.md").read_text("utf-8")

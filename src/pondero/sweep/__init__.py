@@ -13,75 +13,75 @@ from .spec import Spec, SweepOptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .api import ENGINES, asweep, check_judge, create_run, make_engine, run_sweep, sweep
     from .arms import Arm, arms_of
-    from .axes import Axis, amount_axis, share_axis
-    from .batch import BatchEngine
-    from .data import Data, Question, questions_of
     from .demo import demo_outline
-    from .engine import CostBudget, Engine, Trial, TrialResult
-    from .export import iter_jsonl
-    from .inspect_log import inspect_logs
-    from .judges import KINDS, Grade, Judge, make_judge
-    from .library import ENGINES, asweep, check_judge, create_run, make_engine, run_sweep, sweep
-    from .live import LiveEngine
+    from .engines.batch import BatchEngine
+    from .engines.engine import CostBudget, Engine, Trial, TrialResult
+    from .engines.live import LiveEngine
+    from .grading.judges import KINDS, Grade, Judge, make_judge
+    from .grading.schema_check import find_problem
     from .outline import Outline, make_outline
+    from .questions import Data, Question, questions_of
     from .report import render_report
-    from .results import ArmResult, Measure, Recommendation, Results, choose_measure
-    from .runner import PILOT, ArmProgress, Progress, Runner
-    from .runs import Run, RunSummary, find_run, list_runs, runs_folder
-    from .schema_check import find_problem
-    from .verdicts import compute_results
-    from .wording import format_cost
+    from .results.axes import Axis, amount_axis, share_axis
+    from .results.compute import compute_results
+    from .results.formatting import format_cost
+    from .results.inspect_log import inspect_logs
+    from .results.jsonl import iter_jsonl
+    from .results.values import ArmResult, Measure, Recommendation, Results, choose_measure
+    from .run.runner import PILOT, ArmProgress, Progress, Runner
+    from .run.store import Run, RunSummary, find_run, list_runs, runs_folder
 
 _HOMES = {
     "Arm": "arms",
-    "ArmResult": "results",
-    "Trial": "engine",
-    "BatchEngine": "batch",
-    "Axis": "axes",
-    "Data": "data",
-    "ENGINES": "library",
-    "Engine": "engine",
-    "Grade": "judges",
-    "Judge": "judges",
-    "KINDS": "judges",
-    "RunSummary": "runs",
-    "LiveEngine": "live",
-    "Measure": "results",
+    "ArmResult": "results.values",
+    "Trial": "engines.engine",
+    "BatchEngine": "engines.batch",
+    "Axis": "results.axes",
+    "Data": "questions",
+    "ENGINES": "api",
+    "Engine": "engines.engine",
+    "Grade": "grading.judges",
+    "Judge": "grading.judges",
+    "KINDS": "grading.judges",
+    "RunSummary": "run.store",
+    "LiveEngine": "engines.live",
+    "Measure": "results.values",
     "Outline": "outline",
-    "PILOT": "runner",
-    "Progress": "runner",
-    "CostBudget": "engine",
-    "Question": "data",
-    "Recommendation": "results",
-    "Results": "results",
-    "Run": "runs",
-    "Runner": "runner",
-    "TrialResult": "engine",
-    "ArmProgress": "runner",
-    "amount_axis": "axes",
+    "PILOT": "run.runner",
+    "Progress": "run.runner",
+    "CostBudget": "engines.engine",
+    "Question": "questions",
+    "Recommendation": "results.values",
+    "Results": "results.values",
+    "Run": "run.store",
+    "Runner": "run.runner",
+    "TrialResult": "engines.engine",
+    "ArmProgress": "run.runner",
+    "amount_axis": "results.axes",
     "arms_of": "arms",
-    "run_sweep": "library",
-    "asweep": "library",
-    "create_run": "library",
-    "check_judge": "library",
+    "run_sweep": "api",
+    "asweep": "api",
+    "create_run": "api",
+    "check_judge": "api",
     "demo_outline": "demo",
-    "format_cost": "wording",
-    "make_engine": "library",
-    "runs_folder": "runs",
-    "inspect_logs": "inspect_log",
-    "iter_jsonl": "export",
-    "make_judge": "judges",
-    "choose_measure": "results",
-    "find_run": "runs",
+    "format_cost": "results.formatting",
+    "make_engine": "api",
+    "runs_folder": "run.store",
+    "inspect_logs": "results.inspect_log",
+    "iter_jsonl": "results.jsonl",
+    "make_judge": "grading.judges",
+    "choose_measure": "results.values",
+    "find_run": "run.store",
     "make_outline": "outline",
-    "find_problem": "schema_check",
-    "questions_of": "data",
+    "find_problem": "grading.schema_check",
+    "questions_of": "questions",
     "render_report": "report",
-    "compute_results": "verdicts",
-    "list_runs": "runs",
-    "share_axis": "axes",
-    "sweep": "library",
+    "compute_results": "results.compute",
+    "list_runs": "run.store",
+    "share_axis": "results.axes",
+    "sweep": "api",
 }
 
 __all__ = [
@@ -154,7 +154,7 @@ class _Room(ModuleType):
         **options: Unpack[SweepOptions],
     ) -> "Results":
         """Return which level of which model is enough; see ``asweep``."""
-        from .library import sweep  # noqa: PLC0415 - as above
+        from .api import sweep  # noqa: PLC0415 - as above
 
         return sweep(data, models, resume=resume, progress=progress, **options)
 

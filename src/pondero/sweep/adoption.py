@@ -15,8 +15,8 @@ from ..thinking import parse_intent
 from .arms import Arm, find_arms, sweep_policy
 
 if TYPE_CHECKING:
-    from .kinds import KindResult
-    from .results import ArmResult, Results
+    from .results.kinds import KindResult
+    from .results.values import ArmResult, Results
 
 
 def calibration_of(

@@ -16,11 +16,11 @@ from ..canon import Json
 from ..errors import BadParameter
 from ..store import load_catalog
 from .arms import Arm, arms_of, reference_of
-from .data import Data, Question, questions_of, shuffle
-from .judges import check_questions, make_judge
-from .planner import USUAL_DISCORDANCE, questions_needed
-from .runner import DISCOUNTED, is_priced, max_trial_cost
+from .grading.judges import check_questions, make_judge
+from .questions import Data, Question, questions_of, shuffle
+from .run.runner import DISCOUNTED, is_priced, max_trial_cost
 from .spec import Spec, from_toml, spec_of
+from .statistics.sample_size import USUAL_DISCORDANCE, questions_needed
 
 _DISCORDANCES = (USUAL_DISCORDANCE / 2, USUAL_DISCORDANCE, USUAL_DISCORDANCE * 2)
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 from ..canon import Json, convert_json
 from ..errors import BadParameter
 from .arms import ALL
-from .decision import MARGIN
+from .statistics.decision import MARGIN
 
 Against = Literal["reference", "best"]
 

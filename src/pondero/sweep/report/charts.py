@@ -9,9 +9,9 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from ..axes import Axis, amount_axis, share_axis
-from ..results import ArmResult, Measure, Results
-from ..wording import format_share_points, percent
+from ..results.axes import Axis, amount_axis, share_axis
+from ..results.formatting import format_share_points, percent
+from ..results.values import ArmResult, Measure, Results
 from .markup import Html, element, join_markup
 
 _WIDTH, _HEIGHT = 440, 320

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ...catalog import catalog_hash
-from ..decision import DecisionRule
-from ..looks import ALPHA, positions
-from ..results import Results
-from ..standing import LEAST, MISSING
-from ..wording import format_cost
+from ..results.formatting import format_cost
+from ..results.values import Results
+from ..statistics.decision import DecisionRule
+from ..statistics.looks import ALPHA, positions
+from ..statistics.progress import LEAST, MISSING
 
 Entry = tuple[str, str]
 

@@ -11,14 +11,14 @@ from typing import Literal
 
 import msgspec
 
-from ..data import Question
-from ..intervals import RESAMPLES
-from ..results import MEASURES, ArmResult, Results
-from ..wording import format_cost, format_share_points, letter_of, percent
+from ..questions import Question
+from ..results.formatting import format_cost, format_share_points, letter_of, percent
+from ..results.values import MEASURES, ArmResult, Results
+from ..statistics.intervals import RESAMPLES
 from .charts import Plot, draw_marker, scatter, span, tone_of, undrawn
 from .markup import Html, cut, element, join_markup
 from .method import colophon, method
-from .questions import gains, section
+from .question_table import gains, section
 
 _COST, _THINKING, _SECONDS = MEASURES
 _PLOTS = (

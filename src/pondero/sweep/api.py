@@ -1,0 +1,147 @@
+"""``sweep`` and ``asweep``: a whole sweep as one call; and the steps the command line takes.
+
+``ENGINES`` is the table of engines by name; a new engine is a new row.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Unpack, cast
+
+from ..client import AsyncClient
+from ..errors import BadParameter, UsageError
+from ..thinking import ThinkingLike
+from .arms import sweep_policy
+from .engines.batch import BatchEngine
+from .engines.engine import Engine
+from .engines.live import OFFLINE_AT_ONCE, LiveEngine, emulators
+from .grading.judges import Judge, check_questions, make_judge
+from .outline import Outline, make_outline
+from .questions import Data, Question
+from .results.compute import compute_results
+from .results.values import Results
+from .run.runner import Progress, Runner
+from .run.store import Run, find_run
+from .spec import Spec, SweepOptions
+
+
+def _live(spec: Spec) -> Engine:
+    if not spec.offline:
+        return LiveEngine()
+    return LiveEngine(transport=emulators(spec.seed), stream=False, start=OFFLINE_AT_ONCE)
+
+
+def _batch(spec: Spec) -> Engine:
+    return BatchEngine(transport=emulators(spec.seed)) if spec.offline else BatchEngine()
+
+
+def _ray(spec: Spec) -> Engine:
+    from .engines.ray import RayEngine  # noqa: PLC0415 - an extra
+
+    return RayEngine(address=spec.ray_address, offline=spec.offline, seed=spec.seed)
+
+
+ENGINES: dict[str, Callable[[Spec], Engine]] = {"live": _live, "batch": _batch, "ray": _ray}
+
+
+def make_engine(spec: Spec) -> Engine:
+    """Return the engine that a sweep names; raises BadParameter."""
+    if spec.engine not in ENGINES:
+        message = f"unknown engine {spec.engine!r}; use {' '.join(ENGINES)}"
+        raise BadParameter(message)
+    return ENGINES[spec.engine](spec)
+
+
+def create_run(outline: Outline, engine: Engine) -> Run:
+    """Begin a run on disk; nothing is asked yet. Raises MissingKey before there is a run."""
+    if not outline.spec.offline:
+        client = AsyncClient(policy=sweep_policy())
+        for arm in outline.arms:
+            client.prepare(arm.model, "?", cast("ThinkingLike", arm.level))
+        check_judge(outline.spec.judge, ())
+    return Run.create(
+        outline.spec,
+        outline.questions,
+        outline.arms,
+        reference=outline.reference,
+        looks=engine.looks,
+    )
+
+
+def check_judge(name: str, questions: Iterable[Question]) -> None:
+    """Raise UsageError where a judge cannot grade answers to these; nothing is sent.
+
+    A model that judges must be known and have its key.
+    """
+    check_questions(name, questions)
+    if name.startswith("model:"):
+        AsyncClient().prepare(name.partition(":")[2], "?")
+
+
+async def run_sweep(run: Run, engine: Engine, judge: Judge, progress: Progress | None) -> Results:
+    """Ask all that a run still needs, and return what it found."""
+    try:
+        with run.hold_lock(known=engine.begin(run.facts.run)):
+            run.forget_errors()
+            runner = Runner(run, engine, judge, progress=progress)
+            await runner.finish()
+            await runner.compare()
+        return compute_results(run)
+    except BaseException:
+        run.end("stopped")
+        raise
+    finally:
+        await engine.aclose()
+
+
+async def asweep(
+    data: Data = (),
+    models: str | Iterable[str] = (),
+    *,
+    resume: str | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[SweepOptions],
+) -> Results:
+    """Return which level of which model is enough for these questions; awaits the answers.
+
+    ``data`` is a file (JSONL, CSV, or a SWEEP.toml) or mappings with ``id``, ``input``,
+    ``target``, ``choices`` and ``metadata``. What is answered stays on disk: ``resume`` is the name
+    of a run to go on with. It spends money at once, so that a ``max_cost`` is a good idea.
+
+    >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
+    >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
+    >>> found = await pondero.asweep(questions, "claude-opus-5", levels="off,low", offline=True)
+    >>> found.state, [arm.level for arm in found.arms]
+    ('done', ['off', 'low'])
+    """
+    if resume is not None:
+        with Run.open(find_run(resume)) as run:
+            spec = run.facts.spec
+            return await run_sweep(run, make_engine(spec), make_judge(spec.judge), progress)
+    chosen = (models,) if isinstance(models, str) else tuple(models)
+    outline = make_outline(data, {**options, "models": chosen or None})
+    engine = make_engine(outline.spec)
+    with create_run(outline, engine) as run:
+        return await run_sweep(run, engine, make_judge(outline.spec.judge), progress)
+
+
+def sweep(
+    data: Data = (),
+    models: str | Iterable[str] = (),
+    *,
+    resume: str | None = None,
+    progress: Progress | None = None,
+    **options: Unpack[SweepOptions],
+) -> Results:
+    """Return which level of which model is enough for these questions; see ``asweep``.
+
+    >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
+    >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
+    >>> found = pondero.sweep(questions, "claude-opus-5", levels="off,low", offline=True)
+    >>> found.state, [arm.level for arm in found.arms]
+    ('done', ['off', 'low'])
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(asweep(data, models, resume=resume, progress=progress, **options))
+    raise UsageError("there is an event loop here already; await pondero.asweep(...) instead")

@@ -1,0 +1,54 @@
+"""How far a judge agrees with people, on answers that they labelled in a question's metadata."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from ...canon import Json
+from ..questions import Question
+
+
+class Agreement(Struct, frozen=True):
+    """How a judge agrees with people: on so many labelled answers, and beyond chance (kappa)."""
+
+    count: int
+    agreed: int
+    kappa: float | None
+
+
+class Label(Struct, frozen=True):
+    """An answer that people labelled; ``key`` is what its grade is kept by."""
+
+    question: Question
+    key: str
+    answer: str
+    right: bool
+
+
+def labels(questions: Iterable[Question]) -> list[Label]:
+    """Return what people labelled in the metadata of questions.
+
+    It stands there as ``"labelled": [{"answer": "...", "right": true}]``.
+    """
+    return [
+        Label(question, f"labelled {number}", each["answer"], each["right"])
+        for question in questions
+        for number, each in enumerate(parse_labels(question), 1)
+    ]
+
+
+def parse_labels(question: Question) -> Sequence[Json]:
+    """Return the labels of a question as they stand there, right or wrong."""
+    found = question.metadata.get("labelled")
+    return () if found is None else found if isinstance(found, list) else [found]
+
+
+def agreement(both: Sequence[tuple[bool, bool]]) -> Agreement | None:
+    """Return how often two agree, and beyond chance; None where they judged nothing."""
+    if not both:
+        return None
+    count, agreed = len(both), sum(one == other for one, other in both)
+    ours, theirs = (sum(pair[n] for pair in both) / count for n in (0, 1))
+    chance = ours * theirs + (1 - ours) * (1 - theirs)
+    kappa = (agreed / count - chance) / (1 - chance) if chance < 1 else None
+    return Agreement(count, agreed, kappa)

@@ -1,0 +1,1 @@
+"""One run on disk, and the loop that fills it."""

@@ -1,0 +1,285 @@
+"""The runner: asks what the next look needs, judges each answer as it comes, looks, and goes on.
+
+``pondero.sweep`` and the command line both drive it. Everything that it learns is on disk before it
+goes on, so that it can be killed at any moment and begun again with the same run.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from decimal import Decimal
+
+from msgspec import Struct
+
+from ...batch import batch_discount
+from ...canon import Usage, dump_json
+from ...errors import BadParameter, PonderoError
+from ...store import load_catalog, price_usage
+from ..arms import Arm
+from ..engines.engine import CostBudget, Engine, Trial, TrialResult, first_of
+from ..grading.agreement import agreement, labels
+from ..grading.judges import Judge
+from ..questions import Question
+from ..spec import Spec
+from ..statistics.progress import Scores, SweepProgress, TrialSlot, every_ask, replay_looks
+from .store import Run, StoredGrade
+
+PILOT = 8
+"""Questions that every arm is asked first, to tell what the whole will cost."""
+
+_ENVELOPE = 512  # tokens around a prompt: roles, borders, the service's own words
+
+
+class ArmProgress(Struct):
+    """How far an arm is: asks that are settled, of those begun with, and what they took."""
+
+    name: str
+    wanted: int = 0
+    settled: int = 0
+    thinking: int = 0
+    costs: list[float] = []
+    failed: int = 0
+    kept: int = 0
+    """Of those settled, how many an earlier process had settled: they say nothing of the pace."""
+
+    @property
+    def cost(self) -> float:
+        """Return what the answers cost."""
+        return sum(self.costs)
+
+
+Progress = Callable[[Sequence[ArmProgress]], None]
+
+
+class Runner:
+    """Drives one run on one engine with one judge."""
+
+    def __init__(
+        self,
+        run: Run,
+        engine: Engine,
+        judge: Judge,
+        *,
+        progress: Progress | None = None,
+    ) -> None:
+        spec = run.facts.spec
+        cap = None if spec.max_cost is None else Decimal(str(spec.max_cost))
+        self.purse: CostBudget = CostBudget(run, cap=cap, spent=run.spent)
+        self.tallies: list[ArmProgress] = [ArmProgress(arm.name) for arm in run.facts.arms]
+        self._run = run
+        self._engine = engine
+        self._judge = engine.judge(judge)
+        self.progress: Progress = progress or (lambda _: None)
+        self._questions = run.questions()
+        self._asks = every_ask(run.facts, self._questions)
+        self._limit = asyncio.Semaphore(self._judge.at_once)
+        self._counted = False
+
+    def stop(self, why: str) -> None:
+        """Begin nothing more; what is in flight ends as it does."""
+        self.purse.close(why)
+
+    async def pilot(self, count: int = PILOT) -> Scores:
+        """Ask every arm the first questions, which are part of the first look."""
+        scores = await self._caught_up()
+        upto = min(count, len(self._questions))
+        arms = range(len(self._run.facts.arms))
+        await self._ask([ask for at in range(upto) for arm in arms for ask in scores.asks[arm, at]])
+        return Scores(self._run, self._judge.name, self._asks)
+
+    async def finish(self) -> SweepProgress:
+        """Ask look by look until all is decided, the questions are used up, or it is stopped."""
+        scores = await self._caught_up()
+        now = replay_looks(scores)
+        while not now.is_over and not self.purse.closed:
+            upto = now.looks[now.look]
+            places = [(arm, at) for at in range(upto) for arm in now.asked]
+            await self._ask([ask for place in places for ask in scores.asks[place]])
+            scores = Scores(self._run, self._judge.name, self._asks)
+            now = replay_looks(scores)
+        self._run.end("done" if now.is_over else "stopped")
+        return now
+
+    async def judge(self) -> None:
+        """Grade every answer that this judge has not graded, or failed to; nothing is asked."""
+        self._run.forget_ungraded(self._judge.name)
+        await self._caught_up()
+        await self.compare()
+
+    async def compare(self) -> None:
+        """Hold a model that judges against what people labelled; no answer is graded twice."""
+        name = self._judge.name
+        if not name.startswith("model:") or self.purse.closed:
+            return
+        known, labelled = self._run.grades(name), labels(self._questions)
+        async with _plainly(asyncio.TaskGroup()) as group:
+            for each in labelled:
+                if (each.question.id, each.key) not in known:
+                    settled = TrialResult(key=each.key, text=each.answer)
+                    group.create_task(self._grade(each.question, settled))
+        grades = self._run.grades(name)
+        scores = ((grades.get((each.question.id, each.key)), each.right) for each in labelled)
+        found = agreement([(score >= 0.5, right) for score, right in scores if score is not None])
+        if found is not None:
+            self._run.keep_agreement(name, found)
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    async def _ask(self, asked: Sequence[TrialSlot]) -> None:
+        known = self._run.answers()
+        todo = {each.key: each for each in asked if each.key not in known}
+        self._count(known, asked)
+        asks = [self._whole(each) for each in todo.values()]
+        if asks:
+            async with _plainly(asyncio.TaskGroup()) as grading:
+                async for settled in self._engine.answers(asks, self.purse):
+                    await self._take(todo[settled.key], settled, grading)
+
+    async def _take(
+        self, asked: TrialSlot, settled: TrialResult, grading: asyncio.TaskGroup
+    ) -> None:
+        """Keep an answer and its grade; a judge that takes long grades while others are asked."""
+        question = self._questions[asked.position]
+        if self._judge.at_once > 1:
+            self._run.settle(settled)
+            grading.create_task(self._grade(question, settled))
+        else:
+            self._run.settle(settled, await self._graded(question, settled))
+        self._tell(asked.arm, settled)
+
+    def _whole(self, asked: TrialSlot) -> Trial:
+        spec, arm = self._run.facts.spec, self._run.facts.arms[asked.arm]
+        question = self._questions[asked.position]
+        bound = None
+        if spec.max_cost is not None:
+            bound = max_trial_cost(spec, arm, question)
+        return Trial(
+            asked.key,
+            asked.arm,
+            asked.position,
+            asked.repeat,
+            arm.model,
+            arm.level,
+            question.prompt,
+            spec.system,
+            spec.max_tokens,
+            bound,
+        )
+
+    def _count(self, known: dict[str, TrialResult], asked: Sequence[TrialSlot]) -> None:
+        """Begin the tallies with what an earlier process has settled."""
+        for tally in self.tallies:
+            tally.wanted = tally.settled if self._counted else 0
+        for each in asked:
+            settled = known.get(each.key)
+            if settled is None:
+                self.tallies[each.arm].wanted += 1
+            elif not self._counted:
+                self.tallies[each.arm].wanted += 1
+                self.tallies[each.arm].kept += 1
+                _add(self.tallies[each.arm], settled)
+        self._counted = True
+
+    def _tell(self, arm: int, settled: TrialResult) -> None:
+        _add(self.tallies[arm], settled)
+        self.progress(self.tallies)
+
+    # -- judging -----------------------------------------------------------------------------------
+
+    async def _caught_up(self) -> Scores:
+        """Grade what was answered and not graded, as after a kill or with another judge."""
+        scores = Scores(self._run, self._judge.name, self._asks)
+        known, graded = scores.answers, self._run.grades(self._judge.name)
+        async with _plainly(asyncio.TaskGroup()) as group:
+            for asks in scores.asks.values():
+                for ask in asks:
+                    question = self._questions[ask.position]
+                    settled = known.get(ask.key)
+                    if settled is not None and (question.id, ask.key) not in graded:
+                        group.create_task(self._grade(question, settled))
+        return Scores(self._run, self._judge.name, self._asks)
+
+    async def _grade(self, question: Question, settled: TrialResult) -> None:
+        async with self._limit:
+            graded = await self._graded(question, settled)
+        if graded is not None:
+            self._run.grade(graded)
+
+    async def _graded(self, question: Question, settled: TrialResult) -> StoredGrade | None:
+        """Return the grade of an answer; None where there is no answer to grade."""
+        if settled.error is not None or settled.is_exhausted or settled.is_refused:
+            return None
+        name = self._judge.name
+        try:
+            grade = await self._judge.grade(question, settled.text)
+        except BadParameter:
+            raise  # the data and the judge do not fit: no other question would fare better
+        except PonderoError as error:
+            return StoredGrade(question.id, settled.key, name, None, str(error))
+        return StoredGrade(question.id, settled.key, name, grade.score, grade.note, grade.cost)
+
+
+@asynccontextmanager
+async def _plainly(group: asyncio.TaskGroup) -> AsyncIterator[asyncio.TaskGroup]:
+    """Enter a group of tasks, and raise the error in it instead of a group of errors."""
+    try:
+        async with group:
+            yield group
+    except* PonderoError as errors:
+        raise first_of(errors) from None
+
+
+def _add(tally: ArmProgress, settled: TrialResult) -> None:
+    tally.settled += 1
+    tally.thinking += settled.usage.thinking or 0
+    if settled.cost is not None:
+        tally.costs.append(float(settled.cost))
+    tally.failed += settled.error is not None
+
+
+# -- prices ----------------------------------------------------------------------------------------
+
+
+def max_answer_cost(
+    arm: Arm, question: Question, *, system: str | None, max_tokens: int | None
+) -> Decimal:
+    """Return the most that one answer can cost; raises BadParameter where there is no most.
+
+    No token is shorter than a byte, and no answer is longer than the model's limit or the given
+    one, thinking included.
+    """
+    entry = load_catalog().entry(arm.model)
+    most = max_tokens or entry.capability.max_output
+    if most is None:
+        message = (
+            f"how much {arm.model} can write is not known, so no cap on its cost would hold; "
+            "give --max-tokens"
+        )
+        raise BadParameter(message)
+    words = len(dump_json(question.prompt).encode()) + len((system or "").encode())
+    usage = Usage(input=words + _ENVELOPE, output=most)
+    price = price_usage(entry.provider.name, entry.model, usage)
+    if price is None:
+        message = f"no price of {arm.model} is known, so no cap on its cost would hold"
+        raise BadParameter(message)
+    return price
+
+
+def max_trial_cost(spec: Spec, arm: Arm, question: Question) -> Decimal:
+    """Return the most that one answer can cost in a sweep, at its engine's price."""
+    bound = max_answer_cost(arm, question, system=spec.system, max_tokens=spec.max_tokens)
+    if spec.engine not in DISCOUNTED:
+        return bound
+    return bound * batch_discount(load_catalog().entry(arm.model).provider.name)
+
+
+DISCOUNTED = ("batch",)
+"""The engines that ask at the price of batches."""
+
+
+def is_priced(model: str) -> bool:
+    """Return whether a price of this model is known."""
+    entry = load_catalog().entry(model)
+    return (
+        price_usage(entry.provider.name, entry.model, Usage(input=1_000, output=1_000)) is not None
+    )

@@ -1,0 +1,1 @@
+"""Pure functions: looks, intervals and decisions."""

@@ -1,0 +1,140 @@
+"""A run that is killed at any moment goes on, and what it has settled is never asked again."""
+
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.sweep.runs import begun, engine, runner
+
+from pondero.emulator import Emulator
+from pondero.errors import UsageError
+from pondero.sweep.run.store import Run, list_runs
+from pondero.sweep.statistics.progress import Scores, replay_looks
+
+KILLS = 30
+QUESTIONS, ARMS, AT_ONCE = 200, 3, 6
+# Imports everything once, then forks a process for every line it reads: a kill costs no import.
+NURSERY = """
+import asyncio, os, random, sys
+from pondero.store import price_usage
+from pondero.canon import Usage
+from pondero.emulator import Emulator, Fallible
+from pondero.sweep.grading.judges import make_judge
+from pondero.sweep.engines.live import LiveEngine
+from pondero.sweep.run.runner import Runner
+from pondero.sweep.run.store import Run
+
+name, log, at_once = sys.argv[1], sys.argv[2], int(sys.argv[3])
+price_usage("anthropic", "claude-opus-5", Usage(input=1, output=1))
+
+class Noted:
+    needs_key = False
+    def __init__(self):
+        self.emulator = Emulator(mind=Fallible())
+        self.asked = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    async def send(self, request, timeouts):
+        os.write(self.asked, request.body + b"\\n")  # outlives the process
+        await asyncio.sleep(random.random() / 100)
+        return self.emulator.send(request, timeouts)
+    async def aclose(self):
+        pass
+
+async def main():
+    noted = Noted()
+    with Run.open(name) as run, run.hold_lock():
+        engine = LiveEngine(transport=lambda repeat: noted, stream=False, start=at_once)
+        def said(tallies):
+            os.write(1, b"settled\\n")  # whole or not at all, wherever it is killed
+        await Runner(run, engine, make_judge("numeric"), progress=said).finish()
+        print("done", flush=True)
+
+for _ in sys.stdin:
+    if (child := os.fork()) == 0:
+        asyncio.run(main())
+        os._exit(0)
+    print(child, flush=True)
+    os.waitpid(child, 0)
+    print("gone", flush=True)
+"""
+
+
+def place_of(body, facts, positions):
+    """Which arm and question a request is for."""
+    sent = json.loads(body)
+    (arm,) = (n for n, arm in enumerate(facts.arms) if arm.fields.items() <= sent.items())
+    return arm, positions[re.search(rb"What is \d+ \* 23\?", body)[0].decode()]
+
+
+def settled_in(name):
+    with Run.open(name) as run:
+        assert run.state == "interrupted"
+        scores = Scores(run, "numeric")
+        return {place for place in scores.asks if scores.is_known(*place)}
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
+def test_thirty_kills_lose_nothing_and_nothing_settled_is_asked_again(data_dir, tmp_path):
+    draw, log = random.Random(7), tmp_path / "asked"
+    with begun(QUESTIONS, levels="off,low,high", looks=1) as run:
+        name, facts = run.facts.run, run.facts
+        positions = {question.input: n for n, question in enumerate(run.questions())}
+    log.touch()
+    command = [sys.executable, "-c", NURSERY, name, str(log), str(AT_ONCE)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    known, lost = set(), 0
+    with subprocess.Popen(command, **pipes) as nursery:
+        for _ in range(KILLS):
+            sent_before = len(log.read_bytes().splitlines())
+            print("go", file=nursery.stdin, flush=True)
+            child = int(nursery.stdout.readline())
+            for _ in range(draw.randrange(8)):
+                assert nursery.stdout.readline() == "settled\n"
+            time.sleep(draw.random() / 50)
+            os.kill(child, signal.SIGKILL)
+            while (line := nursery.stdout.readline()) != "gone\n":
+                assert line
+            bodies = log.read_bytes().splitlines()[sent_before:]
+            sent = [place_of(body, facts, positions) for body in bodies]
+            now = settled_in(name)
+            assert known <= now  # nothing that was settled is lost
+            assert known.isdisjoint(sent)  # nor asked again
+            assert len(sent) == len(set(sent))
+            lost += len(set(sent) - now)
+            known = now
+        nursery.stdin.close()
+    assert len(known) > KILLS
+    assert lost <= AT_ONCE * KILLS
+    with Run.open(name) as run, run.hold_lock():
+        emulator = Emulator()
+        asyncio.run(runner(run, engine(emulator)).finish())
+        assert run.state == "done"
+        assert len(run.answers()) == QUESTIONS * ARMS
+        assert replay_looks(Scores(run, "numeric")).is_over
+    assert len(emulator.log.entries) == QUESTIONS * ARMS - len(known)
+
+
+def test_a_run_is_asked_by_one_process_at_a_time(data_dir):
+    with begun(4) as run, Run.open(run.facts.run) as other:
+        with run.hold_lock():
+            assert other.state == "running"
+            with pytest.raises(UsageError, match="another process"), other.hold_lock():
+                pass
+        assert other.state == "interrupted"
+        assert [each.run for each in list_runs()] == [run.facts.run]
+
+
+def test_a_run_that_is_told_to_go_on_asks_again_what_failed(data_dir):
+    with begun(6, looks=1) as run:
+        asyncio.run(runner(run, engine(Emulator(faults=[400, 400]), start=1)).finish())
+        assert len(Scores(run, "numeric").dropped_questions(6)) >= 1
+        assert len(run.failed) == 2
+        run.forget_errors()
+        asyncio.run(runner(run).finish())
+        assert Scores(run, "numeric").dropped_questions(6) == frozenset()
