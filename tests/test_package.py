@@ -25,7 +25,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 # What brings the sentence about each extra; `doctor` names all of them as well.
 HINTS = {
-    "tui": ["-c", "from pondero.cli.chat import _check_textual as check; check()"],
+    "tui": ["-c", "from pondero.cli.commands.chat import _check_textual as check; check()"],
     "fast": ["-c", "from pondero.transport import FastTransport"],
     "server": ["-m", "pondero", "emulate", "--port", "0"],
     "bedrock": ["-m", "pondero", "ask", "bedrock:amazon.nova-2-lite-v1:0", "hello"],

@@ -9,7 +9,7 @@ import pytest
 
 import pondero
 from pondero.cli import app as cli
-from pondero.cli.chat import _check_terminal
+from pondero.cli.commands.chat import _check_terminal
 from pondero.errors import BadParameter, UsageError
 from pondero.gateway.server.workers import Workers
 from pondero.store.files import write_atomic
@@ -101,7 +101,7 @@ def test_a_terminal_without_term_is_one_on_windows_only(monkeypatch, system, fit
     monkeypatch.delenv("TERM", raising=False)
     for name in ("stdin", "stdout", "stderr"):
         monkeypatch.setattr(sys, name, _Terminal())
-    monkeypatch.setattr("pondero.cli.chat.os.name", system)
+    monkeypatch.setattr("pondero.cli.commands.chat.os.name", system)
     if fits:
         _check_terminal()
     else:

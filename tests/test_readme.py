@@ -18,7 +18,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 ELSEWHERE = {
     "uv tool install": ("tests/test_package.py", "def fresh("),
     "pip install": ("tests/test_package.py", "def fresh("),
-    "pondero launch claude": ("tests/cli/test_launch.py", '"claude"'),
+    "pondero launch claude": ("tests/cli/gateway/test_launch.py", '"claude"'),
     "pondero chat": ("tests/tui/test_program.py", '"chat"'),
 }
 """How lines begin that need another program, an index or a screen, and what tests stand for them."""

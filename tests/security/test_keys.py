@@ -71,7 +71,7 @@ def test_no_key_is_in_the_store_an_export_a_setting_or_an_error(
     ):
         search(*arguments)
     monkeypatch.setattr(
-        "pondero.cli.doctor.run_checks",
+        "pondero.cli.commands.doctor.run_checks",
         lambda: (_ for _ in ()).throw(RuntimeError(f"a bug with {PLANTED} and {KEPT}")),
     )
     assert "a bug with REDACTED and REDACTED" in search("doctor")[2]

@@ -14,30 +14,30 @@ import click
 from .. import __version__
 from ..errors import MissingKey, PonderoError, Unreachable
 from .command import CommandGroup, closest_first, code_of, examples
-from .output import echo
+from .output.echo import echo
 
 _COMMANDS = {
-    "ask": ".ask",
-    "chat": ".chat",
-    "plan": ".plan",
-    "levels": ".plan",
-    "models": ".models",
-    "threads": ".threads",
-    "templates": ".templates",
-    "stats": ".stats",
-    "sweep": ".sweep",
-    "batch": ".batch",
-    "decode": ".decode",
-    "guard": ".guard",
-    "serve": ".serve",
-    "launch": ".launch",
-    "emulate": ".emulate",
-    "contract": ".contract",
-    "doctor": ".doctor",
-    "config": ".config",
-    "keys": ".keys",
-    "completion": ".completion",
-    "demo": ".demo",
+    "ask": ".ask.ask",
+    "chat": ".commands.chat",
+    "plan": ".commands.plan",
+    "levels": ".commands.plan",
+    "models": ".commands.models",
+    "threads": ".commands.threads",
+    "templates": ".commands.templates",
+    "stats": ".commands.stats",
+    "sweep": ".sweep.sweep",
+    "batch": ".commands.batch",
+    "decode": ".testing.decode",
+    "guard": ".testing.guard",
+    "serve": ".gateway.serve",
+    "launch": ".gateway.launch",
+    "emulate": ".testing.emulate",
+    "contract": ".testing.contract",
+    "doctor": ".commands.doctor",
+    "config": ".commands.config",
+    "keys": ".gateway.keys",
+    "completion": ".commands.completion",
+    "demo": ".commands.demo",
 }
 
 

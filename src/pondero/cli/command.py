@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
-from .output import echo, style_text
+from .output.echo import echo, style_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,7 +87,7 @@ def examples(*lines: str) -> str:
 def policy_option(command: Command) -> Command:
     """Give a command the option --policy; ``parse_policy`` reads what it holds."""
     from ..thinking import CHOICES, TOKENS
-    from .completion import policy
+    from .commands.completion import policy
 
     said = f"A policy choice ({' '.join((*CHOICES, *TOKENS))}); may be repeated."
     option = click.option(

@@ -1,0 +1,1 @@
+"""`pondero ask`."""

@@ -1,0 +1,135 @@
+"""``ask``: one question; the answer goes to stdout, everything else to stderr."""
+
+from contextlib import nullcontext
+from time import monotonic
+from typing import Any
+
+import click
+from msgspec.structs import replace
+
+from ...client import Client, TurnRecorder, load_catalog
+from ...errors import PonderoError
+from ...store import Template, load_template
+from ..command import Sections, examples, parse_policy
+from ..commands.completion import first_model
+from .options import SECTIONS, AskOptions, ask_options, parse_levels
+from .prompt import AskPrompt, question_of, transport_of, with_tools
+from .result import AskResult, add_typed_value, make_result
+from .thread import AskStart, continue_thread, save_turn, start_thread
+from .tools import Approval, ToolResults, stdout_kept
+from .writers import AnswerWriter, exit_code_for, say, sheet_of
+
+
+@click.command(
+    cls=Sections,
+    sections=SECTIONS,
+    epilog=examples(
+        'pondero ask claude-opus-5/high "Is 3,599 prime?"',
+        'git diff | pondero ask gemini-3-flash-preview "Review this."',
+        'pondero ask -m claude-opus-5 -a chart.png "What does it show?"',
+        'pondero ask "Why is the sky blue?"            with your default model',
+        'pondero ask -c "And at dusk?"                 continues the last thread',
+        'pondero ask -c k3f9zq gpt-5.1/low "And you?"  with that one, another model',
+        "pondero ask gpt-5.1 --schema 'name, age int' \"Invent a dog\"",
+        'pondero ask gpt-5.1 --tool weather.py:forecast "What about Bern?"',
+        'pondero ask -m gpt-5.1 -m claude-opus-5 "Is 3,599 prime?"    side by side',
+        'pondero ask --offline claude-opus-5 --levels low,max "What is 17 * 23?"',
+    ),
+)
+@click.argument(
+    "words", nargs=-1, metavar="[MODEL[/LEVEL]] [PROMPT]...", shell_complete=first_model
+)
+@ask_options
+def ask(words: tuple[str, ...], **options: Any) -> int:
+    """Ask MODEL one question. Piped input is added to PROMPT, or is the prompt if you give none.
+
+    The model is taken from -m, then the first argument if it is a known model, then PONDERO_MODEL,
+    then the setting of 'pondero config set model MODEL'.
+
+    Question and answer are saved as a thread; see 'pondero threads'.
+    """
+    given = AskOptions(**options)
+    if given.variables and given.template is None:
+        message = "-p fills in a template; name one with --template"
+        raise click.UsageError(message)
+    kept = None if given.template is None else load_template(given.template)
+    starts, prompt = _starts(words, given, kept)
+    question = question_of(prompt, given, kept)
+    if question.system is not None:
+        starts = [replace(start, system=question.system) for start in starts]
+    approval = Approval(given.approved, asks=len(starts) == 1)
+    question = with_tools(question, given, approval)
+    try:
+        with stdout_kept() if given.tools else nullcontext():
+            if len(starts) == 1:
+                return _ask_one(starts[0], question, given, approval)
+            from .many import ask_many
+
+            return ask_many(starts, question, given)
+    finally:
+        if words_for_user := approval.words():
+            say(words_for_user)
+
+
+def _starts(
+    words: tuple[str, ...], given: AskOptions, kept: Template | None
+) -> tuple[list[AskStart], tuple[str, ...]]:
+    """Return what the question starts from, one for each model and level, and its words."""
+    starts, prompt = [], words
+    levels = parse_levels(given.levels)
+    usual, thinking = (None, None) if kept is None else (kept.model, kept.thinking)
+    for named in given.models or (None,):
+        if given.go_on:
+            start, prompt = continue_thread(words, named)
+        else:
+            start, prompt = start_thread(words, named, usual=usual, thinking=thinking)
+        if levels and named is not None and (wish := load_catalog().split(named).level) is not None:
+            message = f"{named!r} names the level {wish!r}, and --levels names others"
+            raise click.UsageError(message)
+        starts += [replace(start, thinking=level) for level in levels] or [start]
+    return starts, prompt
+
+
+def _ask_one(start: AskStart, question: AskPrompt, given: AskOptions, approval: Approval) -> int:
+    """Ask, print what comes, and return the exit code; raises the error of an answer."""
+    sheet = sheet_of(start, given, shaped=question.schema is not None)
+    approval.pause = sheet.pause
+    try:
+        answer = _turn(start, question, given, sheet)
+    finally:
+        sheet.pause()
+    sheet.end(answer)
+    if answer.error is not None:
+        raise answer.error
+    return 0 if answer.reply is None else exit_code_for(answer.reply)
+
+
+def _turn(
+    start: AskStart, question: AskPrompt, given: AskOptions, sheet: AnswerWriter
+) -> AskResult:
+    """Return what came of the question; its error, if it has one, is in the answer."""
+    began, error = monotonic(), None
+    with Client(transport=transport_of(given), policy=parse_policy(given.policies)) as client:
+        chat = start.chat(client, **question.settings)
+        recorder, results = TurnRecorder(monotonic, paid=given.paid), ToolResults()
+        turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)
+        with chat, save_turn(start, chat, turn, recorder, save=not given.no_save) as place:
+            try:
+                with turn:
+                    for event in turn:
+                        for call, result in results.new(turn):
+                            sheet.result(call, result)
+                        recorder.feed(event)
+                        sheet.write(event)
+            except PonderoError as problem:
+                error = problem
+    answer = make_result(
+        start,
+        turn.replies,
+        recorder,
+        paid=given.paid,
+        seconds=monotonic() - began,
+        thread=place.id,
+        error=error,
+    )
+    return answer if question.schema is None else add_typed_value(answer, question.schema)

@@ -1,0 +1,216 @@
+"""The options of ``ask``: in sections for its help, and as one value for the files that run it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from msgspec import Struct
+
+from ...thinking import parse_intent
+from ..command import policy_option
+from ..commands.completion import level, model, server, template
+
+STEPS = 20  # as a chat has it
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class AskOptions(Struct, frozen=True, kw_only=True):
+    """What the command line says beside the words of the question."""
+
+    models: tuple[str, ...] = ()
+    levels: str | None = None
+    system: str | None = None
+    attached: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    template: str | None = None
+    variables: tuple[tuple[str, str], ...] = ()
+    schema: str | None = None
+    schema_multi: str | None = None
+    settings: tuple[tuple[str, str], ...] = ()
+    max_tokens: int | None = None
+    policies: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+    approved: tuple[str, ...] = ()
+    steps: int | None = None
+    go_on: bool = False
+    no_save: bool = False
+    offline: bool = False
+    cassette: Path | None = None
+    shown: bool | None = None
+    plain: bool = False
+    usage: bool = False
+    wire: bool = False
+    as_json: bool = False
+    as_lines: bool = False
+
+    @property
+    def paid(self) -> bool:
+        """Return whether a service answers, and not the emulator or a recording."""
+        return not self.offline and self.cassette is None
+
+
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Model": ("models", "levels", "policies", "offline"),
+    "Question": ("system", "attached", "template", "variables"),
+    "Answer": ("schema", "schema_multi", "settings", "max_tokens"),
+    "Tools": ("tools", "servers", "approved", "steps"),
+    "Thread": ("go_on", "no_save"),
+    "Output": ("shown", "plain", "usage", "wire", "as_json", "as_lines", "cassette"),
+}
+
+
+def ask_options(command: Command) -> Command:
+    """Give the command its options; the names of their values are those of ``AskOptions``."""
+    for option in reversed((*_model(), *_question(), *_answer(), *_tools(), *_rest())):
+        command = option(command)
+    return policy_option(command)
+
+
+_Option = Callable[[Any], Any]
+
+
+def _model() -> Iterator[_Option]:
+    yield click.option(
+        "-m", "--model", "models", multiple=True, metavar="MODEL[/LEVEL]", shell_complete=model,
+        help="The model; every argument is then the PROMPT. Repeat it to compare models.",
+    )  # fmt: skip
+    yield click.option(
+        "--levels", metavar="LIST", shell_complete=level,
+        help="Levels to compare side by side, as low,high.",
+    )  # fmt: skip
+    yield click.option(
+        "--offline", is_flag=True, help="Ask the built-in emulator: no key, no network."
+    )
+
+
+def _question() -> Iterator[_Option]:
+    yield click.option("-s", "--system", metavar="TEXT", help="The system prompt.")
+    yield click.option(
+        "-a", "--attach", "attached", multiple=True, metavar="FILE|URL|-", type=click.Path(),
+        help="An image, PDF or text to ask about; - is standard input. May be repeated.",
+    )  # fmt: skip
+    yield click.option("-f", "--file", "files", multiple=True, hidden=True)  # -a of old
+    yield click.option(
+        "-t", "--template", metavar="NAME", shell_complete=template,
+        help="A saved template to use; see 'pondero templates'.",
+    )  # fmt: skip
+    yield click.option(
+        "-p", "--param", "variables", multiple=True, type=(str, str), metavar="NAME VALUE",
+        help="Fill in a $variable of the template; may be repeated.",
+    )  # fmt: skip
+
+
+def _answer() -> Iterator[_Option]:
+    yield click.option(
+        "--schema", metavar="SCHEMA",
+        help="Answer in JSON: a schema's file, the schema itself, or 'name, age int'.",
+    )  # fmt: skip
+    yield click.option(
+        "--schema-multi",
+        metavar="SCHEMA",
+        help='The same for a list of objects, as {"items": [...]}.',
+    )
+    yield click.option(
+        "-o", "--option", "settings", multiple=True, type=(str, str), metavar="KEY VALUE",
+        help=f"{' '.join(SETTINGS)}. May be repeated, also for stop.",
+    )  # fmt: skip
+    yield click.option(
+        "--max-tokens", type=int, metavar="N", help="Maximum output tokens, thinking included."
+    )
+
+
+def _tools() -> Iterator[_Option]:
+    yield click.option(
+        "--tool", "tools", multiple=True, metavar="MODULE:FUNCTION",
+        help="A function the model may call, as mine:search or file.py:search. May be repeated.",
+    )  # fmt: skip
+    yield click.option(
+        "--mcp", "servers", multiple=True, metavar="SERVER", shell_complete=server,
+        help="An MCP server: a name of config.toml, a command line or a URL.",
+    )  # fmt: skip
+    yield click.option(
+        "--approve", "approved", multiple=True, metavar="NAME|all",
+        help="Run this tool without asking for approval. Default: ask, on a terminal.",
+    )  # fmt: skip
+    yield click.option(
+        "--steps", type=click.IntRange(1), metavar="N",
+        help=f"Ask the model at most N times in a turn. Default: {STEPS}.",
+    )  # fmt: skip
+
+
+def _rest() -> Iterator[_Option]:
+    yield click.option(
+        "-c", "--continue", "go_on", is_flag=True,
+        help="Continue the last thread, or the one whose id is the first argument.",
+    )  # fmt: skip
+    yield click.option("--no-save", is_flag=True, help="Do not save this question and answer.")
+
+    yield click.option(
+        "--thinking/--no-thinking", "shown", default=None,
+        help="Show thinking on stderr. Default: only on a terminal.",
+    )  # fmt: skip
+    yield click.option(
+        "--plain", is_flag=True, help="Print the answer as plain text, without rendering Markdown."
+    )
+    yield click.option(
+        "-u", "--usage", is_flag=True, help="Print tokens, cost, time and verdict on stderr."
+    )
+    yield click.option(
+        "--wire", is_flag=True, help="Print the raw request and response on stderr, keys redacted."
+    )
+    yield click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+    yield click.option(
+        "--json-lines", "as_lines", is_flag=True, help="Print the events as JSON, one per line."
+    )
+    yield click.option(
+        "--cassette", type=click.Path(path_type=Path), metavar="FILE",
+        help="Replay this recording, or record it with VCR_RECORD=1.",
+    )  # fmt: skip
+
+
+# -- what -o and --levels say ----------------------------------------------------------------------
+
+SETTINGS: dict[str, Callable[[str], Any]] = {
+    "temperature": float,
+    "top_p": float,
+    "top_k": int,
+    "max_tokens": int,
+    "stop": str,
+}
+"""What -o takes, and how its value is read."""
+
+
+def settings_of(given: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    """Return the settings by name, stop as all its texts; raises click's BadParameter."""
+    found: dict[str, Any] = {}
+    for name, value in given:
+        if name not in SETTINGS:
+            raise _bad(f"unknown option {name!r}; use {' '.join(SETTINGS)}")
+        if name == "stop":
+            found[name] = (*found.get(name, ()), str(value))
+            continue
+        try:
+            found[name] = SETTINGS[name](value)
+        except ValueError:
+            kind = "a whole number" if SETTINGS[name] is int else "a number"
+            raise _bad(f"{name} is {kind}, not {value!r}") from None
+    return found
+
+
+def parse_levels(text: str | None) -> tuple[str, ...]:
+    """Return the levels of a list with commas; raises BadThinking for a word that is none."""
+    if text is None:
+        return ()
+    levels = tuple(dict.fromkeys(filter(None, (word.strip() for word in text.split(",")))))
+    if not levels:
+        message = "--levels is a list such as low,high"
+        raise click.UsageError(message)
+    for each in levels:
+        parse_intent(each)
+    return levels
+
+
+def _bad(message: str) -> click.BadParameter:
+    return click.BadParameter(message, param_hint="-o")

@@ -1,0 +1,145 @@
+"""The question of an ``ask``: its words, what is piped in, what is attached, and its settings."""
+
+import sys
+from typing import Any
+
+import click
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...canon import Blob, Image, Json, Part, Text
+from ...client import attachment
+from ...exchange import AsyncTransport, Transport
+from ...store import Template
+from .options import AskOptions, settings_of
+from .schema import parse_schema
+from .tools import Approval, function_of, redirect_prints
+
+STDIN = "-"
+
+
+class AskPrompt(Struct, frozen=True, kw_only=True):
+    """What every model is asked: ``settings`` are the options of its chat, tools among them."""
+
+    prompt: tuple[Part, ...] | str  # no words, beside what is attached, are an empty text
+    attachments: tuple[Text | Image | Blob, ...] = ()
+    system: str | None = None
+    schema: dict[str, Json] | None = None
+    settings: dict[str, Any] = {}
+
+
+def question_of(words: tuple[str, ...], given: AskOptions, template: Template | None) -> AskPrompt:
+    """Return the question; raises click's UsageError where there is none."""
+    attachments = tuple(_attached(each) for each in (*given.files, *given.attached))
+    piped = "" if STDIN in given.attached else _piped()
+    said = " ".join(words) if words != (STDIN,) else ""
+    texts, system = [text for text in (piped, said) if text], given.system
+    if template is not None:
+        prompt, framed = template.fill(dict(given.variables), "\n\n".join(texts))
+        texts, system = [prompt] if prompt else [], framed if system is None else system
+    if not texts and not attachments:
+        message = "there is no question; write one, or pipe one in"
+        raise click.UsageError(message)
+    schema = _schema(given, template)
+    return AskPrompt(
+        prompt=tuple(map(Text, texts)) or "",
+        attachments=attachments,
+        system=system or None,
+        schema=schema,
+        settings=_settings(given, template) | ({} if schema is None else {"output": schema}),
+    )
+
+
+def _schema(given: AskOptions, template: Template | None) -> dict[str, Json] | None:
+    if template is None or given.schema is not None or given.schema_multi is not None:
+        return parse_schema(given.schema, given.schema_multi)
+    return parse_schema(template.schema, template.schema_multi)
+
+
+def _settings(given: AskOptions, template: Template | None) -> dict[str, Any]:
+    kept = template.options if template is not None else {}
+    pairs = [
+        (name, each)
+        for name, value in kept.items()
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    settings = settings_of(tuple(pairs)) | settings_of(given.settings)
+    return settings if given.max_tokens is None else settings | {"max_tokens": given.max_tokens}
+
+
+def with_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> AskPrompt:
+    """Return the question with the tools that may be called for it."""
+    steps = {} if given.steps is None else {"steps": given.steps}
+    if not given.tools and not given.servers:
+        return replace(question, settings=question.settings | steps)
+    functions = [redirect_prints(function_of(named)) for named in given.tools]
+    tools = {"tools": functions, "mcp": given.servers, "approve": approval}
+    return replace(question, settings=question.settings | tools | steps)
+
+
+def _piped() -> str:
+    """Return the text of standard input, if something is piped in."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    try:
+        raw = getattr(sys.stdin, "buffer", None)
+        text = sys.stdin.read() if raw is None else str(raw.read(), "utf-8")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        message = "what is piped in is no text; give a picture or a PDF with -a -"
+        raise click.UsageError(message)
+    return text.strip()
+
+
+def _attached(source: str) -> Text | Image | Blob:
+    """Return a file, an address or standard input as a part of the question."""
+    if source != STDIN:
+        return attachment(source)
+    if sys.stdin is None or sys.stdin.isatty():
+        message = "nothing is piped in for -a -"
+        raise click.UsageError(message)
+    return attachment(sys.stdin.buffer.read(), name="standard input")
+
+
+# -- how it travels --------------------------------------------------------------------------------
+
+
+def transport_of(given: AskOptions) -> Transport | None:
+    """Return how the question travels: None is the network, as the client itself would do it."""
+    made: Transport | None = None
+    if given.offline:
+        from ...emulator import Emulator
+
+        made = Emulator(any_model=True)
+    if given.cassette is not None:
+        from ...cassettes import Cassette
+
+        made = Cassette(given.cassette, made)
+    if given.wire:
+        from ...cassettes import Tap
+        from ...transport import HttpTransport
+        from .wire import WirePrinter
+
+        made = Tap(made or HttpTransport(), WirePrinter(plain=given.plain).print)
+    return made
+
+
+def async_transport_of(given: AskOptions) -> AsyncTransport | None:
+    """Return the same for asyncio."""
+    made: AsyncTransport | None = None
+    if given.offline:
+        from ...emulator import Emulator
+
+        made = Emulator(any_model=True)
+    if given.cassette is not None:
+        from ...cassettes import AsyncCassette
+
+        made = AsyncCassette(given.cassette, made)
+    if given.wire:
+        from ...cassettes import AsyncTap
+        from ...transport import AsyncHttpTransport
+        from .wire import WirePrinter
+
+        made = AsyncTap(made or AsyncHttpTransport(), WirePrinter(plain=given.plain).print)
+    return made

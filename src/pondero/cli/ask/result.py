@@ -1,0 +1,168 @@
+"""What came of one question: the replies of its turn with their figures, for people and as JSON."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...canon import Json, Reply, Usage
+from ...client import TurnRecorder, reply_cost
+from ...errors import PonderoError
+from ...store import format_dollars, redact_secrets
+from .schema import parse_typed_value
+from .thread import AskStart
+
+VERSION = 1
+"""Of the shape of --json and --json-lines; fields are added without a new one, never removed."""
+
+_KINDS = (
+    ("in", "input"),
+    ("cache read", "cache_read"),
+    ("cache written", "cache_write"),
+    ("thinking", "thinking"),
+    ("out", "output"),
+)
+
+
+class AskResult(Struct, frozen=True, kw_only=True):
+    """The end of one question: ``replies`` of all its exchanges, or the ``error`` it ended in.
+
+    ``value`` is the answer as JSON where a schema was asked for, ``thread`` where it is kept.
+    """
+
+    start: AskStart
+    replies: tuple[Reply, ...] = ()
+    seconds: float = 0.0
+    first: float | None = None
+    paid: bool = True
+    value: Json = None
+    shaped: bool = False
+    thread: str | None = None
+    error: PonderoError | None = None
+
+    @property
+    def reply(self) -> Reply | None:
+        """Return the last reply."""
+        return self.replies[-1] if self.replies else None
+
+    @property
+    def name(self) -> str:
+        """Return the model with its level, as it was asked for."""
+        return self.start.name
+
+    @property
+    def usage(self) -> Usage:
+        """Return the tokens of all exchanges; what no service said is None."""
+        fields = Usage.__struct_fields__
+        counts = {name: [getattr(each.usage, name) for each in self.replies] for name in fields}
+        return Usage(**{name: _sum(found) for name, found in counts.items()})
+
+    @property
+    def cost(self) -> str | None:
+        """Return the dollars of all exchanges; None where nobody paid or the price is unknown."""
+        costs = [reply_cost(each) for each in self.replies] if self.paid else []
+        known = [Decimal(cost) for cost in costs if cost is not None]
+        return f"{sum(known, Decimal()):f}" if known and len(known) == len(costs) else None
+
+    def counts(self) -> list[tuple[str, int]]:
+        """Return the tokens of each kind that is known, in words; a cache's if it was used."""
+        usage = self.usage
+        counts = [(said, getattr(usage, name)) for said, name in _KINDS]
+        return [
+            (kind, count)
+            for kind, count in counts
+            if count or (count is not None and not kind.startswith("cache"))
+        ]
+
+    def figures(self) -> str:
+        """Return tokens by kind, money, seconds and verdict in a line."""
+        said = [f"{count:,} {kind}" for kind, count in self.counts()]
+        words = [f"{', '.join(said)} tokens" if said else "tokens unknown", self.money()]
+        words.append(f"{self.seconds:,.1f} s")
+        if len(self.replies) > 1:
+            words.append(f"{len(self.replies)} exchanges")
+        return " · ".join([*words, self.verdict()])
+
+    def verdict(self) -> str:
+        """Return the verdict in words."""
+        return "no answer" if self.reply is None else self.reply.verdict.replace("_", " ")
+
+    def money(self) -> str:
+        """Return the price for people."""
+        if not self.paid:
+            return "offline"
+        return "unknown" if self.cost is None else format_dollars(self.cost)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON values, without seals; the keys are a stable contract."""
+        reply, plan = self.reply, self.reply.plan if self.reply else None
+        made: dict[str, Any] = {
+            "version": VERSION,
+            "model": plan.model if plan else self.start.model,
+            "asked": self.start.thinking,
+            "level": plan.level if plan else None,
+            "text": reply.text if reply else None,
+        }
+        if self.shaped:
+            made["value"] = self.value
+        error = self.error
+        return made | {
+            "thinking": [text for each in self.replies for text in each.thinking],
+            "tool_calls": [
+                {"name": call.name, "arguments": call.arguments}
+                for each in self.replies
+                for call in each.tool_calls
+            ],
+            "finish": reply.finish if reply else None,
+            "verdict": reply.verdict if reply else None,
+            "adjustments": msgspec.to_builtins(reply.adjustments) if reply else [],
+            "usage": msgspec.to_builtins(self.usage),
+            "cost": self.cost,
+            "seconds": round(self.seconds, 3),
+            "first": None if self.first is None else round(self.first, 3),
+            "exchanges": len(self.replies),
+            "thread": self.thread,
+            "error": error
+            and {"type": type(error).__name__, "message": redact_secrets(str(error))},
+        }
+
+
+def make_result(
+    start: AskStart,
+    replies: Sequence[Reply],
+    recorder: TurnRecorder,
+    *,
+    paid: bool,
+    seconds: float,
+    thread: str | None = None,
+    error: PonderoError | None = None,
+) -> AskResult:
+    """Return what came of a question whose turn has ended, or was cut off by an error."""
+    first = recorder.laps[0].first if recorder.laps else None
+    return AskResult(
+        start=start,
+        replies=tuple(replies),
+        seconds=seconds,
+        first=first,
+        paid=paid,
+        thread=thread,
+        error=error,
+    )
+
+
+def add_typed_value(answer: AskResult, schema: dict[str, Json]) -> AskResult:
+    """Return the answer with its value, or with the error that it does not fit the schema."""
+    if answer.error is not None or answer.reply is None:
+        return answer
+    try:
+        return replace(answer, shaped=True, value=parse_typed_value(schema, answer.reply))
+    except PonderoError as error:
+        return replace(answer, shaped=True, error=error)
+
+
+def _sum(counts: Sequence[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

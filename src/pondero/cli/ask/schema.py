@@ -1,0 +1,113 @@
+"""The schema of an answer: read from what ``ask --schema`` says, and held against the answer.
+
+A schema is a file of JSON, JSON itself, or a line such as ``name, age int: in years``.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from ...canon import Json, Reply, decode_json
+from ...errors import BadParameter, Malformed
+
+_TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+_FIELD = re.compile(r"(?P<name>[A-Za-z_][\w-]*)(?:\s+(?P<type>\w+))?(?:\s*:\s*(?P<about>.+))?")
+
+
+Wanted = str | dict[str, Json] | None
+
+
+def parse_schema(one: Wanted, several: Wanted) -> dict[str, Json] | None:
+    """Return the schema that --schema, or --schema-multi, asks for; None where neither does."""
+    if one is not None and several is not None:
+        message = "--schema is for one object, --schema-multi for several; use one of them"
+        raise click.UsageError(message)
+    given = one if several is None else several
+    if given is None:
+        return None
+    schema = _checked(_read(given) if isinstance(given, str) else given)
+    return schema if several is None else _closed({"items": {"type": "array", "items": schema}})
+
+
+def _read(given: str) -> Any:
+    text = given.strip()
+    if text.startswith("{"):
+        return _json(text, "--schema")
+    try:
+        if Path(text).is_file():
+            return _json(Path(text).read_text("utf-8"), text)
+    except (OSError, ValueError):  # too long for a file's name, or no text
+        pass
+    if text.endswith(".json"):
+        message = f"there is no file {text!r}"
+        raise click.BadParameter(message, param_hint="--schema")
+    return _closed(dict(_fields(text)))
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return decode_json(text, dict[str, Any])
+    except (msgspec.MsgspecError, ValueError) as error:
+        message = f"{where} is no JSON schema: {error}"
+        raise click.BadParameter(message, param_hint="--schema") from None
+
+
+def _checked(schema: dict[str, Json]) -> dict[str, Json]:
+    """Return a schema that answers can be held against; raises BadParameter."""
+    _problem(schema, None)
+    return schema
+
+
+def _problem(schema: dict[str, Json], value: Json) -> str | None:
+    """Return what is wrong with a value; raises BadParameter where the schema itself is wrong."""
+    from ...sweep import find_problem
+
+    try:
+        return find_problem(schema, value)
+    except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
+        message = f"this is no JSON schema: {error!r}"
+        raise BadParameter(message) from None
+
+
+def _fields(text: str) -> Iterator[tuple[str, Json]]:
+    """Yield the fields of a line: separated by newlines where there are any, else by commas."""
+    split = [each.strip() for each in re.split(r"\n" if "\n" in text else ",", text)]
+    for each in filter(None, split):
+        found = _FIELD.fullmatch(each)
+        kind = found and (found["type"] or "str")
+        if found is None or kind not in _TYPES:
+            message = f"{each!r} is no field; write NAME, NAME TYPE or NAME TYPE: WORDS with a "
+            message += f"type of {' '.join(_TYPES)}"
+            raise click.BadParameter(message, param_hint="--schema")
+        about = {"description": found["about"]} if found["about"] else {}
+        yield found["name"], {"type": _TYPES[str(kind)], **about}
+    if not any(split):
+        message = "it has no fields"
+        raise click.BadParameter(message, param_hint="--schema")
+
+
+def _closed(fields: dict[str, Json]) -> dict[str, Json]:
+    """Return the schema of an object with all of these fields and no other."""
+    return {
+        "type": "object",
+        "properties": fields,
+        "required": list(fields),
+        "additionalProperties": False,
+    }
+
+
+def parse_typed_value(schema: dict[str, Json], reply: Reply) -> Json:
+    """Return the value of an answer; raises Malformed where it does not fit the schema."""
+    value = reply.value
+    try:
+        wrong = _problem(schema, value)
+    except BadParameter as error:  # a word of the schema that cannot be checked
+        raise Malformed(str(error)) from None
+    if wrong:
+        message = f"the answer does not fit the schema: {wrong}"
+        raise Malformed(message)
+    return value

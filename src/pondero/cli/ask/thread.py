@@ -1,0 +1,221 @@
+"""The thread of an ``ask``: a new one or one that goes on, saved when the turn ends.
+
+Saving never makes ``ask`` fail: what goes wrong is one line on stderr.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from msgspec import Struct
+
+from ...canon import Json, Message, Usage
+from ...client import (
+    AsyncChat,
+    AsyncClient,
+    AsyncTurn,
+    Chat,
+    Client,
+    Turn,
+    TurnRecorder,
+    load_catalog,
+)
+from ...errors import BadThinking, UnknownThread, UsageError
+from ...handoff import Rejection
+from ...store import StoredMessage, Thread, Threads, load_settings, price_usage
+from ..command import warn
+from ..output.thread_tables import open_threads
+
+_LIKELY_ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
+_POSSIBLE_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{6}")  # as store/rows.py makes them
+_DIGIT = re.compile(r"\d")
+_NAME = re.compile(r"(?=.*\d)[\w.:@/-]+")  # a word with a number: a model's name, perhaps
+_LAST = "last"
+_LEAST = 4  # letters of an id that are enough to tell it from a word of the question
+
+
+class AskStart(Struct, frozen=True):
+    """What a question starts from: a model and a wish, and the thread it goes on with."""
+
+    model: str
+    thinking: Json = None
+    system: str = ""
+    thread: Thread | None = None
+    messages: tuple[Message, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return the model with its level."""
+        return self.model if self.thinking is None else f"{self.model}/{self.thinking}"
+
+    def chat(self, client: Client, **options: Any) -> Chat:
+        """Return the conversation, ready to go on."""
+        chat = Chat(self.model, self.thinking, client=client, **self._with(options))
+        chat.refusals = self.thread.refusals if self.thread else ()
+        return chat
+
+    def async_chat(self, client: AsyncClient, **options: Any) -> AsyncChat:
+        """Return the conversation for asyncio, ready to go on."""
+        chat = AsyncChat(self.model, self.thinking, client=client, **self._with(options))
+        chat.refusals = self.thread.refusals if self.thread else ()
+        return chat
+
+    def _with(self, options: dict[str, Any]) -> dict[str, Any]:
+        return {"messages": self.messages, "system": self.system or None, **options}
+
+    def price(self, usage: Usage) -> str | None:
+        """Return what these tokens cost here, in dollars; None where that is not known."""
+        entry = load_catalog().entry(self.model)
+        price = price_usage(entry.provider.name, entry.model, usage)
+        return None if price is None else f"{price.normalize():f}"
+
+
+def start_thread(
+    words: tuple[str, ...],
+    named: str | None,
+    *,
+    usual: str | None = None,
+    thinking: Json = None,
+) -> tuple[AskStart, tuple[str, ...]]:
+    """Return the start of a new thread, and the words of the question.
+
+    The model is the one ``named``, else a first word that is a known model, else the ``usual`` one
+    of a template, else the user's default; where there is no default, the first word is the model,
+    known or not. ``thinking`` is for a model without a level.
+    """
+    configured = load_settings()
+    model, rest = named, words
+    if model is None and words and is_model(words[0]):
+        model, rest = words[0], words[1:]
+    if model is None and (usual is not None or configured.model is not None):
+        model = configured.model if usual is None else usual
+        _question_a_name(words)
+    if model is None:
+        if not words or len(words[0].split()) > 1:
+            raise click.UsageError(_NO_MODEL)
+        model, rest = words[0], words[1:]
+    name, wish = _apart(model)
+    wishes = (wish, thinking, configured.thinking)
+    return AskStart(name, next((each for each in wishes if each is not None), None)), rest
+
+
+def _question_a_name(words: tuple[str, ...]) -> None:
+    """Warn where the first word of a question is nearly the name of a model."""
+    if words and _NAME.fullmatch(words[0]) and (close := load_catalog().close(words[0])):
+        guess = " or ".join(map(repr, close))
+        warn(f"{words[0]!r} is no known model, so it is part of the question; for {guess} use -m")
+
+
+_NO_MODEL = (
+    "no model is named and none is set; write one before the question ('pondero models' lists "
+    "them), or set one: pondero config set model claude-opus-5/medium"
+)
+
+
+def continue_thread(words: tuple[str, ...], named: str | None) -> tuple[AskStart, tuple[str, ...]]:
+    """Return the start from an existing thread, and the words that name neither it nor a model."""
+    with open_threads() as threads:
+        thread, rest = _thread(threads, words)
+        messages = threads.messages(thread.id)
+    model, thinking = _apart(thread.model)
+    if thread.thinking is not None:
+        thinking = thread.thinking
+    if named is None and rest and is_model(rest[0]):
+        named, rest = rest[0], rest[1:]
+    if named is not None:
+        model, wish = _apart(named)
+        thinking = thinking if wish is None else wish
+    return AskStart(model, thinking, thread.system, thread, messages), rest
+
+
+def _apart(model: str) -> tuple[str, Json]:
+    """Return a model's name and the level after its slash."""
+    return load_catalog().apart(model)
+
+
+def _thread(threads: Threads, words: tuple[str, ...]) -> tuple[Thread, tuple[str, ...]]:
+    """Return the thread that the first word names, else the last, and the other words."""
+    first, others = words[0] if words else "", words[1:]
+    alone = len(others) == 1 or (others and is_model(others[0]))
+    if first == _LAST:
+        return threads.get(first), others if alone or not others else words
+    if len(first) >= _LEAST and first.isalnum():
+        try:
+            return threads.get(first), others
+        except UnknownThread as error:
+            if _LIKELY_ID.fullmatch(first) or (alone and _POSSIBLE_ID.fullmatch(first)):
+                whole = " ".join(words)
+                error.add_note(f'if it is the question, quote all of it: pondero ask -c "{whole}"')
+                raise
+    return threads.get(_LAST), words
+
+
+def is_model(word: str) -> bool:
+    """Return whether a word names a model: a catalogued one, a provider's, or a new version.
+
+    Raises BadThinking where only the level after its slash is wrong.
+    """
+    if not word or word.split() != [word]:
+        return False
+    try:
+        new = ":" in word or _DIGIT.search(load_catalog().split(word).model)
+        load_catalog().entry(word, unknown="family" if new else "error")
+    except BadThinking:
+        raise
+    except UsageError:
+        return False
+    return True
+
+
+class ThreadRef:
+    """Where a turn is kept; ``id`` is the thread's, once it is written."""
+
+    id: str | None = None
+
+
+@contextmanager
+def save_turn(
+    start: AskStart,
+    chat: Chat | AsyncChat,
+    stream: Turn | AsyncTurn,
+    recorder: TurnRecorder,
+    *,
+    save: bool,
+    fork: bool = False,
+) -> Iterator[ThreadRef]:
+    """Save the turn when it ends, as far as it came; what goes wrong is one line on stderr.
+
+    ``fork``: a thread that goes on does so in a copy.
+    """
+    save, place = save and load_settings().save, ThreadRef()
+    try:
+        yield place
+    finally:
+        added = chat.messages[len(start.messages) :]
+        if save and added:
+            try:
+                kept = recorder.stored_messages(added, stream.replies)
+                place.id = _write(start, kept, chat.refusals, fork=fork)
+            except Exception as problem:  # noqa: BLE001 - the answer was given, whatever this is
+                warn(f"this was not kept: {problem}")
+
+
+def _write(
+    start: AskStart, turn: Sequence[StoredMessage], refusals: tuple[Rejection, ...], *, fork: bool
+) -> str:
+    said = {
+        "model": start.model,
+        "thinking": start.thinking,
+        "system": start.system,
+        "refusals": refusals,
+    }
+    with open_threads() as threads:
+        if start.thread is None:
+            id = threads.start(**said).id
+        else:
+            id = threads.fork(start.thread.id).id if fork else start.thread.id
+            threads.set(id, **said)
+        threads.add(id, turn)
+    return id

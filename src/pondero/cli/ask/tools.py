@@ -1,0 +1,215 @@
+"""Tools for ``ask``: functions by name, MCP servers, and whoever allows a call before it runs.
+
+On a terminal the user is asked, with the name and the arguments in full; a script says beforehand
+which tools may run. Where nobody can be asked, nothing runs.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from inspect import iscoroutinefunction, isfunction
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TextIO, cast
+
+import click
+from msgspec import json
+
+from ...canon import Json, ToolCall, ToolResult, dump_json
+from ...client import AsyncTurn, Turn
+from ..output.echo import echo, style_text
+
+ALL = "all"
+_WORDS: dict[str, bool | str] = {"y": True, "yes": True, "a": "always", "always": "always"}
+
+
+def function_of(named: str) -> Callable[..., object]:
+    """Return a function by its name: ``module:function``, or ``file.py:function``."""
+    where, colon, name = named.rpartition(":")
+    if not colon or not where or not name.isidentifier():
+        raise _bad(f"{named!r} names no function; write module:function or file.py:function")
+    try:
+        module = _loaded(Path(where)) if where.endswith(".py") else _imported(where)
+    except Exception as error:
+        raise _bad(f"{where!r} cannot be imported: {type(error).__name__}: {error}") from error
+    found = vars(module).get(name)
+    if not callable(found):
+        there = [each for each, value in vars(module).items() if callable(value)]
+        own = " ".join(each for each in there if not each.startswith("_")) or "none"
+        raise _bad(f"{where!r} has no function {name!r}; there are: {own}")
+    tool: Callable[..., object] = found
+    return tool
+
+
+def _imported(module: str) -> ModuleType:
+    """Import a module as ``python -m`` would: the folder one stands in comes first."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    return import_module(module)
+
+
+def _loaded(file: Path) -> ModuleType:
+    spec = spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None or not file.is_file():
+        message = f"there is no file {str(file)!r}"
+        raise FileNotFoundError(message)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _bad(message: str) -> click.BadParameter:
+    return click.BadParameter(message, param_hint="--tool")
+
+
+# -- what a tool prints ----------------------------------------------------------------------------
+
+_in_tool: ContextVar[bool] = ContextVar("in_tool", default=False)
+
+
+class _Stdout:
+    """Standard output, which is standard error to a tool: others may be printing meanwhile."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stderr if _in_tool.get() else self._stream, name)
+
+
+@contextmanager
+def stdout_kept() -> Iterator[None]:
+    """Keep stdout for the answer: what functions of ``redirect_prints`` print goes to stderr."""
+    stream = sys.stdout
+    sys.stdout = cast("TextIO", _Stdout(stream))
+    try:
+        yield
+    finally:
+        sys.stdout = stream
+
+
+def redirect_prints(function: Callable[..., object]) -> Callable[..., object]:
+    """Return a tool that is marked while it runs, for ``stdout_kept``."""
+    if not isfunction(function):
+        return function
+    if iscoroutinefunction(function):
+
+        @wraps(function)
+        async def awaited(*given: object, **named: object) -> object:
+            with _marked():
+                return await function(*given, **named)
+
+        return awaited
+
+    @wraps(function)
+    def called(*given: object, **named: object) -> object:
+        with _marked():
+            return function(*given, **named)
+
+    return called
+
+
+@contextmanager
+def _marked() -> Iterator[None]:
+    mark = _in_tool.set(True)
+    try:
+        yield
+    finally:
+        _in_tool.reset(mark)
+
+
+# -- who allows a call -----------------------------------------------------------------------------
+
+
+class Approval:
+    """Decides about calls: by what was said beforehand, else by asking on a terminal.
+
+    ``pause`` is called before the user is asked, so that nothing else is being drawn. ``refused``
+    are the tools that nobody could be asked about.
+    """
+
+    def __init__(self, approved: tuple[str, ...], *, asks: bool) -> None:
+        self.refused: list[str] = []
+        self.pause: Callable[[], None] = _nothing
+        self._approved = approved
+        self._asks = asks
+
+    def __call__(self, name: str, arguments: dict[str, Json]) -> bool | str:
+        """Return True, False, or "always"."""
+        if name in self._approved or ALL in self._approved:
+            return True
+        with _terminal() if self._asks else _nobody() as terminal:
+            if terminal is None:
+                self.refused = list(dict.fromkeys((*self.refused, name)))
+                return False
+            self.pause()
+            return _asked(name, arguments, terminal)
+
+    def words(self) -> str | None:
+        """Return what to tell the user about the calls that nobody could be asked about."""
+        if not self.refused:
+            return None
+        names, each = " ".join(self.refused), " ".join(f"--approve {name}" for name in self.refused)
+        return f"not run, for nobody could be asked: {names}; say {each}, or --approve {ALL}"
+
+
+class ToolResults:
+    """Finds what tools gave in a turn, each result once."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+
+    def new(self, turn: Turn | AsyncTurn) -> Iterator[tuple[ToolCall, ToolResult]]:
+        """Yield the calls that got a result since this was last asked."""
+        added, self._seen = turn.added[self._seen :], len(turn.added)
+        calls = {call.id: call for message in turn.added for call in message.tool_calls}
+        for message in added:
+            for part in message.parts:
+                if isinstance(part, ToolResult) and part.call_id in calls:
+                    yield calls[part.call_id], part
+
+
+def _nothing() -> None:
+    """Draw nothing, and so have nothing to pause."""
+
+
+def _asked(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool | str:
+    shown = json.format(dump_json(arguments), indent=2)
+    echo(style_text(f"{name} wants to run:", fg="yellow"), f"\n{shown}", err=True)
+    while True:
+        echo("run it? [y]es, [n]o, [a]lways: ", err=True, nl=False)
+        said = terminal.readline()
+        if not said:  # the end of input
+            echo(err=True)
+            return False
+        word = said.strip().lower()
+        if word in _WORDS:
+            return _WORDS[word]
+        if word in ("n", "no"):
+            return False
+
+
+@contextmanager
+def _terminal() -> Iterator[TextIO | None]:
+    """Give where the user types, also where the question itself is piped in; None if nowhere."""
+    if not sys.stderr.isatty():
+        yield None
+    elif sys.stdin is not None and sys.stdin.isatty():
+        yield sys.stdin
+    else:
+        try:
+            keys = Path("/dev/tty").open(encoding="utf-8", errors="replace")  # noqa: SIM115
+        except OSError:
+            yield None
+            return
+        with keys:
+            yield keys
+
+
+@contextmanager
+def _nobody() -> Iterator[None]:
+    yield None

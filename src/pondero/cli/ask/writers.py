@@ -1,0 +1,317 @@
+"""What ``ask`` prints: the answer on stdout for people or as JSON, all else on stderr."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+import msgspec
+
+from ...canon import (
+    AdjustmentNote,
+    Event,
+    Finished,
+    Reply,
+    Started,
+    Text,
+    TextDelta,
+    ThinkingDelta,
+    ToolCall,
+    ToolResult,
+    dump_json,
+)
+from ...client import load_catalog
+from ...store import media_caption, redact_secrets
+from ...thinking import DEPTH, describe_result
+from ...thinking import describe_intent as worded
+from ..command import print_json
+from ..output.echo import Typing, echo, style_text
+from .options import AskOptions
+from .result import VERSION, AskResult
+from .thread import AskStart
+
+if TYPE_CHECKING:
+    from ..output.live import ThinkingCounter, Typeset
+
+_LONGEST = 300  # characters of a line about a tool
+_REFUSED = ("refusal", "content_filter")
+
+
+class AnswerWriter(Protocol):
+    """What an answer is written to: its events as they come, then all of it, or its error."""
+
+    def write(self, event: Event) -> None:
+        """Write one event, if it has something to read."""
+        ...
+
+    def result(self, call: ToolCall, result: ToolResult) -> None:
+        """Write what a tool gave."""
+        ...
+
+    def pause(self) -> None:
+        """Let go of the screen, so that something else can be written."""
+        ...
+
+    def end(self, answer: AskResult) -> None:
+        """Write what is known at the end."""
+        ...
+
+
+def sheet_of(start: AskStart, given: AskOptions, *, shaped: bool) -> AnswerWriter:
+    """Return what an answer is written to."""
+    if given.as_lines:
+        return JsonLinesWriter(start, paid=given.paid)
+    if given.as_json:
+        return JsonWriter()
+    return TerminalWriter(start, given, shaped=shaped)
+
+
+class TerminalWriter:
+    """Thinking on stderr, dim; the answer on stdout; never both on one line of a terminal."""
+
+    def __init__(self, start: AskStart, given: AskOptions, *, shaped: bool) -> None:
+        self._start = start
+        self._usage = given.usage
+        self._show = sys.stderr.isatty() if given.shown is None else given.shown
+        self._due = bool(given.shown)  # thinking was asked for in so many words, and none came yet
+        self._thinking = False
+        self._open = False  # whether a line of the answer on a terminal has not ended yet
+        self._shaped = shaped
+        self._drawn = not given.plain and _moves(sys.stdout)
+        self._answer: Typing | Typeset = _typeset() if self._drawn else Typing()
+        self._thoughts = Typing(err=True, wrap=True, dim=True)
+        self._counter = _counter(start) if _moves(sys.stderr) else None
+        if self._counter is not None:
+            self._counter.start()
+
+    def write(self, event: Event) -> None:
+        """Print one event, if it has something to read."""
+        if isinstance(event, ThinkingDelta) and self._show and event.text:
+            self._stop_counting()
+            self._thoughts.write(event.text)
+            self._thinking, self._due = True, False
+        elif isinstance(event, TextDelta) and not self._shaped:
+            self._stop_counting()
+            self._end_thinking()
+            self._answer.write(event.text)
+            self._open = not self._drawn and sys.stdout.isatty()
+        elif self._counter is not None:
+            if isinstance(event, Started):
+                self._counter.start()
+            self._counter.feed(event)
+
+    def result(self, call: ToolCall, result: ToolResult) -> None:
+        """Print a line about a call, where thinking is shown too."""
+        if self._show:
+            self.pause()
+            said = " ".join(tool_result_text(result).split())
+            mark = "✗" if result.error else "→"
+            line = f"⚙ {call.name}({dump_json(call.arguments)}) {mark} {said}"
+            echo(
+                style_text(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…", dim=True),
+                err=True,
+            )
+
+    def pause(self) -> None:
+        """Print what waits, and let go of the screen."""
+        self._stop_counting()
+        self._end_thinking()
+        self._answer.end()
+        if self._open:
+            echo()
+            self._open = False
+
+    def end(self, answer: AskResult) -> None:
+        """End the last line, then print the adjustments of the plan, and why no thinking came."""
+        self.pause()
+        if answer.error is not None:
+            return
+        if self._shaped:
+            _print_value(answer)
+        elif not sys.stdout.isatty():
+            echo()
+        if answer.reply is not None:
+            if self._due:
+                say(f"no thinking to show: {_unseen(self._start, answer.reply)}")
+            for remark in remarks(answer.reply):
+                say(remark)
+        if self._usage:
+            echo(style_text(answer.figures(), dim=True), err=True)
+
+    def _stop_counting(self) -> None:
+        if self._counter is not None:
+            self._counter.stop()
+
+    def _end_thinking(self) -> None:
+        if self._thinking:
+            self._thoughts.end()
+            echo("\n", err=True)
+            self._thinking = False
+
+
+class JsonWriter:
+    """One JSON object, when everything is known."""
+
+    def write(self, event: Event) -> None:
+        """Wait."""
+
+    def result(self, call: ToolCall, result: ToolResult) -> None:
+        """Wait."""
+
+    def pause(self) -> None:
+        """Have nothing on the screen."""
+
+    def end(self, answer: AskResult) -> None:
+        """Print the object."""
+        print_json(answer.to_json())
+
+
+class JsonLinesWriter:
+    """Events as JSON, one a line; a Finished event with its cost, where that is known.
+
+    The last line is the last Finished event, or the error; adjustments stand before it. ``label``
+    tells the events of several answers apart.
+    """
+
+    def __init__(self, start: AskStart, *, paid: bool, label: str | None = None) -> None:
+        self._start = start
+        self._paid = paid
+        self._label = label
+        self._noted: list[Any] = []
+        self._finished: Any = None
+
+    def write(self, event: Event) -> None:
+        """Print one event, without its seal."""
+        raw = msgspec.to_builtins(event)
+        if isinstance(part := raw.get("part"), dict):
+            part.pop("seal", None)
+        if isinstance(event, Started):
+            raw["version"] = VERSION
+        if isinstance(event, AdjustmentNote):
+            self._noted.append(event.adjustment)
+        self._print_finished()
+        if isinstance(event, Finished):
+            raw["cost"] = self._start.price(event.usage) if self._paid else None
+            self._finished = raw
+        else:
+            self._print(raw)
+
+    def result(self, call: ToolCall, result: ToolResult) -> None:
+        """Print what a tool gave; the call itself was an event."""
+        self._print_finished()
+        said = {
+            "id": call.id,
+            "name": call.name,
+            "text": tool_result_text(result),
+            "error": result.error,
+        }
+        self._print({"type": "tool_result", **said})
+
+    def pause(self) -> None:
+        """Have nothing on the screen."""
+
+    def end(self, answer: AskResult) -> None:
+        """Print the adjustments that did not come as events, then the last Finished event."""
+        for adjustment in msgspec.to_builtins(answer.reply.adjustments) if answer.reply else ():
+            if adjustment not in self._noted:
+                self._print(msgspec.to_builtins(AdjustmentNote(adjustment)))
+        if self._finished is not None:
+            self._finished |= {"seconds": round(answer.seconds, 3), "thread": answer.thread}
+            if answer.shaped:
+                self._finished["value"] = answer.value
+        self._print_finished()
+        if answer.error is not None:
+            said = {
+                "type": type(answer.error).__name__,
+                "message": redact_secrets(str(answer.error)),
+            }
+            self._print({"type": "error", "error": said})
+
+    def _print_finished(self) -> None:
+        if self._finished is not None:
+            self._print(self._finished)
+            self._finished = None
+
+    def _print(self, raw: dict[str, Any]) -> None:
+        echo(dump_json(raw if self._label is None else {"of": self._label, **raw}), exact=True)
+
+
+def _moves(stream: TextIO) -> bool:
+    """Return whether lines can be drawn again there; rich is loaded only for a terminal."""
+    if not stream.isatty():
+        return False
+    from ..output.live import moves
+
+    return moves(stream)
+
+
+def _typeset() -> "Typeset":
+    from ..output.live import Typeset
+
+    return Typeset()
+
+
+def _counter(start: AskStart) -> "ThinkingCounter":
+    from ..output.live import ThinkingCounter
+
+    return ThinkingCounter("waiting" if start.thinking in ("off", False) else "thinking")
+
+
+def _print_value(answer: AskResult) -> None:
+    """Print the value of an answer: for people indented, in a pipe on one line."""
+    if sys.stdout.isatty():
+        print_json(answer.value)
+    else:
+        echo(dump_json(answer.value), exact=True)
+
+
+def _unseen(start: AskStart, reply: Reply) -> str:
+    """Return why --thinking has nothing to show."""
+    entry = load_catalog().entry(start.model)
+    facts = entry.capability
+    if not facts.thinks:
+        return f"{entry.id} does not think"
+    if facts.shown == "never":
+        return f"{entry.id} never shows its thinking"
+    if start.thinking is None and facts.levels:
+        return f"no level was asked for; try {start.model}/{facts.levels[-1]}"
+    if reply.usage.thinking:
+        return f"{reply.usage.thinking:,} tokens of thinking came without their text"
+    return "none came"
+
+
+def exit_code_for(reply: Reply, *, who: str = "") -> int:
+    """Return the exit code of an answer, and say why it is not what was asked for."""
+    if reply.verdict == "exhausted":
+        say(
+            f"{who}all output went into thinking, none into an answer; try --max-tokens {reply.cap}"
+        )
+        return 1
+    if reply.finish == "length":
+        say(f"{who}the answer was cut off at max_tokens")
+    return 3 if reply.finish in _REFUSED else 0
+
+
+def remarks(reply: Reply) -> Iterator[str]:
+    """Yield what was sent where that is not the level asked for, then why of each difference."""
+    if reply.plan is not None and any(note.what in DEPTH for note in reply.adjustments):
+        yield f"asked for {worded(reply.plan.asked)}; sent: {describe_result(reply.plan)}"
+    for note in reply.adjustments:
+        yield f"{note.why} ({note.code})"
+
+
+def tool_result_text(result: ToolResult) -> str:
+    """Return the words of a tool's result; a medium is named."""
+    parts = (
+        part.text if isinstance(part, Text) else f"[{media_caption(part)}]"
+        for part in result.content
+    )
+    return "\n".join(parts)
+
+
+def say(text: str) -> None:
+    """Print a remark on stderr; on a terminal no word of it is cut in two."""
+    if sys.stderr.isatty():
+        text = fill(text, shutil.get_terminal_size().columns, break_on_hyphens=False)
+    echo(style_text(text, fg="yellow"), err=True)

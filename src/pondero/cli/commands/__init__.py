@@ -1,0 +1,1 @@
+"""The verbs of daily use, one file each."""

@@ -1,0 +1,351 @@
+"""``batch``: many asks at a provider's own batch service, for its discount."""
+
+import sys
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from ..command import CommandGroup, check_free, examples, force_option, print_json
+from ..output.echo import echo, style_text
+from .completion import model as complete_model
+
+if TYPE_CHECKING:
+    from ...batch import BatchAnswer, Draft
+    from ...client import Batch, Client
+    from ...thinking import ThinkingLike
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+_ID = click.argument("id", metavar="ID")
+_WAIT = click.option(
+    "--wait/--no-wait", default=True, help="Wait for the answers, or leave them at the service."
+)
+_OUTPUT = click.option(
+    "--output", type=click.Path(path_type=Path), metavar="OUT.jsonl",
+    help="Write the answers here, one to a line.",
+)  # fmt: skip
+
+
+@click.group(
+    cls=CommandGroup,
+    epilog=examples(
+        "pondero batch run asks.jsonl -m claude-opus-5 --thinking low --dry-run",
+        "pondero batch run asks.jsonl -m gpt-5.5/high --output out.jsonl --no-wait",
+        "pondero batch run asks.jsonl -m gpt-5.5 --offline   no key, no cost",
+        "pondero batch list",
+        "pondero batch collect last --output answers.jsonl",
+    ),
+)
+def batch() -> None:
+    """Send many requests to a provider's batch API, at its discount."""
+
+
+@batch.command(
+    epilog=examples(
+        "pondero batch run asks.jsonl -m claude-opus-5 --thinking low",
+        "pondero batch run asks.jsonl -m gemini-3-pro-preview/high --no-wait --yes",
+    )
+)
+@click.argument("data", type=click.Path(path_type=Path), metavar="FILE.jsonl")
+@click.option(
+    "-m", "--model", metavar="MODEL[/LEVEL]", help="The model of requests that name none.",
+    shell_complete=complete_model,
+)  # fmt: skip
+@click.option("--thinking", metavar="LEVEL", help="The level of requests that name none.")
+@click.option("--system", metavar="TEXT", help="The system prompt.")
+@click.option("--max-tokens", type=int, metavar="N", help="Maximum output tokens of one answer.")
+@_OUTPUT
+@force_option
+@_WAIT
+@click.option("--offline", is_flag=True, help="Ask the built-in emulator; no key, no cost.")
+@click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
+@click.option("--yes", is_flag=True, help="Send it without asking you first.")
+@_JSON
+def run(
+    data: Path, model: str | None, thinking: str | None, output: Path | None, *,
+    force: bool, wait: bool, offline: bool, dry_run: bool, yes: bool, as_json: bool,
+    **options: Any,
+) -> int:  # fmt: skip
+    """Send the requests of FILE.jsonl, and print the answers by id.
+
+    A line of FILE is a text, or an object with prompt (or input), and optionally id, model,
+    thinking, system and max_tokens. Everything is saved on disk before it is sent: 'pondero batch
+    collect' continues after any interruption, even days later.
+    """
+    if offline and not wait:
+        raise click.UsageError("the emulator forgets when this ends; leave out --no-wait")
+    check_free(output, force=force)
+    client = _client(offline=offline or dry_run)  # a plan needs no key
+    given = {name: value for name, value in options.items() if value is not None}
+    draft = client.draft_batch(_asks(data), model, cast("ThinkingLike", thinking), **given)
+    _print_draft(draft, err=as_json or not dry_run)
+    if dry_run:
+        if as_json:
+            print_json(_drafted(draft))
+        return 0
+    if not yes and not offline:
+        _confirm(f"send {sum(1 for _ in draft.asks):,} requests?")
+    with client.batch(draft) as begun:
+        echo(style_text(f"batch {begun.id}", bold=True), err=True)
+        return _collected(begun, output, wait=wait, as_json=as_json)
+
+
+@batch.command("list")
+@_JSON
+def list_(*, as_json: bool) -> None:
+    """List the batches on this disk, the newest first."""
+    from msgspec import to_builtins
+
+    from ...batch import list_batches
+
+    found = list_batches()
+    if as_json:
+        print_json({"batches": to_builtins(found)})
+        return
+    for each in found:
+        day = datetime.fromtimestamp(each.started, UTC).strftime("%Y-%m-%d %H:%M")
+        what = f"{each.done:,} of {each.asks:,}  {', '.join(each.models)}  {each.owner}".rstrip()
+        echo(style_text(each.id, fg="cyan"), f"  {day}  {each.state:<7}  {what}")
+    if not found:
+        echo("there are no batches yet; 'pondero batch run' makes one", err=True)
+
+
+@batch.command(epilog=examples("pondero batch show last", "pondero batch show last --json"))
+@_ID
+@_JSON
+def show(id: str, *, as_json: bool) -> None:
+    """Show what is known of a batch; the service is not asked."""
+    from ...batch import BatchFile, find_batch, iter_answers
+
+    with BatchFile.open(find_batch(id)) as file:
+        known, lots = file.summary(), file.lots()
+        answers = list(iter_answers(file))
+    if as_json:
+        print_json({**_told(known.id, known.state, answers), "lots": [_lot(lot) for lot in lots]})
+        return
+    echo(
+        style_text(known.id, fg="cyan"),
+        f"  {known.state}  {len(answers):,} of {known.asks:,} requests",
+    )
+    for lot in lots:
+        where = lot.remote or "not at the service"
+        note = f"  {lot.note}" if lot.note else ""
+        echo(f"  {lot.provider}:{lot.model}  {lot.count:,} requests  {lot.state}  {where}{note}")
+    if answers:
+        echo(f"  {_counted(answers)}")
+
+
+@batch.command(
+    epilog=examples(
+        "pondero batch collect last --output answers.jsonl",
+        "pondero batch collect 20261116 --no-wait --json",
+    )
+)
+@_ID
+@_OUTPUT
+@force_option
+@_WAIT
+@_JSON
+def collect(id: str, output: Path | None, *, force: bool, wait: bool, as_json: bool) -> int:
+    """Fetch what has ended of a batch; send what was not sent."""
+    check_free(output, force=force)
+    with _opened(id) as begun:
+        return _collected(begun, output, wait=wait, as_json=as_json)
+
+
+@batch.command(epilog=examples("pondero batch cancel last"))
+@_ID
+@_JSON
+def cancel(id: str, *, as_json: bool) -> None:
+    """Ask the service to stop a batch.
+
+    What it has answered by then is billed, and can be collected.
+    """
+    with _opened(id) as begun:
+        state = begun.cancel()
+        if as_json:
+            print_json(_told(begun.id, state, list(begun.answers.values())))
+        else:
+            echo(f"{begun.id} {state}: {_counted(list(begun.answers.values()))}")
+
+
+# -- what they share -------------------------------------------------------------------------------
+
+
+def _client(*, offline: bool) -> "Client":
+    from ...client import Client
+
+    if not offline:
+        return Client()
+    from ...emulator import Emulator
+
+    return Client(transport=Emulator(any_model=True))
+
+
+def _opened(id: str) -> "Batch":
+    """Return a batch to talk about; raises UsageError for one of an emulator that is gone."""
+    from ...batch import BatchFile, find_batch
+    from ...errors import UsageError
+
+    whole = find_batch(id)
+    with BatchFile.open(whole) as file:
+        lost = file.facts.offline and file.state != "ended"
+    if lost:
+        message = f"batch {whole} was with the emulator of a process that has ended; run it again"
+        raise UsageError(message)
+    return _client(offline=False).open_batch(whole)
+
+
+def _asks(path: Path) -> list[Any]:
+    """Return the lines of a file as asks; raises UsageError with the line that is none."""
+    from msgspec import DecodeError, json
+
+    from ...errors import BadParameter
+
+    try:
+        lines = path.read_text("utf-8-sig").split("\n")  # U+2028 may stand in a JSON string
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{path} cannot be read: {error}"
+        raise BadParameter(message) from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                ask = json.decode(line)
+            except DecodeError as error:
+                message = f"{path}:{number}: this is no JSON: {error}"
+                raise BadParameter(message) from None
+            if not isinstance(ask, str | dict):
+                message = f"{path}:{number}: a request is a text or an object, not {line[:40]!r}"
+                raise BadParameter(message)
+            found.append(ask)
+    return found
+
+
+def _collected(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) -> int:
+    """Look at a batch, or wait for it; print what has come, and return the exit code."""
+    try:
+        if wait:
+            begun.wait(_progress)
+        else:
+            begun.look()
+    except KeyboardInterrupt:
+        how = f"'pondero batch collect {begun.id}' continues it"
+        echo(f"interrupted: the batch stays at the service; {how}", err=True)
+        return 130
+    answers = list(begun.answers.values())
+    if output is not None:
+        output.write_text("".join(f"{_line(each)}\n" for each in answers), "utf-8")
+    if as_json:
+        print_json(_told(begun.id, begun.state, answers))
+    elif output is None:
+        for each in answers:
+            echo(_line(each), exact=True)
+    for lot in begun.lots:
+        if lot.note and lot.state != "ended":
+            echo(style_text(lot.note, fg="yellow"), err=True)
+    said = _counted(answers) or "no answers yet"
+    echo(f"{begun.state}: {said}", err=True)
+    return 0 if all(each.ending == "answered" for each in answers) else 1
+
+
+def _progress(begun: Any) -> None:
+    """Say how far a batch is, where somebody looks."""
+    if sys.stderr.isatty():
+        done = sum(lot.done for lot in begun.lots)
+        echo(f"{begun.state}: {done:,} of {sum(lot.count for lot in begun.lots):,}", err=True)
+
+
+def _line(answer: "BatchAnswer") -> str:
+    from ...canon import dump_json
+
+    return dump_json(answer.to_json())
+
+
+def _told(id: str, state: str, answers: "list[BatchAnswer]") -> dict[str, Any]:
+    costs = [float(each.cost) for each in answers if each.cost is not None]
+    return {
+        "batch": id,
+        "state": state,
+        "cost": sum(costs) if costs else None,
+        "answers": [each.to_json() for each in answers],
+    }
+
+
+def _lot(lot: Any) -> dict[str, Any]:
+    names = ("provider", "model", "count", "state", "remote", "note")
+    return {name: getattr(lot, name) for name in names}
+
+
+def _counted(answers: "Iterable[BatchAnswer]") -> str:
+    """Return in words how many ended how, and what they cost."""
+    counts: dict[str, int] = {}
+    cost = 0.0
+    for each in answers:
+        counts[each.ending] = counts.get(each.ending, 0) + 1
+        cost += float(each.cost or 0)
+    words = ", ".join(f"{count:,} {ending}" for ending, count in counts.items())
+    return f"{words}; ${cost:,.4f}" if cost else words
+
+
+# -- before it is sent -----------------------------------------------------------------------------
+
+
+def _print_draft(draft: "Draft", *, err: bool) -> None:
+    """Print what each level becomes, how the asks are split, and the most they can cost."""
+    told = _drafted(draft)
+    for note in told["adjustments"]:
+        words = f"{note['model']}: {note['why']} ({note['code']})"
+        echo(style_text(words, fg="yellow"), err=err)
+    for lot in told["lots"]:
+        levels = ", ".join(lot["levels"])
+        echo(style_text(f"{lot['provider']}:{lot['model']}", fg="cyan"),
+             f"  {lot['asks']:,} requests at {levels}", err=err)  # fmt: skip
+    price = told["price"]
+    if price is None:
+        echo("the most it can cost is not known; --max-tokens, or pondero[prices], tell", err=err)
+    else:
+        words = f"at most ${price['batch']:,.2f} as a batch, ${price['live']:,.2f} live"
+        echo(words, err=err)
+
+
+def _drafted(draft: "Draft") -> dict[str, Any]:
+    price = draft.price()
+    notes = {
+        (ask.exchange.plan.model, note.code, str(note.asked)): note
+        for ask in draft.asks
+        for note in ask.exchange.plan.adjustments
+    }
+    return {
+        "batch": None,
+        "asks": sum(1 for _ in draft.asks),
+        "lots": [_lot_drafted(lot) for lot in draft.lots],
+        "price": None if price is None else {
+            "live": float(price.live), "batch": float(price.batch)
+        },
+        "adjustments": [
+            {"model": model, "code": code, "asked": note.asked, "got": note.got, "why": note.why}
+            for (model, code, _), note in notes.items()
+        ],
+    }  # fmt: skip
+
+
+def _lot_drafted(lot: Any) -> dict[str, Any]:
+    plans = [ask.exchange.plan for ask in lot]
+    levels = dict.fromkeys(str(plan.level or plan.budget or "its own level") for plan in plans)
+    origin = lot[0].exchange.origin
+    return {
+        "provider": origin.provider,
+        "model": origin.model,
+        "asks": len(lot),
+        "levels": list(levels),
+    }
+
+
+def _confirm(question: str) -> None:
+    if sys.stdin is None or not sys.stdin.isatty():
+        message = f"nobody is here to be asked: {question} --yes says so beforehand"
+        raise click.UsageError(message)
+    click.confirm(question, abort=True, err=True)

@@ -1,0 +1,200 @@
+"""``chat``: starts the chat on the terminal, drawn by ``tui``."""
+
+import asyncio
+import os
+import sys
+from importlib import import_module
+from time import monotonic
+from typing import TYPE_CHECKING
+
+import click
+
+from ...errors import MissingExtra, StoreError, UsageError
+from ..command import examples, parse_policy, policy_option
+from . import completion
+
+if TYPE_CHECKING:
+    from ...exchange import AsyncTransport
+    from ...store import Settings
+    from ...tui import Action, ThreadWriter
+
+_MODEL = "claude-opus-5/medium"
+_PACE = 0.02
+"""Seconds between the pieces of an offline answer, so that it is seen arriving."""
+
+
+@click.command(
+    epilog=examples(
+        "pondero chat claude-opus-5/high",
+        "pondero chat --offline                    no key, no network",
+        "pondero chat --resume                     continue the last thread",
+        "pondero chat --resume k3f9zq",
+        "pondero chat gpt-5.1/low --system 'Answer in French.'",
+        "pondero chat --tool weather.py:forecast --mcp files",
+    )
+)
+@click.argument(
+    "model", metavar="[MODEL[/LEVEL]]", required=False, shell_complete=completion.first_model
+)
+@click.option("--offline", is_flag=True, help="Talk to the built-in emulator: no key, no network.")
+@click.option(
+    "--resume",
+    metavar="[ID]",
+    is_flag=False,
+    flag_value="last",
+    help="Continue a thread: the last one, or the one whose id starts with ID.",
+    shell_complete=completion.thread,
+)
+@click.option("--system", metavar="TEXT", default="", help="The system prompt.")
+@click.option(
+    "--tool",
+    "tools",
+    metavar="MODULE:FUNCTION",
+    multiple=True,
+    help="A function the model may call: module:function, or file.py:function.",
+)
+@click.option(
+    "--mcp",
+    metavar="SERVER",
+    multiple=True,
+    help="An MCP server: its name in config.toml, a command line, or a URL.",
+)
+@click.option(
+    "--approve",
+    "approved",
+    metavar="NAME",
+    multiple=True,
+    help="Run this tool (or 'all') without asking for approval.",
+)
+@policy_option
+@click.option("--no-save", is_flag=True, help="Do not save this conversation.")
+def chat(
+    model: str | None,
+    *,
+    offline: bool,
+    resume: str | None,
+    system: str,
+    tools: tuple[str, ...],
+    mcp: tuple[str, ...],
+    approved: tuple[str, ...],
+    policies: tuple[str, ...],
+    no_save: bool,
+) -> None:
+    """Chat with MODEL in the terminal. Type /help for commands."""
+    _check_terminal()
+    _check_textual()
+    from ...cassettes import AsyncTap
+    from ...client import AsyncClient, Tools, load_catalog
+    from ...client import resolve_policy as policy_from
+    from ...store import load_settings, resolve_auto
+    from ...tui import ChatApp, DialView, Session, approve, initial_state, theme_of
+    from ..ask.tools import function_of
+
+    yours = load_settings()
+    dial = DialView(load_catalog(), policy_from(parse_policy(policies)), resolve_auto)
+    save = yours.save and not no_save
+    if resume is not None and not save:
+        said = "--no-save" if no_save else "save = false in config.toml"
+        message = f"--resume needs the threads, and {said} keeps none; take one of them away"
+        raise UsageError(message)
+    keeper, first = _keeper(save=save)
+    if offline:
+        first = (_report("offline: the built-in emulator answers in its place"), *first)
+    if resume is not None:
+        first = (*_resumed(keeper, resume, model), *first)
+    tap = AsyncTap(_transport(offline=offline))
+    client = AsyncClient(transport=tap, policy=dial.policy)
+    functions = {named: function_of(named) for named in tools}
+    session = Session(
+        client,
+        keeper,
+        dial,
+        clock=monotonic,
+        paid=not offline,
+        tools=Tools(functions.values(), mcp=mcp, approve=approve),
+        sources={each.__name__: named for named, each in functions.items()},
+        approved={*approved, *yours.values.get("tools.approved", ())},
+    )
+    state = initial_state(dial, *_model(model, yours), system=system)
+    app = ChatApp(
+        state.but(unsaved=keeper.why_unsaved),
+        dial,
+        session,
+        tap=tap,
+        clock=monotonic,
+        first=first,
+        theme=theme_of(os.environ, yours.theme),
+    )
+    try:
+        app.run()
+    finally:
+        keeper.close()
+
+
+def _check_terminal() -> None:
+    if not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr)):
+        raise UsageError("a chat needs a terminal; 'pondero ask' works in pipes")
+    # Windows has no TERM, and its terminals can draw.
+    if os.environ.get("TERM", "ok" if os.name == "nt" else "") in ("", "dumb"):
+        raise UsageError("this terminal cannot draw a chat (TERM=dumb); 'pondero ask' works in it")
+
+
+def _check_textual() -> None:
+    try:
+        import_module("textual")
+    except ImportError:
+        message = "the chat is drawn with textual; pip install 'pondero[tui]'"
+        raise MissingExtra(message) from None
+
+
+def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
+    """Return the model to begin with, and the configured wish where the model names none."""
+    from ...client import load_catalog
+
+    model = named or settled.model or _MODEL
+    if settled.thinking is None or load_catalog().split(model).level:
+        return model, None
+    return model, str(settled.thinking)
+
+
+def _keeper(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
+    """Return the keeper of the thread, and reports for the user about the file."""
+    from ...store import Threads
+    from ...tui import ThreadWriter
+
+    if not save:
+        return ThreadWriter(), ()
+    try:
+        threads = Threads.open()
+    except StoreError as error:
+        said = _report(f"⚠ {error}", "  → the chat goes on, unsaved", warning=True)
+        return ThreadWriter(unsaved=str(error)), (said,)
+    notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
+    return ThreadWriter(threads), notice
+
+
+def _resumed(keeper: "ThreadWriter", id: str, model: str | None) -> "tuple[Action, ...]":
+    from ...tui import actions
+
+    opened = keeper.open(id)
+    return (opened,) if model is None else (opened, actions.Submitted(f"/model {model}"))
+
+
+def _report(*lines: str, warning: bool = False) -> "Action":
+    from ...tui import actions
+
+    return actions.LinesReported(lines, "warning" if warning else "plain")
+
+
+def _transport(*, offline: bool) -> "AsyncTransport":
+    if not offline:
+        from ...transport import AsyncHttpTransport
+
+        return AsyncHttpTransport()
+    from ...emulator import Emulator
+
+    return Emulator(any_model=True, asleep=_unhurried)
+
+
+async def _unhurried(seconds: float) -> None:
+    await asyncio.sleep(seconds or _PACE)

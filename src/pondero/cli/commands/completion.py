@@ -1,0 +1,191 @@
+"""``completion``: the script for a shell, and what it offers while a command is typed.
+
+The commands name the functions here as the ``shell_complete`` of their parameters.
+"""
+
+from typing import Any
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ZshComplete
+
+from ..command import examples
+from ..output.echo import echo
+
+
+def model(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return the model strings that begin with this; for a whole name, its levels too."""
+    from ...client import complete, level_choices
+
+    found = complete(typed)
+    if found == (typed,) and "/" not in typed.rpartition(":")[2]:
+        found = (typed, *(f"{typed}/{level}" for level in level_choices(typed)))
+    return [CompletionItem(each) for each in found]
+
+
+def first_model(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return model strings for the first of several words; the others are the user's."""
+    said: Any = context.params.get(parameter.name or "") or context.params.get("models")
+    return [] if said else model(context, parameter, typed)
+
+
+def level(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return lists of levels that begin with this: the last of them completed."""
+    from ...thinking import LEVELS
+
+    before, comma, last = typed.rpartition(",")
+    return [CompletionItem(f"{before}{comma}{each}") for each in LEVELS if each.startswith(last)]
+
+
+def template(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the templates whose names begin with this."""
+    from ...store import template_names
+
+    return [CompletionItem(each) for each in template_names() if each.startswith(typed)]
+
+
+def server(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the MCP servers of config.toml whose names begin with this."""
+    from ...errors import PonderoError
+    from ...store import load_tool_servers
+
+    try:
+        return [CompletionItem(each) for each in load_tool_servers() if each.startswith(typed)]
+    except PonderoError:
+        return []
+
+
+def thread(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the ids of threads that begin with this, each with its title."""
+    from ...canon import escape_controls
+    from ...errors import PonderoError
+    from ...store import Threads
+
+    try:
+        with Threads.open() as threads:
+            found = threads.list(limit=200)
+    except PonderoError:
+        return []
+    items = [CompletionItem(each.id, help=escape_controls(each.title)) for each in found]
+    return [
+        each
+        for each in (CompletionItem("last", help="the last used"), *items)
+        if each.value.startswith(typed)
+    ]
+
+
+def provider(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the providers that begin with this."""
+    from ...client import load_catalog
+
+    providers = load_catalog().catalog.providers.values()
+    return [
+        CompletionItem(each.name, help=each.label)
+        for each in providers
+        if each.name.startswith(typed)
+    ]
+
+
+def setting(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the settings that begin with this."""
+    from ...store import SETTINGS
+
+    return [CompletionItem(each) for each in SETTINGS if each.startswith(typed)]
+
+
+def policy(
+    _context: click.Context, _parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Return the policy choices that begin with this, each with its value."""
+    from ...thinking import CHOICES, TOKENS
+
+    choices = [f"{name}={value}" for name, values in CHOICES.items() for value in values]
+    choices += [f"{name}={usual}" for name, usual in TOKENS.items()]
+    return [CompletionItem(each) for each in choices if each.startswith(typed)]
+
+
+# bash takes provider:model and name=value for several words. Its own setting of that is everyone's
+# (COMP_WORDBREAKS), so the words are put together here, and what bash has already is left off.
+_BASH = """\
+%(complete_func)s() {
+    local IFS=$'\\n'
+    local response completion type value gap typed char i had="" rest="$COMP_LINE"
+    local -a words=()
+
+    for ((i = 0; i <= COMP_CWORD; i++)); do
+        gap="${rest%%%%[![:space:]]*}"
+        rest="${rest#"$gap"}"
+        rest="${rest#"${COMP_WORDS[i]}"}"
+        if [[ $i -eq 0 || -z $COMP_LINE || -n $gap ]]; then
+            words+=("${COMP_WORDS[i]}")
+        else
+            words[${#words[@]}-1]+="${COMP_WORDS[i]}"
+        fi
+    done
+    typed="${words[${#words[@]}-1]}"
+    for char in : = @; do
+        if [[ $COMP_WORDBREAKS == *"$char"* && $typed == *"$char"* ]]; then
+            gap="${typed%%"${typed##*"$char"}"}"
+            [[ ${#gap} -gt ${#had} && -n $COMP_LINE ]] && had="$gap"
+        fi
+    done
+
+    response=$(env COMP_WORDS="${words[*]}" COMP_CWORD=$((${#words[@]} - 1)) \
+        %(complete_var)s=bash_complete $1)
+
+    COMPREPLY=()
+    for completion in $response; do
+        IFS=',' read -r type value <<< "$completion"
+        if [[ $type == 'dir' ]]; then
+            compopt -o dirnames
+        elif [[ $type == 'file' ]]; then
+            compopt -o default
+        elif [[ $type == 'plain' ]]; then
+            COMPREPLY+=("${value#"$had"}")
+        fi
+    done
+    return 0
+}
+
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+
+class _Bash(BashComplete):
+    source_template = _BASH
+
+
+class _Fish(FishComplete):
+    # A title may have a comma; click's own script would cut it off there.
+    source_template = FishComplete.source_template.replace(
+        'string split ","', 'string split --max 1 ","'
+    )
+
+
+_SHELLS = {"bash": _Bash, "zsh": ZshComplete, "fish": _Fish}
+
+
+@click.command(
+    epilog=examples(
+        'bash:  eval "$(pondero completion bash)"            in ~/.bashrc',
+        'zsh:   eval "$(pondero completion zsh)"             in ~/.zshrc',
+        "fish:  pondero completion fish > ~/.config/fish/completions/pondero.fish",
+    )
+)
+@click.argument("shell", type=click.Choice(list(_SHELLS)))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    """Print the completion script of a shell."""
+    made = _SHELLS[shell](context.find_root().command, {}, "pondero", "_PONDERO_COMPLETE")
+    echo(made.source())

@@ -1,0 +1,123 @@
+"""``config``: read and change config.toml; its comments stay."""
+
+import sys
+from typing import Any
+
+import click
+from msgspec import json
+
+from ...store import (
+    check_config,
+    check_setting,
+    config_file,
+    load_settings,
+    set_config,
+    unset_config,
+    write_atomic,
+)
+from ..command import CommandGroup, examples, print_json
+from ..output.echo import echo
+from .completion import setting
+
+_FIRST = """\
+# pondero's settings; 'pondero config set NAME VALUE' changes them too. No key stands here: see
+# 'pondero keys'.
+
+# model = "claude-opus-5/high"     for ask and chat when none is named; PONDERO_MODEL wins
+# thinking = "medium"              for a model named without a level
+# save = true                      whether ask and chat keep threads
+
+# [policy]
+# unsupported = "adjust"
+"""
+
+
+@click.group(
+    cls=CommandGroup,
+    epilog=examples(
+        "pondero config set thinking medium",
+        "pondero config set policy.unsupported warn",
+        "pondero config get",
+        "pondero config edit",
+    ),
+)
+def config() -> None:
+    """Read and change the settings of config.toml."""
+
+
+@config.command(epilog=examples("pondero config path", 'cat "$(pondero config path)"'))
+def path() -> None:
+    """Print where config.toml is, or would be."""
+    echo(str(config_file()), exact=True)
+
+
+@config.command(
+    epilog=examples(
+        "pondero config get", "pondero config get thinking", "pondero config get --json"
+    )
+)
+@click.argument("name", required=False, shell_complete=setting)
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def get(name: str | None, *, as_json: bool) -> int:
+    """Print one setting, or all that are set.
+
+    The exit code is 1 where it is not set.
+    """
+    if name is not None:
+        check_setting(name)
+    check_config()
+    values = load_settings().values
+    if name is None:
+        if as_json:
+            print_json({"path": str(config_file()), "settings": values})
+        else:
+            for each, value in values.items():
+                echo(f"{each} = {_toml(value)}")
+        return 0
+    if as_json:
+        print_json({"name": name, "value": values.get(name), "set": name in values})
+    elif name in values:
+        echo(str(values[name]), exact=True)
+    else:
+        echo(f"{name} is not set", err=True)
+    return 0 if name in values else 1
+
+
+@config.command(
+    "set",
+    epilog=examples(
+        "pondero config set thinking medium",
+        "pondero config set policy.answer_room 8192",
+        "pondero config set save false",
+    ),
+)
+@click.argument("name", shell_complete=setting)
+@click.argument("value")
+def set_(name: str, value: str) -> None:
+    """Set NAME to VALUE."""
+    echo(f"{name} = {_toml(set_config(name, value))}", err=True)
+
+
+@config.command(epilog=examples("pondero config unset thinking"))
+@click.argument("name", shell_complete=setting)
+def unset(name: str) -> None:
+    """Take NAME out, so that its default counts again."""
+    if not unset_config(name):
+        echo(f"{name} is not set", err=True)
+
+
+@config.command(epilog=examples("pondero config edit", "EDITOR=nano pondero config edit"))
+def edit() -> None:
+    """Open config.toml in your editor, and check it afterwards."""
+    file = config_file()
+    if not sys.stdin.isatty():
+        message = f"an editor needs a terminal; the file is {file}"
+        raise click.UsageError(message)
+    if not file.exists():
+        write_atomic(file, _FIRST)
+    click.edit(filename=str(file))
+    check_config()
+
+
+def _toml(value: Any) -> str:
+    return json.encode(value).decode()

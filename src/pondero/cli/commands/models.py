@@ -1,0 +1,221 @@
+"""``models``: lists the catalog; ``--refresh`` compares it with another list of models."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+import click
+from msgspec.structs import replace
+
+from ...catalog import (
+    SCHEMA,
+    Catalog,
+    CatalogComparison,
+    Lookup,
+    PublicList,
+    add_user_files,
+    compare_lists,
+    load_explained,
+    provider_map,
+    read_listing,
+    rows_to_add,
+)
+from ...client import load_catalog
+from ...client import models as catalogued
+from ...errors import BadCatalog, BadParameter, ServiceError
+from ...store import append_models, models_file, write_models
+from ..command import examples, print_json
+from ..output.catalog_diff import count_differences, print_comparison
+from ..output.echo import echo
+from . import completion
+
+_OK = 200
+_LIST = "https://models.dev/api.json"
+
+
+class Flags(TypedDict):
+    """What goes with ``--refresh``."""
+
+    write: bool
+    force: bool
+    yes: bool
+    check: bool
+
+
+@click.command(
+    epilog=examples(
+        "pondero models --provider anthropic",
+        "pondero models --json | jq '.models[].id'",
+        "pondero models --refresh                   what models.dev says otherwise",
+        "pondero models --refresh list.json --write    take over what is new",
+    )
+)
+@click.option(
+    "--provider",
+    metavar="P",
+    help="Only this provider's models.",
+    shell_complete=completion.provider,
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+@click.option(
+    "--refresh",
+    metavar="[URL|FILE]",
+    is_flag=False,
+    flag_value=_LIST,
+    help="Compare with a list in the format of models.dev.",
+)
+@click.option("--write", is_flag=True, help="With --refresh: write your models.toml.")
+@click.option("--force", is_flag=True, help="With --write: also override verified facts.")
+@click.option("--yes", is_flag=True, help="With --write: skip the confirmation prompt.")
+@click.option(
+    "--check",
+    is_flag=True,
+    help="With --refresh: exit with an error if any difference is unexplained.",
+)
+def models(
+    *, provider: str | None, as_json: bool, refresh: str | None, **flags: Unpack[Flags]
+) -> None:
+    """List the models the catalog knows, and what each can do."""
+    if refresh is not None:
+        _refresh(refresh, provider=provider, as_json=as_json, flags=flags)
+        return
+    if any(flags.values()):
+        message = "--write, --force, --yes and --check go with --refresh"
+        raise click.UsageError(message)
+    entries = catalogued(provider)
+    if as_json:
+        listed = load_catalog().catalog.listed
+        source = {"name": listed.name, "date": listed.date} if listed else None
+        made = {"version": SCHEMA, "list": source}
+        print_json({**made, "models": [entry.to_json() for entry in entries]})
+        return
+    if not entries:
+        echo(f"no names are listed for {provider}: it takes any, {provider}:NAME", err=True)
+        return
+    from ..output.tables import print_models
+
+    print_models(entries)
+
+
+def _refresh(where: str, *, provider: str | None, as_json: bool, flags: Flags) -> None:
+    """Report how a list differs from the catalog, and with ``write`` add to models.toml."""
+    if provider is not None:
+        load_catalog().entries(provider)  # raises UnknownProvider
+    if flags["write"] and not flags["yes"] and (as_json or not sys.stdin.isatty()):
+        raise BadParameter("nobody can be asked here: add --yes to --write")
+    theirs, ours = read_listing(_read(where)), provider_map()
+    if not flags["check"]:
+        here = {name: (name,) for name in load_catalog().catalog.providers}
+        ours = {**here, **provider_map(hosts=True)}
+    found = compare_lists(theirs, load_catalog(), ours=ours, settled=load_explained())
+    if provider is not None:
+        mine = tuple(each for each in found.differences if each.provider == provider)
+        found = replace(found, differences=mine)
+    text, added = "", list[dict[str, Any]]()
+    if flags["write"]:
+        text, added = append_models(_rows(theirs, found, ours, force=flags["force"]))
+    if not as_json:
+        print_comparison(found, added)
+    path = _write(text, len(added), yes=flags["yes"]) if added else None
+    if as_json:
+        print_json(_report(found, where, path, added))
+    elif flags["write"] and not added:
+        echo("nothing to write: models.toml has all of it, or the list does not say it")
+    if flags["check"] and found.open:
+        echo(f"{len(found.open):,} disagreements are neither fixed nor settled", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _report(
+    found: CatalogComparison, where: str, path: Path | None, added: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "version": SCHEMA,
+        "source": where,
+        "date": found.date,
+        "models": found.models,
+        "right": found.right,
+        "settled": found.settled,
+        "open": len(found.open),
+        **count_differences(found),
+        "written": str(path) if path else None,
+        "added": len(added),
+        "rows": added,
+        "differences": [each.to_json() for each in found.differences],
+    }
+
+
+def _read(where: str) -> bytes:
+    if not where.startswith(("https://", "http://")):
+        try:
+            return Path(where).read_bytes()
+        except OSError as error:
+            message = f"{where} cannot be read: {error.strerror or error}"
+            raise BadParameter(message) from None
+    from ...canon import HttpRequest
+    from ...exchange import Timeouts
+    from ...transport import HttpTransport
+
+    transport = HttpTransport()
+    try:
+        answer = transport.send(HttpRequest("GET", where, {}), Timeouts())
+        body = b"".join(answer)
+    finally:
+        transport.close()
+    if (status := answer.head.status) != _OK:
+        moved = answer.head.headers.get("location")
+        message = f"{where} answered with status {status}"
+        raise ServiceError(f"{message}: it is at {moved}" if moved else message, status=status)
+    return body
+
+
+def _rows(
+    theirs: PublicList,
+    found: CatalogComparison,
+    ours: Mapping[str, tuple[str, ...]],
+    *,
+    force: bool,
+) -> list[dict[str, Any]]:
+    """Return the rows to write: as many as it takes until another comparison finds none.
+
+    A row may be the relative of another model of the list, so the first ones can call for more.
+    """
+    finder, made = load_catalog(), list[dict[str, Any]]()
+    while True:
+        known = {(row["provider"], *row["match"]) for row in made}
+        new = [
+            row
+            for row in rows_to_add(theirs, found, finder, ours=ours, force=force)
+            if (row["provider"], *row["match"]) not in known and _extended([row]) is not None
+        ]
+        whole = _extended([*made, *new])
+        if not new or whole is None:
+            return made
+        made += new
+        wanted = {each.provider for each in found.differences}
+        finder = Lookup(whole)
+        again = compare_lists(theirs, finder, ours=ours, settled=load_explained())
+        mine = tuple(each for each in again.differences if each.provider in wanted)
+        found = replace(again, differences=mine)
+
+
+def _extended(made: list[dict[str, Any]]) -> Catalog | None:
+    """Return the catalog with these rows; None where they contradict the facts of a family."""
+    import tomlkit
+
+    document = tomlkit.document()
+    document["model"] = made
+    try:
+        return add_user_files(load_catalog().catalog, {"models.toml": tomlkit.dumps(document)})
+    except BadCatalog:
+        return None
+
+
+def _write(text: str, added: int, *, yes: bool) -> Path | None:
+
+    if not yes and not click.confirm(f"write {added:,} models to {models_file()}?"):
+        return None
+    path = write_models(text)
+    echo(f"wrote {added:,} models to {path}", err=True)
+    return path

@@ -1,0 +1,352 @@
+"""``stats``: what thinking took in tokens, money and seconds, by model and level."""
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from msgspec import Struct
+
+from ...errors import PonderoError
+from ...store import UsageTotal, format_dollars, load_catalog, write_atomic
+from ..command import check_free, examples, force_option, print_json, warn
+from ..output.echo import echo
+from ..output.thread_tables import open_threads
+
+_UNSAID = "unset"
+_THREADS = "threads"
+_LEAST = ("turns", "share", "in", "seconds")
+"""Columns that a narrow screen does without, the first of them first."""
+
+
+class StatsRow(Struct, frozen=True):
+    """One line: a model, a level, both or a key, and what was taken; None where it is unknown."""
+
+    model: str | None
+    level: str | None
+    turns: int
+    replies: int
+    input: int | None
+    cached: int | None
+    thinking: int | None
+    output: int | None
+    cost: str | None
+    priced: int
+    seconds: float | None
+    timed: int
+    key: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the model and the level, or the key."""
+        return "/".join(word for word in (self.model, self.level, self.key) if word)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON values; the keys are a stable contract."""
+        made: dict[str, Any] = msgspec.to_builtins(self)
+        if self.key is None:
+            del made["key"]
+        return made
+
+
+@click.command(
+    epilog=examples(
+        "pondero stats",
+        "pondero stats --days 7 --by level",
+        "pondero stats --only gateway --by key    usage by client",
+        "pondero stats --svg thinking.svg",
+        "pondero stats --json | jq '.rows[] | {model, thinking}'",
+    )
+)
+@click.option(
+    "--days", type=click.FloatRange(0, min_open=True), metavar="N", help="Only the last N days."
+)
+@click.option(
+    "--by", type=click.Choice(["model", "level", "key"]), help="Sum by model, level or gateway key."
+)
+@click.option(
+    "--only",
+    type=click.Choice([_THREADS, "gateway"]),
+    help="Only local threads, or only gateway requests.",
+)
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
+)
+@click.option(
+    "--svg",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the chart to this file.",
+)
+@force_option
+@click.option("--offline", is_flag=True, help="Only answers of the emulator and of recordings.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def stats(
+    *,
+    days: float | None,
+    by: str | None,
+    only: str | None,
+    file: str | None,
+    svg: Path | None,
+    force: bool,
+    offline: bool,
+    as_json: bool,
+) -> None:
+    """Show thinking and answer tokens, cost and time.
+
+    There is one line per model and level, for local threads and gateway requests together. Offline
+    runs are not counted.
+    """
+    check_free(svg, force=force)
+    spent = _spent(days, only, file)
+    rows = load_rows((each for each in spent if each.offline == offline), by=by)
+    left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
+    if svg is not None:
+        write_atomic(svg, chart(rows, _title(days)))
+        echo(f"the chart is in {svg}", err=True)
+    if as_json:
+        print_json({"days": days, "by": by, "rows": [row.to_json() for row in rows]})
+        return
+    if not rows:
+        echo("nothing was asked yet" if days is None else f"nothing in {days:g} days", err=True)
+    elif svg is None:
+        _show(rows, _title(days))
+    if left_out:
+        answers = "1 answer" if left_out == 1 else f"{left_out:,} answers"
+        echo(f"without {answers} of offline runs; --offline shows them", err=True)
+
+
+def _spent(days: float | None, only: str | None, file: str | None) -> list[UsageTotal]:
+    spent: list[UsageTotal] = []
+    if only != "gateway":
+        with open_threads() as threads:
+            spent += threads.stats(days=days)
+    if only != _THREADS:
+        spent += _through_gateway(days, file)
+    return spent
+
+
+def _through_gateway(days: float | None, file: str | None) -> list[UsageTotal]:
+    """Return what the ledger holds; where it cannot be read, nothing, and a warning."""
+    from ...gateway import load_config
+    from ...gateway import load_usage as through_gateway
+
+    try:
+        ledger = load_config(file, load_catalog(), offline=True).server.ledger
+        return through_gateway(ledger, days=days)
+    except PonderoError as error:
+        if file is not None:
+            raise
+        warn(f"without the gateway's ledger: {error}")
+        return []
+
+
+def _show(rows: list[StatsRow], title: str) -> None:
+    print_rows(rows)
+    print_plot(rows, title)
+
+
+def _title(days: float | None) -> str:
+    return "Thinking and answer tokens" + ("" if days is None else f", last {days:g} days")
+
+
+def load_rows(spent: Iterable[UsageTotal], *, by: str | None) -> list[StatsRow]:
+    """Return the lines, by model, by level, by key or by model and level, most tokens first."""
+    groups: dict[tuple[str | None, str | None, str | None], list[UsageTotal]] = {}
+    for each in spent:
+        names = {"model": each.model, "level": each.level or _UNSAID, "key": each.key or _THREADS}
+        chosen = ("model", "level") if by is None else (by,)
+        model, level, key = (value if name in chosen else None for name, value in names.items())
+        groups.setdefault((model, level, key), []).append(each)
+    rows = [_row(*names, group) for names, group in groups.items()]
+    return sorted(rows, key=lambda row: -((row.thinking or 0) + (row.output or 0)))
+
+
+def print_rows(rows: Iterable[StatsRow]) -> None:
+    """Print the lines as a table; where it is narrow, without the columns that matter least."""
+    from rich.text import Text
+
+    from ..output.tables import Screen, table
+
+    screen = Screen()
+    columns = _columns(list(rows))
+    if _width(columns) > screen.width:
+        columns["what"] = [name.replace(":", ":\n  ", 1) for name in columns["what"]]
+    for least in _LEAST:
+        if _width(columns) > screen.width:
+            del columns[least]
+    listed = table(*columns)
+    for cells in zip(*columns.values(), strict=True):
+        listed.add_row(*map(Text, cells))
+    for column in listed.columns[1:]:
+        column.justify = "right"
+    screen.print(listed)
+
+
+def _columns(rows: Sequence[StatsRow]) -> dict[str, list[str]]:
+    seconds = ["" if row.seconds is None else f"{row.seconds:,.1f}" for row in rows]
+    return {
+        "what": [row.name for row in rows],
+        "turns": [f"{row.turns:,}" for row in rows],
+        "in": [_count(_together(row.input, row.cached)) for row in rows],
+        "thinking": [_count(row.thinking) for row in rows],
+        "answer": [_count(row.output) for row in rows],
+        "share": [_share(row) for row in rows],
+        "cost": [_money(row) for row in rows],
+        "seconds": seconds,
+    }
+
+
+def _width(columns: Mapping[str, Iterable[str]]) -> int:
+    """Return how wide a table of these columns is, with the space around them."""
+    lines = ([name, *"\n".join(cells).split("\n")] for name, cells in columns.items())
+    return sum(max(map(len, column)) + 3 for column in lines) + 1
+
+
+def _row(
+    model: str | None, level: str | None, key: str | None, group: list[UsageTotal]
+) -> StatsRow:
+    costs = _known(group, lambda each: each.cost)
+    seconds = _known(group, lambda each: each.seconds)
+    return StatsRow(
+        model,
+        level,
+        turns=sum(each.turns for each in group),
+        replies=sum(each.replies for each in group),
+        input=_together(*(each.input for each in group)),
+        cached=_together(*(each.cached for each in group)),
+        thinking=_together(*(each.thinking for each in group)),
+        output=_together(*(each.output for each in group)),
+        cost=str(sum(map(Decimal, costs))) if costs else None,
+        priced=sum(each.priced for each in group),
+        seconds=sum(seconds) if seconds else None,
+        timed=sum(each.timed for each in group),
+        key=key,
+    )
+
+
+def _known(group: Iterable[UsageTotal], get: Callable[[UsageTotal], Any]) -> list[Any]:
+    return [value for each in group if (value := get(each)) is not None]
+
+
+def _together(*counts: int | None) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def _count(count: int | None) -> str:
+    return "unknown" if count is None else f"{count:,}"
+
+
+def _share(row: StatsRow) -> str:
+    total = (row.thinking or 0) + (row.output or 0)
+    return "" if row.thinking is None or not total else f"{row.thinking / total:.0%}"
+
+
+def _money(row: StatsRow) -> str:
+    """Return the cost; "over" where not every reply has a known price."""
+    if row.cost is None:
+        return "unknown"
+    return f"{'' if row.priced == row.replies else 'over '}{format_dollars(row.cost)}"
+
+
+_WIDTH, _LEFT, _RIGHT, _TOP, _ROW, _BAR = 760, 250, 150, 64, 30, 16
+_STYLE = (
+    "text{font:12px system-ui,sans-serif;fill:#1a1f26}"
+    ".dim{fill:#5b6470}.back{fill:#fff}.thinking{fill:#7c5cd6}.answer{fill:#2a9d8f}"
+    "@media(prefers-color-scheme:dark){text{fill:#dfe5ec}.dim{fill:#9aa4b1}.back{fill:#14181d}"
+    ".thinking{fill:#a78bfa}.answer{fill:#4fd1c5}}"
+)
+
+
+def chart(rows: Sequence[StatsRow], title: str) -> str:
+    """Return thinking and answer tokens as stacked bars, one for each row."""
+    height = _TOP + _ROW * max(1, len(rows)) + 12
+    most = max((_tokens(row) for row in rows), default=0) or 1
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" '
+        f'width="{_WIDTH}" height="{height}" role="img" aria-label="{escape(title)}">'
+    )
+    lines = [
+        head,
+        f"<style>{_STYLE}</style>",
+        f'<rect class="back" width="{_WIDTH}" height="{height}" rx="8"/>',
+        f'<text x="16" y="26" font-weight="600">{escape(title)}</text>',
+        _key(16, "thinking"),
+        _key(100, "answer"),
+        *(_line(row, most, _TOP + _ROW * n) for n, row in enumerate(rows)),
+    ]
+    if not rows:
+        lines.append(f'<text class="dim" x="16" y="{_TOP + 16}">nothing yet</text>')
+    return "\n".join((*lines, "</svg>", ""))
+
+
+def _key(x: int, name: str) -> str:
+    return (
+        f'<rect class="{name}" x="{x}" y="38" width="10" height="10" rx="2"/>'
+        f'<text class="dim" x="{x + 15}" y="47">{name}</text>'
+    )
+
+
+def _line(row: StatsRow, most: int, y: int) -> str:
+    scale = (_WIDTH - _LEFT - _RIGHT) / most
+    thinking, answer = (row.thinking or 0) * scale, (row.output or 0) * scale
+    said = f"{_tokens(row):,}" + ("" if row.cost is None else f" · {format_dollars(row.cost)}")
+    return (
+        f'<text x="{_LEFT - 10}" y="{y + 12}" text-anchor="end">{escape(_short(row.name))}</text>'
+        f'<rect class="thinking" x="{_LEFT}" y="{y}" width="{thinking:.1f}" height="{_BAR}"/>'
+        f'<rect class="answer" x="{_LEFT + thinking:.1f}" y="{y}" width="{answer:.1f}" '
+        f'height="{_BAR}"/>'
+        f'<text class="dim" x="{_LEFT + thinking + answer + 8:.1f}" y="{y + 12}">'
+        f"{escape(said)}</text>"
+    )
+
+
+def _tokens(row: StatsRow) -> int:
+    return (row.thinking or 0) + (row.output or 0)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 38 else f"…{name[-37:]}"
+
+
+_MOST = 10
+_MARKS = ("█", "▒")
+
+
+def print_plot(rows: Sequence[StatsRow], title: str) -> None:
+    """Print thinking and answer tokens as stacked bars, if this is a terminal."""
+    if not sys.stdout.isatty():
+        return
+    try:
+        import plotext
+    except ImportError:
+        echo("a plot needs plotext: pip install 'pondero[tui]'", err=True)
+        return
+    shown = list(reversed(rows[:_MOST]))
+    counts = [
+        [float(row.thinking or 0) for row in shown],
+        [float(row.output or 0) for row in shown],
+    ]
+    most = max(map(sum, zip(*counts, strict=True)))
+    figure = plotext.figure
+    figure.clear()
+    figure.plot_size(min(100, shutil.get_terminal_size().columns), 2 * len(shown) + 4)
+    names = [row.name for row in shown]
+    bars = figure.bar(
+        names, counts, marker=list(_MARKS), width=0.6, orientation="horizontal", stacked=True
+    )
+    figure.draw(bars)
+    figure.ruler("x").lim(0, most or 1)
+    figure.title(f"{title}   {_MARKS[0]} thinking  {_MARKS[1]} answer")
+    # The marks tell the two apart; plotext's colours would bring a background of their own.
+    echo(figure.build().string(colorless=True))

@@ -1,0 +1,219 @@
+"""``threads``: lists, shows, searches, exports, imports and deletes saved threads."""
+
+import sys
+from pathlib import Path
+from typing import BinaryIO
+
+import click
+
+from ...canon import escape_controls
+from ...errors import UnknownThread
+from ...store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_atomic
+from ..command import CommandGroup, check_free, examples, force_option, print_json
+from ..output.echo import echo, style_text
+from ..output.thread_tables import (
+    message_json,
+    open_threads,
+    print_kept,
+    print_threads,
+    thread_json,
+)
+from . import completion
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+_FORMS = {"md": "markdown", "markdown": "markdown", "jsonl": "jsonl", "html": "html", "htm": "html"}
+
+
+@click.group(
+    cls=CommandGroup,
+    epilog=examples(
+        "pondero threads list",
+        "pondero threads show last --thinking",
+        'pondero threads search "eiffel tower"',
+        "pondero threads export last --to talk.html",
+        "pondero threads import talk.jsonl",
+    ),
+)
+def threads() -> None:
+    """Show, search, export and delete saved conversations.
+
+    A thread is named by its id, the beginning of its id, or "last".
+    """
+
+
+@threads.command(
+    "list",
+    epilog=examples(
+        "pondero threads list --limit 5", "pondero threads list --json | jq '.threads[].id'"
+    ),
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="Maximum number of threads, the last used first.",
+)
+@_JSON
+def list_(*, limit: int, as_json: bool) -> None:
+    """List the threads, the last used first."""
+    with open_threads() as shelf:
+        found = shelf.list(limit=limit)
+    if as_json:
+        print_json({"threads": [thread_json(thread) for thread in found]})
+    elif found:
+        print_threads(found)
+    else:
+        echo("no threads yet; 'pondero ask' and 'pondero chat' keep them", err=True)
+
+
+@threads.command(
+    epilog=examples("pondero threads show last", "pondero threads show k3f9 --last 4 --thinking")
+)
+@click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completion.thread)
+@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N messages.")
+@click.option("--thinking", is_flag=True, help="Show the thinking too.")
+@_JSON
+def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> None:
+    """Show a conversation; without THREAD, the last one."""
+    with open_threads() as shelf:
+        found = shelf.get(thread)
+        kept = shelf.load_messages(found.id, last=last)
+    if as_json:
+        print_json(
+            {"thread": thread_json(found), "messages": [message_json(each) for each in kept]}
+        )
+        return
+    echo(style_text(f"{_title(found)}  ({found.id})", bold=True))
+    echo()
+    print_kept(kept, thinking=thinking)
+
+
+@threads.command(
+    epilog=examples("pondero threads search paris", "pondero threads search prime number --json")
+)
+@click.argument("words", nargs=-1, required=True)
+@click.option(
+    "--limit", type=click.IntRange(1), default=50, metavar="N", help="Maximum number of results."
+)
+@_JSON
+def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
+    """Search titles and messages for WORDS; all of them must be there."""
+    with open_threads() as shelf:
+        found = shelf.find(" ".join(words), limit=limit)
+    if as_json:
+        places = [
+            {"thread": each.thread.id, "title": each.thread.title, "number": each.number}
+            | {"role": each.role, "snippet": each.snippet}
+            for each in found
+        ]
+        print_json({"found": places})
+        return
+    for each in found:
+        place = "title" if each.number is None else f"{each.number} {each.role}"
+        echo(style_text(each.thread.id, fg="cyan"), f"  {place:<14}  {each.snippet}")
+    if not found:
+        echo(f"nothing holds {' '.join(words)!r}", err=True)
+
+
+@threads.command(
+    epilog=examples(
+        "pondero threads export last > talk.md",
+        "pondero threads export k3f9zq --to talk.html",
+        "pondero threads export last --to talk.jsonl    nothing is lost",
+    )
+)
+@click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completion.thread)
+@click.option(
+    "--to",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The file to write; its extension selects the format.",
+)
+@force_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(sorted(set(_FORMS.values()))),
+    help="The format. Default: by the file's extension, else markdown.",
+)
+def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> None:
+    """Write a thread as Markdown, HTML or JSON Lines.
+
+    Only JSON Lines can be imported again.
+    """
+    check_free(to, force=force)
+    chosen = form or _FORMS.get("" if to is None else to.suffix[1:].lower(), "markdown")
+    with open_threads() as shelf:
+        found = shelf.get(thread)
+        if chosen == "jsonl":
+            text = to_jsonl(found, shelf.lines(found.id))
+        else:
+            write = to_html if chosen == "html" else to_markdown
+            text = write(found, shelf.load_messages(found.id))
+    if to is None or str(to) == "-":
+        echo(text, nl=False, exact=True)
+    else:
+        write_atomic(to, text)
+        echo(f"{found.id} is in {to}", err=True)
+
+
+@threads.command(
+    "import",
+    epilog=examples(
+        "pondero threads import talk.jsonl", "ssh box cat t.jsonl | pondero threads import -"
+    ),
+)
+@click.argument("file", type=click.File("rb"), metavar="FILE|-")
+@_JSON
+def import_(file: BinaryIO, *, as_json: bool) -> None:
+    """Read a thread that was exported as JSON Lines, seals and all."""
+    thread, lines = from_jsonl(file.read())
+    with open_threads() as shelf:
+        made = shelf.restore(thread, lines)
+    if as_json:
+        print_json({"thread": thread_json(made)})
+    else:
+        echo(f"{made.id}  {_title(made)}")
+
+
+@threads.command(epilog=examples('pondero threads rename last "About primes"'))
+@click.argument("thread", shell_complete=completion.thread)
+@click.argument("title", nargs=-1, required=True)
+def rename(thread: str, title: tuple[str, ...]) -> None:
+    """Give THREAD another title."""
+    with open_threads() as shelf:
+        shelf.rename(shelf.get(thread).id, " ".join(title))
+
+
+@threads.command(
+    epilog=examples("pondero threads delete k3f9zq", "pondero threads delete k3f9zq q7x2m1 --yes")
+)
+@click.argument(
+    "ids", nargs=-1, required=True, metavar="THREAD...", shell_complete=completion.thread
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete(ids: tuple[str, ...], *, yes: bool) -> None:
+    """Delete threads for good."""
+    with open_threads() as shelf:
+        found = [shelf.get(id) for id in dict.fromkeys(ids)]
+        for thread in found:
+            if not yes:
+                _confirm(f"delete {thread.id} ({_title(thread)}), {thread.messages:,} messages?")
+            try:
+                shelf.delete(thread.id)
+            except UnknownThread:  # another program deleted it, or it was named twice
+                continue
+            echo(f"deleted {thread.id}", err=True)
+
+
+def _title(thread: Thread) -> str:
+    return " ".join(thread.title.split()) or "untitled"
+
+
+def _confirm(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise click.UsageError("nobody is there to ask; say --yes")
+    if not click.confirm(escape_controls(question), err=True):
+        raise click.exceptions.Exit(1)

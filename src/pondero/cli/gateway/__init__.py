@@ -1,0 +1,1 @@
+"""The verbs of the gateway: serve, launch, keys."""

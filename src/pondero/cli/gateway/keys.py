@@ -1,0 +1,226 @@
+"""``keys``: saves, lists and removes the keys of services, and makes keys for the gateway."""
+
+import os
+import sys
+from asyncio import run
+from typing import TYPE_CHECKING
+
+import click
+
+from ...catalog import Provider
+from ...client import load_catalog
+from ...errors import UnknownProvider, UsageError
+from ...store import forget_key, list_saved_keys, save_key
+from ..command import CommandGroup, examples, print_json
+from ..commands.completion import provider as provider_names
+from ..output.echo import echo
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from ...gateway import KeyRing
+
+_ENVIRONMENT = "environment"
+
+
+@click.group(
+    cls=CommandGroup,
+    epilog=examples(
+        "pondero keys set openai                    typed at a hidden prompt",
+        "pass show openai | pondero keys set openai",
+        "pondero keys list",
+        "pondero keys remove openai",
+        "pondero keys make --gateway ci >> gateway.toml",
+        "pondero keys block ci                      at once, also while it serves",
+    ),
+)
+def keys() -> None:
+    """Store provider API keys, and create gateway keys.
+
+    Provider keys are stored in the system's keyring, else in a file only you can read. A key in the
+    environment takes precedence. Gateway keys are for the gateway's clients.
+    """
+
+
+@keys.command(
+    "set", epilog=examples("pondero keys set openai", "pondero keys set google < key.txt")
+)
+@click.argument("provider", shell_complete=provider_names)
+def set_(provider: str) -> None:
+    """Store a key for PROVIDER: typed at a hidden prompt, or piped in."""
+    found = _provider(provider)
+    variable = _variable(found)
+    key = _typed(found) if sys.stdin.isatty() else sys.stdin.readline().strip()
+    if not key or not key.isprintable() or " " in key:
+        raise UsageError("this is not a key: it is empty or contains spaces; nothing was stored")
+    where = save_key(variable, key)
+    echo(f"the key of {found.label} is stored in {_place(where)}, for {variable}", err=True)
+    if os.environ.get(variable):
+        echo(f"{variable} is set in the environment, and takes precedence", err=True)
+
+
+_of_gateway = click.option("--gateway", is_flag=True, help="Keys for clients of the gateway.")
+_config = click.option(
+    "--config",
+    "file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
+)
+
+
+@keys.command(
+    "list",
+    epilog=examples("pondero keys list", "pondero keys list --json", "pondero keys list --gateway"),
+)
+@click.option("--all", "every", is_flag=True, help="Also list providers without a key.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@_of_gateway
+@_config
+def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> None:
+    """List which providers have a key, and where from; never the key."""
+    if gateway:
+        _with_gateway(file, lambda known: _list_gateway(known, as_json=as_json))
+        return
+    kept = list_saved_keys()
+    rows = []
+    for provider in load_catalog().catalog.providers.values():
+        variable, source = _source(provider, kept)
+        if source or (every and provider.keys):
+            rows.append({"provider": provider.name, "variable": variable, "from": source})
+    if as_json:
+        print_json({"keys": rows})
+        return
+    for row in rows:
+        source = _place(row["from"]) if row["from"] else "none"
+        echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
+    if not rows:
+        echo("no keys; 'pondero keys set PROVIDER' stores one", err=True)
+
+
+async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
+    rows = [
+        {
+            "name": key.name,
+            "from": "gateway.toml" if known.is_configured(key.name) else "run time",
+            "blocked": key.blocked,
+            "models": list(key.models),
+        }
+        for key in await known.all()
+    ]
+    if as_json:
+        print_json({"keys": rows})
+        return
+    for row in rows:
+        state = "blocked" if row["blocked"] else "active"
+        echo(f"{row['name']:<20}{row['from']:<16}{state}")
+    if not rows:
+        echo("no keys; 'pondero keys make --gateway NAME' creates one", err=True)
+
+
+@keys.command(epilog=examples("pondero keys block ci", "pondero keys block ci --undo"))
+@click.argument("name")
+@click.option("--undo", is_flag=True, help="Unblock it.")
+@_config
+def block(*, name: str, undo: bool, file: str | None) -> None:
+    """Block the gateway's key NAME at once, without a restart."""
+    _with_gateway(file, lambda known: known.block(name, blocked=not undo))
+    echo(f"the key {name!r} {'is active again' if undo else 'is blocked'}", err=True)
+
+
+def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]") -> None:
+    from ...gateway import load_config, load_keys
+
+    config = load_config(file, load_catalog())
+
+    async def acted() -> None:
+        async with load_keys(config) as known:
+            await act(known)
+
+    run(acted())
+
+
+@keys.command(
+    epilog=examples("pondero keys remove openai", "pondero keys remove --gateway contractor")
+)
+@click.argument("provider", shell_complete=provider_names)
+@_of_gateway
+@_config
+def remove(*, provider: str, gateway: bool, file: str | None) -> int:
+    """Delete the key of PROVIDER, or with --gateway a gateway key."""
+    if gateway:
+        _with_gateway(file, lambda known: known.remove(provider))
+        echo(f"the key {provider!r} is deleted", err=True)
+        return 0
+    found = _provider(provider)
+    _variable(found)
+    gone = [variable for variable in found.keys if forget_key(variable)]
+    if not gone:
+        echo(f"no key is stored for {found.label}", err=True)
+        return 1
+    echo(f"the key of {found.label} is deleted", err=True)
+    return 0
+
+
+@keys.command(
+    epilog=examples(
+        "pondero keys make --gateway ci                     shows both",
+        "pondero keys make --gateway ci >> gateway.toml     shows the key alone",
+    )
+)
+@click.option("--gateway", is_flag=True, required=True, help="A key for clients of the gateway.")
+@click.option("--admin", is_flag=True, help="Allow it to use the console and the admin API.")
+@click.argument("name", default="me")
+def make(*, name: str, gateway: bool, admin: bool) -> None:  # noqa: ARG001 - there are no other keys to make
+    """Create a key for clients of the gateway; it is shown once.
+
+    NAME says whose it is. The lines for gateway.toml, which are printed too, have its hash alone.
+    """
+    from msgspec import json
+
+    from ...gateway import hash_key, make_key
+
+    key = make_key()
+    echo(f"the key, which is shown only now: {key}", err=True)
+    quoted = json.encode(name).decode()  # TOML quotes as JSON does
+    rights = "\nadmin = true" if admin else ""
+    echo(f'\n[[key]]\nname = {quoted}\nhash = "{hash_key(key)}"{rights}', exact=True)
+
+
+def _provider(name: str) -> Provider:
+    providers = load_catalog().catalog.providers
+    if name.lower() in providers:
+        return providers[name.lower()]
+    from difflib import get_close_matches
+
+    close = get_close_matches(name.lower(), providers, n=1)
+    guess = f"did you mean {close[0]!r}? " if close else ""
+    message = f"unknown provider {name!r}; {guess}see 'pondero keys list --all'"
+    raise UnknownProvider(message)
+
+
+def _variable(provider: Provider) -> str:
+    if not provider.keys:
+        message = f"{provider.label} needs no key"
+        raise UsageError(message)
+    return provider.keys[0]
+
+
+def _typed(provider: Provider) -> str:
+    typed: str = click.prompt(f"Key of {provider.label}", hide_input=True, err=True)
+    return typed.strip()
+
+
+def _source(provider: Provider, kept: dict[str, str]) -> tuple[str, str | None]:
+    """Return the variable of a provider's key, and where the key comes from."""
+    for variable in provider.keys:
+        if os.environ.get(variable, "").strip():
+            return variable, _ENVIRONMENT
+    for variable in provider.keys:
+        if variable in kept:
+            return variable, kept[variable]
+    return next(iter(provider.keys), ""), None
+
+
+def _place(where: str) -> str:
+    return {"keyring": "the keyring", _ENVIRONMENT: "the environment"}.get(where, where)

@@ -1,0 +1,178 @@
+"""``launch``: a client on a gateway of its own, which ends with it."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..command import examples
+from ..commands.completion import model as model_names
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from ...gateway import GatewayConfig, LaunchClient
+
+_PASSED = ("SIGTERM", "SIGHUP", "SIGQUIT")
+
+
+def _names(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+    from ...gateway import load_clients
+
+    return [name for name in load_clients() if name.startswith(typed)]
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": False},
+    epilog=examples(
+        "pondero launch claude -m gemini-3-flash-preview/high",
+        "pondero launch codex -m claude-opus-5 -- exec 'Explain this folder'",
+        "pondero launch gemini -m gpt-5.5/low --offline",
+        "pondero launch opencode -m opus             a route of gateway.toml",
+    ),
+)
+@click.argument("client", shell_complete=_names)
+@click.option(
+    "-m",
+    "--model",
+    metavar="MODEL[/LEVEL]",
+    shell_complete=model_names,
+    help="The model that answers, whatever the client asks for; a level overrules the client's.",
+)
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
+)
+@click.option(
+    "--offline", is_flag=True, help="Answer with the built-in emulator instead of real providers."
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def launch(
+    *, client: str, model: str | None, file: str | None, offline: bool, arguments: tuple[str, ...]
+) -> int:
+    """Run a client, such as Claude Code, on any model.
+
+    CLIENT is claude, codex, gemini, opencode, pi, aider or llm. A gateway starts on a free port
+    with a key of its own and ends with the client, whose own settings are left alone. What stands
+    after -- goes to the client.
+    """
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from ...errors import UsageError
+    from ...gateway import Routing, copy_back, load_config, make_key, prepare_launch, private_config
+    from ...store import load_catalog, register_secret
+
+    row = _client(client)
+    program = _program(row)
+    key = make_key()
+    register_secret(key)
+    config, chosen = private_config(
+        load_config(file, load_catalog(), offline=offline),
+        row,
+        key=key,
+        model=model,
+        lookup=load_catalog(),
+        offline=offline,
+    )
+    if chosen is None and row.needs_model:
+        message = f"{row.label} has no model of its own to ask for; say which with -m MODEL"
+        raise UsageError(message)
+    with (
+        TemporaryDirectory(prefix="pondero-", ignore_cleanup_errors=True) as folder,
+        _gateway(config, offline=offline) as url,
+    ):
+        how = prepare_launch(
+            row,
+            chosen,
+            routing=Routing(config, load_catalog()),
+            url=url,
+            key=key,
+            folder=Path(folder),
+            environment=os.environ,
+        )
+        code = _run([program, *how.arguments, *arguments], dict(how.env))
+        copy_back(row, Path(folder))
+        return code
+
+
+@contextmanager
+def _gateway(config: "GatewayConfig", *, offline: bool) -> Iterator[str]:
+    """Serve, with a ledger and without a log: the screen is the client's."""
+    from msgspec.structs import replace
+
+    from ...gateway import open_observers, run_gateway_in_thread
+
+    with (
+        open_observers(replace(config.server, log="off")) as seen,
+        run_gateway_in_thread(
+            config, transport=_behind(offline=offline), observers=seen.told
+        ) as url,
+    ):
+        yield url
+
+
+def _client(name: str) -> "LaunchClient":
+    from ...catalog import did_you_mean
+    from ...errors import UsageError
+    from ...gateway import load_clients
+
+    known = load_clients()
+    if name in known:
+        return known[name]
+    message = f"unknown client {name!r}; {did_you_mean(name, known)}use {' '.join(known)}"
+    raise UsageError(message)
+
+
+def _program(client: "LaunchClient") -> str:
+    from shutil import which
+
+    from ...errors import UsageError
+
+    found = which(client.program)
+    if found is None:
+        message = f"{client.label} is not installed here; install it with: {client.install}"
+        raise UsageError(message)
+    return found
+
+
+def _behind(*, offline: bool) -> Any:
+    if not offline:
+        return None
+    from ...emulator import Emulator
+
+    return Emulator(any_model=True)
+
+
+def _run(command: list[str], env: dict[str, str]) -> int:
+    """Run a program with this terminal and return its exit code, as a shell would say it."""
+    import subprocess
+
+    with subprocess.Popen(command, env=env) as child, _signals_to(child):  # noqa: S603 - the user's
+        code = child.wait()
+    return code if code >= 0 else 128 - code
+
+
+@contextmanager
+def _signals_to(child: "subprocess.Popen[bytes]") -> Iterator[None]:
+    """Pass on what ends a process; Ctrl-C reaches the client by itself, and is its to decide."""
+
+    def pass_on(number: int, _frame: object) -> None:
+        child.send_signal(number)
+
+    before = {signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN)}
+    for name in _PASSED:
+        if hasattr(signal, name):
+            number = getattr(signal, name)
+            before[number] = signal.signal(number, pass_on)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,238 @@
+"""``serve``: the gateway on a port, and what would be served, without serving it."""
+
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from ..command import examples, warn
+from ..output.echo import echo, narrow
+
+if TYPE_CHECKING:
+    from ...catalog import Provider
+    from ...gateway import GatewayConfig, LevelRules, Routing
+
+_SHOWN = 3
+_KEYLESS = (
+    "No key is set: these are servers of your own. 'pondero keys set NAME' keeps",
+    "a key, and --offline serves every model without one.",
+)
+
+
+@click.command(
+    epilog=examples(
+        "pondero serve                            every provider that has a key here",
+        "pondero serve --offline                  emulated models; no key, no network",
+        "pondero serve --config gateway.toml --check    check it, list what it serves",
+        "pondero launch claude -m gemini-3-flash-preview/high    all in one",
+    )
+)
+@click.option(
+    "--config",
+    "file",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="The configuration file. Default: gateway.toml in pondero's config folder, if present.",
+)
+@click.option("--host", metavar="H", help="The address to listen on.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), metavar="N", help="The port; 0 picks a free one."
+)
+@click.option("--workers", type=click.IntRange(1, 256), metavar="N", help="Number of processes.")
+@click.option(
+    "--offline", is_flag=True, help="Answer with the built-in emulator instead of real providers."
+)
+@click.option(
+    "--check", is_flag=True, help="Check the configuration, print what it would serve, and exit."
+)
+def serve(
+    *,
+    file: str | None,
+    host: str | None,
+    port: int | None,
+    workers: int | None,
+    offline: bool,
+    check: bool,
+) -> int:
+    """Run a gateway: any client, any model, level rules per key.
+
+    Claude Code, Codex, Gemini CLI and every SDK can use it, each with its own API. The rules set a
+    minimum and maximum thinking level. SIGHUP reloads the configuration; Ctrl-C stops the gateway
+    after open answers finish.
+    """
+    from msgspec.structs import replace
+
+    from ...gateway import Routing, check_exposure, load_config
+    from ...store import load_catalog
+
+    config = load_config(file, load_catalog(), offline=offline)
+    said = {"host": host, "port": port, "workers": workers}
+    given = {name: value for name, value in said.items() if value is not None}
+    config = replace(config, server=replace(config.server, **given))
+    check_exposure(config)
+    routing = Routing(config, load_catalog())
+    if check:
+        return _checked(config, routing, offline=offline)
+    if not offline:
+        _check_providers(config, routing)
+    return _served(config, routing, offline=offline)
+
+
+def _served(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
+    from ...gateway import run
+
+    transport = None
+    if offline:
+        from ...emulator import Emulator
+
+        transport = Emulator(any_model=True)
+    run(config, transport=transport, ready=lambda where: echo(_greeting(where, config, routing)))
+    return 0
+
+
+def _greeting(where: str, config: "GatewayConfig", routing: "Routing") -> str:
+    key = "any" if not config.keys else "YOUR_KEY"
+    names = routing.names()
+    name = _example(config, routing)
+    count = f"{len(names)} {'name' if len(names) == 1 else 'names'}"
+    return "\n".join(
+        (
+            f"Serving at {where} (Ctrl-C ends it): {count}, listed at",
+            f"{where}/v1/models. What to type next, in another terminal:",
+            "",
+            "Claude Code",
+            f"  export ANTHROPIC_BASE_URL={where} ANTHROPIC_AUTH_TOKEN={key}",
+            f"  claude --model {name}",
+            "Codex",
+            f"  export PONDERO_KEY={key}",
+            f"  codex -c model={name} -c model_provider=pondero \\",
+            "    -c model_providers.pondero.name=pondero \\",
+            f"    -c model_providers.pondero.base_url={where}/v1 \\",
+            "    -c model_providers.pondero.env_key=PONDERO_KEY \\",
+            "    -c model_providers.pondero.wire_api=responses",
+            "OpenAI SDK, and whatever is built on it",
+            f"  export OPENAI_BASE_URL={where}/v1 OPENAI_API_KEY={key}",
+            "",
+            f"A level may follow a name: {name}/high.",
+            f"Live requests, keys and a level preview: {where}/console",
+            f"All of it at once: pondero launch claude -m {name}/high",
+        )
+    )
+
+
+def _example(config: "GatewayConfig", routing: "Routing") -> str:
+    """Return a name that is served: the first route's, else the newest of the first provider."""
+    names = routing.names()
+    if not names:
+        return "NAME"
+    home = names[0].entry.provider
+    alike = [each.name for each in names if each.entry.provider == home]
+    return alike[0 if config.routes else -1]
+
+
+# -- what is behind it ---------------------------------------------------------------------------
+
+
+def _check_providers(config: "GatewayConfig", routing: "Routing") -> None:
+    """Warn of providers without a key; raise BadConfig for one that is this very gateway."""
+    from ...errors import BadConfig
+    from ...gateway import is_self
+
+    for provider in routing.providers():
+        if is_self(config, provider):
+            variables = " or ".join(provider.url_env)
+            message = (
+                f"the address of {provider.label} is this gateway's own; unset {variables} where "
+                "the gateway starts: it is for the clients"
+            )
+            raise BadConfig(message)
+        if config.routes and (missing := _missing(config, provider)):
+            warn(missing)
+    if not config.routes and not routing.names():
+        warn("no provider has a key here; only local servers are reached (--offline needs none)")
+
+
+def _missing(config: "GatewayConfig", provider: "Provider") -> str | None:
+    """Return what a provider lacks, or None."""
+    from ...errors import MissingKey
+    from ...gateway import find_provider_key, find_provider_url
+
+    try:
+        find_provider_key(config, provider)
+        find_provider_url(config, provider)
+    except MissingKey as error:
+        return str(error)
+    return None
+
+
+def _checked(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
+    """Print what would be served; the exit code is 1 where a provider of it lacks something."""
+    where = f"http://{config.server.host}:{config.server.port}"
+    said = f"{config.path} is right." if config.path else "There is no gateway.toml."
+    if config.routes:
+        _print_text(f"{said} On {where} it serves:")
+        _print_routes(config)
+    else:
+        _print_text(f"{said} On {where} models are served under their own names:")
+        _print_providers(routing)
+        if not offline and not routing.names():
+            for line in _KEYLESS if narrow() is None else (" ".join(_KEYLESS),):
+                _print_text(line, indent=2)
+    lacking = []
+    if not offline and config.routes:
+        lacking = [text for p in routing.providers() if (text := _missing(config, p))]
+    for text in lacking:
+        warn(text)
+    return 1 if lacking else 0
+
+
+def _print_routes(config: "GatewayConfig") -> None:
+    width = max(len(route.match) for route in config.routes)
+    for route in config.routes:
+        _print_row(f"{route.match:<{width}}", ", then ".join(route.to))
+        if dial := _dial(route.thinking):
+            _print_row(" " * width, f"thinking: {dial}")
+    for key in config.keys:
+        models = " ".join(key.models) or "everything"
+        dial = _dial(key.thinking)
+        state = " (blocked)" if key.blocked else ""
+        said = f"key {key.name}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
+        _print_text(said, indent=2)
+
+
+def _dial(dial: "LevelRules") -> str:
+    words = {
+        "always": dial.force,
+        "default": dial.default,
+        "at least": dial.floor,
+        "at most": dial.cap,
+    }
+    return ", ".join(f"{name} {word}" for name, word in words.items() if word)
+
+
+def _print_providers(routing: "Routing") -> None:
+    for provider in routing.providers():
+        names = [each.name for each in routing.names() if each.entry.provider == provider]
+        if names:
+            such = ", ".join(names[-_SHOWN:])
+            _print_row(f"{provider.name:<18}{len(names):>4}", f"such as {such}")
+        elif provider.auth == "none":
+            _print_row(f"{provider.name:<22}", f"as {provider.name}:NAME, where it runs")
+
+
+def _print_row(name: str, text: str) -> None:
+    """Print a name, in its column, and a text beside it; on a narrow terminal under it."""
+    if narrow() is None:
+        echo(f"  {name}  {text}")
+        return
+    if short := " ".join(name.split()):
+        _print_text(short, indent=2)
+    _print_text(text, indent=4)
+
+
+def _print_text(text: str, *, indent: int = 0) -> None:
+    """Print a line; on a narrow terminal as many as it takes without cutting a word in two."""
+    width = narrow()
+    if width is not None:
+        text = textwrap.fill(text, width - indent, break_on_hyphens=False, break_long_words=False)
+    echo(textwrap.indent(text, " " * indent))

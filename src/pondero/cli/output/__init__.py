@@ -1,0 +1,1 @@
+"""Printing that the verbs share."""

@@ -1,0 +1,124 @@
+"""Prints for every command: with ``echo``, or with a ``Screen`` of ``tables``.
+
+What a model, a service or a file says may hold control characters, which a terminal would obey
+(clear the screen, change the title, write to the clipboard). They are made visible here.
+"""
+
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
+
+import click
+
+if TYPE_CHECKING:
+    from .line_wrap import LineWrap
+
+_USUAL = 80  # columns of a terminal that nobody made wider or narrower
+
+
+class StyledText(NamedTuple):
+    """Words in a colour; ``style`` has the keywords of ``click.style``."""
+
+    text: str
+    style: dict[str, Any]
+
+
+def style_text(text: str, **style: Any) -> StyledText:
+    """Return words for ``echo`` to print in a colour, where there are colours."""
+    return StyledText(text, style)
+
+
+def echo(
+    *pieces: str | StyledText, err: bool = False, nl: bool = True, exact: bool = False
+) -> None:
+    """Print these pieces side by side, with every control character but newline and tab visible.
+
+    ``exact`` is for what programs read: off a terminal it is printed as it is, byte for byte.
+    """
+    stream = sys.stderr if err else sys.stdout
+    on_screen = stream is not None and stream.isatty()
+    coloured = on_screen if (said := _wanted()) is None else said
+    line = "".join(
+        _drawn(piece, coloured=coloured, exact=exact and not on_screen) for piece in pieces
+    )
+    click.echo(line, err=err, nl=nl, color=True)  # click would take colours out of each piece alone
+
+
+def narrow() -> int | None:
+    """Return the width of a terminal that is narrower than most; None for others, and a pipe."""
+    import shutil
+
+    if sys.stdout is None or not sys.stdout.isatty():
+        return None
+    columns = shutil.get_terminal_size().columns
+    return columns if columns < _USUAL else None
+
+
+def _drawn(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
+    from ...canon import escape_controls
+
+    text = piece if isinstance(piece, str) else piece.text
+    # A half of a surrogate pair is no character, and no stream takes one.
+    text = text.encode("utf-8", "replace").decode("utf-8") if exact else escape_controls(text)
+    if coloured and isinstance(piece, StyledText) and piece.style:
+        return click.style(text, **piece.style)
+    return text
+
+
+def _wanted() -> bool | None:
+    """Return whether colours are wanted; None where that is up to the terminal."""
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.color
+
+
+class Typing:
+    """Prints a text as it arrives, a piece at a time; the pieces leave no trace in it.
+
+    With ``wrap``, on a terminal no word is broken at its edge, and a word is printed when it ended.
+    """
+
+    def __init__(self, *, err: bool = False, wrap: bool = False, **style: Any) -> None:
+        self._err = err
+        self._style = style
+        self._held = ""
+        self._wrap = _line_wrap() if wrap and self._stream.isatty() else None
+
+    def write(self, text: str) -> None:
+        """Print one more piece; a carriage return waits for the newline that may follow it."""
+        text = self._held + text
+        self._held = "\r" if text.endswith("\r") else ""
+        self._print(text.removesuffix("\r"))
+
+    def end(self) -> None:
+        """Print what still waits."""
+        self._print(self._held, last=True)
+        self._held = ""
+
+    @property
+    def _stream(self) -> TextIO:
+        return sys.stderr if self._err else sys.stdout
+
+    def _print(self, text: str, *, last: bool = False) -> None:
+        if self._wrap is not None:
+            from ...canon import escape_controls
+
+            width = _width_of(self._stream)
+            text = self._wrap.feed(escape_controls(text), width)
+            text += self._wrap.end(width) if last else ""
+        if text:
+            echo(style_text(text, **self._style), err=self._err, nl=False, exact=True)
+
+
+def _line_wrap() -> "LineWrap":
+    from .line_wrap import LineWrap
+
+    return LineWrap()
+
+
+def _width_of(stream: TextIO) -> int:
+    """Return the columns of the terminal that a stream is, as it is now."""
+    import os
+
+    try:
+        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return _USUAL

@@ -1,0 +1,93 @@
+"""The results of ``contract`` for people: a row of marks for each model, then the reasons."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...contract import Scenario, ScenarioResult, report
+from ..command import print_json
+from .echo import echo, style_text
+from .tables import Screen
+
+_MARKS = {"passed": ("✓", "green"), "failed": ("✗", "bold red")}
+_MARKS |= {"unsupported": ("–", "bright_black"), "skipped": ("·", "yellow")}
+_LEAST = 12  # columns of a model's name, however narrow the screen
+_NAMED = 6  # models that are named where many share one reason
+
+
+def print_results(
+    results: Sequence[ScenarioResult], scenarios: Sequence[Scenario], *, as_json: bool
+) -> None:
+    """Print the results: as JSON, or as a table and the reasons."""
+    if as_json:
+        print_json({"results": [result.to_json() for result in results]})
+        return
+    console = Screen()
+    models = dict.fromkeys((result.provider, result.model) for result in results)
+    if len(models) == 1:
+        _one(console, results, {scenario.name: scenario.shows for scenario in scenarios})
+    else:
+        _many(console, results, list(models))
+        _reasons(console, results)
+    for result in results:
+        if result.status == "failed":
+            echo("\n", style_text("FAILED", fg="red", bold=True), f" {report(result)}")
+    console.print(_total(results))
+
+
+def _one(console: Console, results: Sequence[ScenarioResult], shows: dict[str, str]) -> None:
+    console.print(Text(f"{results[0].provider}:{results[0].model}", style="bold"))
+    for result in results:
+        mark, style = _MARKS[result.status]
+        line = Text.assemble((mark, style), f" {result.scenario:<27}")
+        said = result.detail if result.status != "passed" else shows.get(result.scenario, "")
+        line.append(said, style="dim" if result.status == "passed" else style)
+        line.truncate(console.width, overflow="ellipsis")
+        console.print(line)
+
+
+def _many(
+    console: Console, results: Sequence[ScenarioResult], models: list[tuple[str, str]]
+) -> None:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    marks = len(results) // len(models)
+    widest = max(_LEAST, console.width - marks - 2)
+    table.add_column(style="cyan", no_wrap=True, overflow="ellipsis", max_width=widest)
+    table.add_column(no_wrap=True, min_width=marks)
+    for model in models:
+        row = Text()
+        for result in results:
+            if (result.provider, result.model) == model:
+                row.append(*_MARKS[result.status])
+        table.add_row(":".join(model), row)
+    console.print(table)
+    legend = "  ".join(f"{mark} {status}" for status, (mark, _) in _MARKS.items())
+    console.print(Text(f"{legend}; in the order of docs/contracts.md", style="dim"))
+
+
+def _reasons(console: Console, results: Sequence[ScenarioResult]) -> None:
+    """Print why something was not checked, once for all models that share the reason."""
+    for (status, detail), found in _shared(results).items():
+        mark, style = _MARKS[status]
+        models = list(dict.fromkeys(f"{each.provider}:{each.model}" for each in found))
+        scenarios = ", ".join(dict.fromkeys(each.scenario for each in found))
+        more = f" and {len(models) - _NAMED} more" if len(models) > _NAMED else ""
+        who = f" ({', '.join(models[:_NAMED])}{more})"
+        console.print(Text.assemble((f"{mark} {scenarios}: ", style), detail, (who, "dim")))
+
+
+def _shared(results: Sequence[ScenarioResult]) -> dict[tuple[str, str], list[ScenarioResult]]:
+    shared: dict[tuple[str, str], list[ScenarioResult]] = {}
+    for result in results:
+        if result.status in ("unsupported", "skipped"):
+            shared.setdefault((result.status, result.detail), []).append(result)
+    return shared
+
+
+def _total(results: Sequence[ScenarioResult]) -> Text:
+    counted = Counter[str](result.status for result in results)
+    counts = [(status, counted[status]) for status in _MARKS]
+    return Text(", ".join(f"{count:,} {status}" for status, count in counts if count), style="bold")

@@ -1,0 +1,109 @@
+"""Threads on the command line: opened with a warning where the file was damaged, and printed."""
+
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from ...canon import Text, Thinking, ToolCall, ToolResult, dump_json, escape_controls
+from ...store import (
+    StoredMessage,
+    Thread,
+    Threads,
+    format_dollars,
+    format_time,
+    media_caption,
+    reply_caption,
+    speaker_name,
+    thinking_caption,
+)
+from ..command import warn
+from .echo import echo, style_text
+
+
+@contextmanager
+def open_threads() -> Iterator[Threads]:
+    """Open the user's threads; warn on stderr where a damaged file was moved aside."""
+    with Threads.open() as threads:
+        if threads.notice:
+            warn(threads.notice)
+        yield threads
+
+
+def thread_json(thread: Thread) -> dict[str, Any]:
+    """Return a thread as plain JSON values; the keys are a stable contract."""
+    made: dict[str, Any] = msgspec.to_builtins(thread)
+    del made["refusals"]  # digests of seals: of use only to pondero
+    return made
+
+
+def message_json(kept: StoredMessage) -> dict[str, Any]:
+    """Return a message as plain JSON values, without its seals."""
+    made: dict[str, Any] = msgspec.to_builtins(kept, builtin_types=())
+    for part in made["message"]["parts"]:
+        for each in (part, *_contents(part)):
+            each.pop("seal", None)
+    return made
+
+
+def print_threads(threads: Sequence[Thread]) -> None:
+    """Print a line for each thread; on a terminal, a title that is too long is cut."""
+    rows = [
+        (
+            thread.id,
+            format_time(thread.updated),
+            f"{thread.messages:,}",
+            escape_controls(thread.model),
+            "" if thread.cost is None else format_dollars(thread.cost),
+        )
+        for thread in threads
+    ]
+    widths = [max(len(row[n]) for row in rows) for n in range(5)]
+    room = shutil.get_terminal_size().columns - sum(widths) - 10 if sys.stdout.isatty() else 10_000
+    for (id, used, count, model, cost), thread in zip(rows, threads, strict=True):
+        title = _cut(" ".join(escape_controls(thread.title).split()), max(8, room))
+        rest = f"{count:>{widths[2]}}  {model:<{widths[3]}}  {cost:>{widths[4]}}  {title}"
+        when = style_text(f"{used:<{widths[1]}}", dim=True)
+        echo(style_text(f"{id:<{widths[0]}}", fg="cyan"), "  ", when, "  ", rest.rstrip())
+
+
+def print_kept(kept: Iterable[StoredMessage], *, thinking: bool) -> None:
+    """Print a conversation: who spoke, what was said, and thinking where it is asked for."""
+    for each in kept:
+        echo(style_text(speaker_name(each), fg="cyan", bold=True))
+        for line, dim in _lines(each, thinking=thinking):
+            echo(style_text(line, dim=dim or None))
+        if each.message.role == "assistant" and (foot := reply_caption(each)):
+            echo(style_text(foot, dim=True))
+        echo()
+
+
+def _lines(kept: StoredMessage, *, thinking: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the lines of a message, and whether each is dim."""
+    for part in kept.message.parts:
+        match part:
+            case Text():
+                yield part.text, False
+            case Thinking():
+                yield f"▸ {thinking_caption(part, kept)}", True
+                if thinking and part.text:
+                    yield part.text, True
+            case ToolCall():
+                yield f"calls {part.name}({dump_json(part.arguments)})", False
+            case ToolResult():
+                said = " ".join(each.text for each in part.content if isinstance(each, Text))
+                yield f"{part.name or part.call_id}: {said}", False
+            case _:
+                yield f"[{media_caption(part)}]", False
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+def _contents(part: dict[str, Any]) -> list[dict[str, Any]]:
+    content = part.get("content")
+    return [each for each in content if isinstance(each, dict)] if isinstance(content, list) else []

@@ -1,0 +1,110 @@
+"""``sweep adopt`` and ``sweep list --adopted``: keeps what a sweep found, for ``auto`` to take."""
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ..command import examples, print_json
+from ..output.echo import echo, style_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ...exchange import Calibration
+
+
+@click.command(
+    epilog=examples(
+        "pondero sweep adopt last --as sums",
+        "pondero sweep adopt last --as sums --by-kind",
+        "pondero sweep adopt 20261115 --as sums --level medium --force",
+        "pondero ask claude-opus-5/auto:sums 'What is 17 * 23?'",
+    )
+)
+@click.argument("run", metavar="RUN")
+@click.option("--as", "name", required=True, metavar="NAME", help="What auto:NAME will say.")
+@click.option(
+    "--level",
+    metavar="LEVEL",
+    help="Adopt this level; what it lacks for a recommendation is kept with it.",
+)
+@click.option(
+    "--by-kind",
+    is_flag=True,
+    help="Give each metadata.kind its own level, where its questions decide one.",
+)
+@click.option("--judge", metavar="KIND[:ARG]", help="As another judge has graded it.")
+@click.option("--force", is_flag=True, help="Replace a calibration of this name.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def adopt(
+    run: str,
+    name: str,
+    *,
+    level: str | None,
+    by_kind: bool,
+    judge: str | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Keep what a run recommends as NAME, for auto and auto:NAME to take.
+
+    MODEL/auto takes what was adopted last for the model, MODEL/auto:NAME this one, and auto:NAME
+    alone its model too.
+    """
+    from msgspec import to_builtins
+
+    from ...store import calibration_file, save_calibration
+    from ...sweep import Run, compute_results, find_run
+
+    path = calibration_file(name)
+    with Run.open(find_run(run)) as found:
+        results = compute_results(found, judge=judge)
+    made = results.calibration(name, level=level, by_kind=by_kind)
+    save_calibration(made, force=force or _may_replace(path))
+    if as_json:
+        print_json({**to_builtins(made), "file": str(path)})
+        return
+    print_calibration(made)
+    for kind in results.kinds if by_kind else ():
+        if kind.arm is None:
+            echo(f"kind {kind.kind}: undecided by its {kind.n:,} questions; it takes {made.level}")
+    model = made.model.partition(":")[2]
+    echo(f"it is in {path}; try: pondero plan {model}/auto:{made.name}")
+
+
+def _may_replace(path: "Path") -> bool:
+    """Return whether the user lets a calibration take another's place, where one has the name."""
+    if not path.exists() or sys.stdin is None or not sys.stdin.isatty():
+        return False
+    click.confirm(f"replace {path}?", abort=True, err=True)
+    return True
+
+
+def print_adopted(*, as_json: bool) -> None:
+    """Print every calibration; what is broken is told on stderr."""
+    from msgspec import to_builtins
+
+    from ...store import load_calibrations
+
+    found = load_calibrations()
+    for why in found.broken.values():
+        echo(style_text(why, fg="yellow"), err=True)
+    newest = sorted(found.known.values(), key=lambda each: each.adopted, reverse=True)
+    if as_json:
+        print_json({"calibrations": to_builtins(newest)})
+        return
+    for each in newest:
+        print_calibration(each)
+    if not newest:
+        echo("nothing is adopted yet; 'pondero sweep adopt RUN --as NAME' does", err=True)
+
+
+def print_calibration(made: "Calibration") -> None:
+    """Print a calibration for people: what it says, and on what evidence."""
+    from ...exchange import describe_evidence
+
+    echo(style_text(made.name, fg="cyan", bold=True), f"  {made.model}/{made.level}")
+    for kind in (None, *made.kinds):
+        level = made.kinds[kind].level if kind else made.level
+        echo(f"  {level:<8}{describe_evidence(made, kind)}")

@@ -1,0 +1,135 @@
+"""``sweep report``, ``export`` and ``demo``: what a run found, for a browser and other programs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..command import check_free, examples, force_option, print_json
+from ..output.echo import echo, style_text
+
+if TYPE_CHECKING:
+    from ...sweep import Results
+
+_RUN = click.argument("name", metavar="RUN")
+_JUDGE = click.option("--judge", metavar="KIND[:ARG]", help="As another judge has graded it.")
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.command(
+    epilog=examples(
+        "pondero sweep report last --html report.html",
+        "pondero sweep report last --html report.html --force",
+    )
+)
+@_RUN
+@click.option("--html", type=_FILE, required=True, metavar="FILE", help="Where to write it.")
+@_JUDGE
+@force_option
+def report(name: str, *, html: Path, judge: str | None, force: bool) -> None:
+    """Write what a run found as one HTML page that needs nothing else.
+
+    It has the recommendation in words, accuracy against thinking tokens, cost and latency, every
+    question with who got it right, what was sent, and the method. It works while a run goes on.
+    """
+    check_free(html, force=force)
+    _write_report(_found(name, judge), html)
+
+
+@click.command(
+    epilog=examples(
+        "pondero sweep export last --jsonl answers.jsonl",
+        "pondero sweep export last --inspect logs  then: inspect view --log-dir logs",
+    )
+)
+@_RUN
+@click.option("--jsonl", type=_FILE, metavar="FILE", help="One line for each answer.")
+@click.option(
+    "--inspect", "logs", type=_FOLDER, metavar="FOLDER",
+    help="Logs that inspect_ai reads, one for each arm; repeats are epochs.",
+)  # fmt: skip
+@_JUDGE
+@force_option
+def export(
+    name: str, *, jsonl: Path | None, logs: Path | None, judge: str | None, force: bool
+) -> None:
+    """Write the answers of a run for other programs."""
+    from ...store import write_atomic
+    from ...sweep import inspect_logs, iter_jsonl
+
+    if jsonl is None and logs is None:
+        message = "say what to write: --jsonl FILE, or --inspect FOLDER"
+        raise click.UsageError(message)
+    check_free(jsonl, force=force)
+    results = _found(name, judge)
+    if jsonl is not None:
+        lines = list(iter_jsonl(results))
+        write_atomic(jsonl, "".join(f"{line}\n" for line in lines))
+        echo(f"wrote {len(lines):,} answers to {jsonl}", err=True)
+    if logs is not None:
+        written = list(inspect_logs(results))
+        for file, _ in written:
+            check_free(logs / file, force=force)
+        for file, text in written:
+            write_atomic(logs / file, text)
+        many = "1 log" if len(written) == 1 else f"{len(written)} logs"
+        echo(f"wrote {many} to {logs}; 'inspect view --log-dir {logs}' shows them", err=True)
+
+
+@click.command(epilog=examples("pondero sweep demo", "pondero sweep demo --html demo.html"))
+@click.option(
+    "--html", type=_FILE, metavar="FILE", help="The report file. Default: next to the run."
+)
+@force_option
+@click.option(
+    "--seed", type=int, default=0, metavar="N", help="Seed for the questions and answers."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
+    """See a sweep from beginning to end; no key needed.
+
+    The built-in emulator answers; it makes fewer mistakes at higher levels. The method is the same
+    as with real models, but the result says nothing about them.
+    """
+    from ...sweep import (
+        compute_results,
+        create_run,
+        demo_outline,
+        make_engine,
+        make_judge,
+        runs_folder,
+    )
+    from .summary import print_outline, print_results
+    from .sweep import run_with_progress
+
+    check_free(html, force=force)
+    outline = demo_outline(seed)
+    print_outline(outline, err=True)
+    engine = make_engine(outline.spec)
+    with create_run(outline, engine) as begun:
+        code = run_with_progress(
+            begun, engine, make_judge(outline.spec.judge), None, shown=not as_json
+        )
+        results = compute_results(begun)
+    if as_json:
+        print_json(results.to_json())
+    else:
+        print_results(results)
+    _write_report(results, html or runs_folder() / f"{results.run}.html")
+    return code
+
+
+def _found(name: str, judge: str | None) -> "Results":
+    from ...sweep import Run, compute_results, find_run
+
+    with Run.open(find_run(name)) as run:
+        return compute_results(run, judge=judge)
+
+
+def _write_report(results: "Results", path: Path) -> None:
+    from ...store import write_atomic
+    from ...sweep import render_report
+
+    write_atomic(path, render_report(results))
+    echo("the report is ", style_text(str(path), fg="cyan"), err=True)

@@ -1,0 +1,1 @@
+"""The verbs for tests: emulate, contract, guard, decode."""

@@ -1,0 +1,84 @@
+"""``emulate``: serves the emulator over HTTP, so that any SDK can be pointed at it."""
+
+from typing import Literal
+
+import click
+
+from ..command import examples
+from ..output.echo import echo
+
+_WIDTH = 80
+
+
+@click.command(
+    epilog=examples(
+        "pondero emulate",
+        "pondero emulate --port 0 --quiet      a free port; prints only its address",
+        "curl -s localhost:9100/_emulator/log  what was asked, and what came of it",
+    )
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=9100,
+    show_default=True,
+    metavar="N",
+    help="The port to listen on; 0 picks a free one.",
+)
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, metavar="H", help="The address to listen on."
+)
+@click.option(
+    "--batch-looks",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="Report a batch as finished on the Nth status check.",
+)
+@click.option(
+    "--job-states", is_flag=True, help="Write JOB_STATE_... for BATCH_STATE_..., as Gemini may."
+)
+@click.option("--quiet", is_flag=True, help="Print the address and nothing else.")
+def emulate(*, port: int, host: str, batch_looks: int, job_states: bool, quiet: bool) -> None:
+    """Serve emulated models over HTTP: strict and deterministic.
+
+    It is as strict as the real APIs: it rejects what they reject. Any non-empty key works. Ctrl-C
+    ends it.
+    """
+    from ...emulator import BatchSettings, Emulator, address, bind, run
+
+    states: Literal["JOB_STATE", "BATCH_STATE"] = "JOB_STATE" if job_states else "BATCH_STATE"
+    batches = BatchSettings(looks=batch_looks, states=states)
+    bound = bind(host, port)
+    echo(address(bound) if quiet else _greeting(address(bound)))
+    run(Emulator(batches=batches), sockets=[bound])
+
+
+def _greeting(where: str) -> str:
+    from ...emulator import home_providers
+
+    exports = dict.fromkeys(
+        line
+        for house in home_providers()
+        for variable in house.url_env
+        for line in _exports(f"{variable}={where}", *(f"{key}=any" for key in house.keys[:1]))
+    )
+    return "\n".join(
+        (
+            f"Emulating at {where} (Ctrl-C ends it). Point any SDK there:",
+            "",
+            *exports,
+            "",
+            f"{where}/v1 is the same; {where}/PROVIDER is any",
+            "other provider of 'pondero models'.",
+            "Steer it with POST /_emulator/expect and POST /_emulator/reset;",
+            "GET /_emulator/log tells what was asked and what came of it.",
+        )
+    )
+
+
+def _exports(*settings: str) -> list[str]:
+    """Return shell lines that export these: one line, or one each where it would be too long."""
+    line = f"  export {' '.join(settings)}"
+    return [line] if len(line) <= _WIDTH else [f"  export {each}" for each in settings]

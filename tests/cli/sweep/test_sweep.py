@@ -1,0 +1,425 @@
+"""``pondero sweep``: what it says before it spends, what it finds, and how it is interrupted."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from decimal import Decimal
+
+import pytest
+from tests.batch.services import Messages, Service
+from tests.sweep.runs import begun
+
+from pondero.cli.sweep import sweep as module
+from pondero.cli.sweep.summary import _lines
+from pondero.emulator import Emulator, Fallible
+from pondero.sweep import (
+    PILOT,
+    ArmProgress,
+    BatchEngine,
+    LiveEngine,
+    Run,
+    Runner,
+    list_runs,
+    make_judge,
+)
+
+FIELDS = ["model", "levels", "fields", "n", "accuracy", "low", "high", "thinking_tokens", "cost",
+          "seconds", "difference", "lower", "upper", "verdict"]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _own_folders(data_dir, config_dir):
+    return data_dir
+
+
+@pytest.fixture
+def questions(tmp_path):
+    def written(count=40, name="data.jsonl"):
+        path = tmp_path / name
+        rows = ({"id": f"q{n}", "input": f"What is {n} * 23?", "target": str(n * 23)}
+                for n in range(count))  # fmt: skip
+        path.write_text("\n".join(map(json.dumps, rows)))
+        return str(path)
+
+    return written
+
+
+def sums(questions, *more, count=40):
+    return (
+        *("sweep", "run", questions(count), "-m", "claude-opus-5", "--judge", "numeric"),
+        *more,
+    )
+
+
+# -- before it spends ------------------------------------------------------------------------------
+
+
+def test_a_dry_run_shows_the_arms_first_and_asks_nothing(call, questions):
+    code, out, _ = call(*sums(questions, "--dry-run"))
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "minimal and low send the same to anthropic:claude-opus-5: one arm"
+    assert "anthropic:claude-opus-5/max     the reference" in lines
+    assert "takes about 248 where 10 of 100 answers differ" in out
+    assert "240 answers at most: 6 arms" in out
+    assert call("sweep", "list", "--json")[1].strip() == json.dumps({"runs": []}, indent=2)
+
+
+def test_a_dry_runs_json_has_the_arms(call, questions):
+    code, out, _ = call(*sums(questions, "--dry-run", "--json", "--levels", "low,high"))
+    told = json.loads(out)
+    assert code == 0
+    assert list(told) == ["run", "arms", "recommend", "why"]
+    assert told["run"] is None
+    assert [list(arm) for arm in told["arms"]] == [FIELDS, FIELDS]
+    assert [arm["levels"] for arm in told["arms"]] == [["low"], ["high"]]
+    assert told["arms"][0]["fields"]["output_config"] == {"effort": "low"}
+    assert [arm["verdict"] for arm in told["arms"]] == ["undecided", "reference"]
+
+
+def test_money_is_spent_only_after_a_yes(call, questions, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+    code, _, err = call(*sums(questions))
+    assert code == 2
+    assert "nobody is here to be asked: begin with a pilot of 8 questions" in err
+    assert "at most? --yes says so beforehand" in err
+    assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
+
+
+def test_a_missing_key_is_found_before_there_is_a_run(call, questions):
+    code, _, err = call(*sums(questions, "--yes"))
+    assert code == 2
+    assert "ANTHROPIC_API_KEY" in err
+    assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
+
+
+@pytest.fixture
+def paid(monkeypatch):
+    """An engine that takes itself for a real one: the emulator, with a key."""
+    from pondero.sweep import ENGINES
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+    emulator = Emulator()
+    engine = LiveEngine(transport=lambda _: emulator, stream=False)
+    monkeypatch.setitem(ENGINES, "live", lambda _: engine)
+    return emulator
+
+
+def test_you_are_asked_before_the_pilot_and_after_it(call, questions, paid):
+    asked = sums(questions, "--levels", "low,high")
+    code, out, err = call(*asked, stdin="y\ny\n", tty=True)
+    assert code == 0
+    assert "begin with a pilot of 8 questions to every arm, $51." in err
+    assert "the whole will cost $0." in err
+    assert "recommend  anthropic:claude-opus-5/low" in out
+
+
+def test_you_are_asked_after_the_pilot_where_no_price_is_known(call, questions, paid):
+    asked = ("sweep", "run", questions(), "-m", "ollama:qwen3", "--judge", "numeric", "--unpriced")
+    code, _, err = call(*asked, "--levels", "off,high", stdin="y\nn\n", tty=True)
+    assert code == 130
+    assert "the whole will cost nobody knows how much and take" in err
+    assert len(paid.log.entries) == 16
+
+
+def test_what_a_judge_costs_is_said_before_it_is_asked(call, questions):
+    judged = (*sums(questions, "--dry-run", "--max-cost", "50")[:-5], "--judge", "model:gpt-5.5")
+    code, out, _ = call(*judged, "--dry-run", "--max-cost", "50")
+    assert code == 0
+    assert "gpt-5.5 judges each answer, and what that costs comes on top; --max-cost does" in out
+
+
+def test_a_judge_without_a_key_is_found_before_there_is_a_run(call, questions, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+    asked = ("sweep", "run", questions(), "-m", "claude-opus-5", "--judge", "model:gpt-5.5")
+    code, _, err = call(*asked, "--yes")
+    assert code == 2
+    assert "OPENAI_API_KEY" in err
+    assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
+
+
+@pytest.mark.parametrize(("answers", "sent"), [("n\n", 0), ("y\nn\n", 16)])
+def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, sent):
+    code, _, err = call(*sums(questions, "--levels", "low,high"), stdin=answers, tty=True)
+    assert code == 130
+    assert "interrupted" in err
+    assert len(paid.log.entries) == sent
+    states = [each["state"] for each in json.loads(call("sweep", "list", "--json")[1])["runs"]]
+    assert states == (["stopped"] if sent else [])
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("-m", "ollama:qwen3"), "no price is known of ollama:qwen3; --unpriced asks all the same"),
+        (("-m", "claude-opus-5", "--max-cost", "0.5"), "may cost $3.2"),
+        (("-m", "claude-opus-5", "--margin", "5"), "margin=5.0 cannot be"),
+        (("-m", "claude-opus-5", "--repeats", "0"), "repeats=0 cannot be"),
+        (("-m", "claude-opus-5", "--judge", "nonsense"), "unknown judge 'nonsense'"),
+        (("-m", "claude-opus-5", "--reference", "huge"), "'huge' is no arm"),
+        (("-m", "claude-opus-5", "--cluster", "page"), "no question has the metadata 'page'"),
+        (("-m", "claude-opus-5", "--engine", "steam", "--yes"), "unknown engine 'steam'; use live"),
+        (("-m", "claude-opus-5", "--offline", "--judge", "model:gpt-5"), "emulator cannot judge"),
+        (("-m", "claude-opus-5", "--judge", "model:ollama:qwen3"), "no price is known of ollama"),
+        (("-m", "claude-opus-5", "--judge", "choice"), "has no choices"),
+        (("-m", "claude-opus-5", "--system", "\udcff"), "system='\\udcff' cannot be"),
+        ((), "a sweep needs a model"),
+        (("-m", "no-such-model"), "no-such-model"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(call, questions, options, says):
+    code, _, err = call("sweep", "run", questions(), *options)
+    assert code == 2
+    assert says in err
+    assert "Traceback" not in err
+
+
+def test_a_model_without_a_price_may_be_asked_all_the_same(call, questions):
+    code, out, _ = call(
+        "sweep", "run", questions(), "-m", "ollama:qwen3", "--unpriced", "--dry-run"
+    )
+    assert code == 0
+    assert "ollama:qwen3/max" in out
+
+
+# -- offline ---------------------------------------------------------------------------------------
+
+
+def test_an_offline_sweep_shows_a_real_curve_and_its_json(call, questions):
+    code, out, err = call(
+        *sums(questions, "--offline", "--json", "--levels", "off,low,max", count=80)
+    )
+    told = json.loads(out)
+    assert code == 0
+    assert [list(arm) for arm in told["arms"]] == [FIELDS] * 3
+    shares = [arm["accuracy"] for arm in told["arms"]]
+    assert shares == sorted(shares)
+    assert shares[0] < 0.7
+    assert shares[2] > 0.9
+    assert told["recommend"] == {
+        "model": "anthropic:claude-opus-5", "level": "max",
+        "why": "no cheaper level is shown to be within 5 points of it",
+    }  # fmt: skip
+    assert f"run {told['run']}" in err
+    shown = call("sweep", "show", "last", "--json")
+    assert json.loads(shown[1]) == told
+    listed = json.loads(call("sweep", "list", "--json")[1])["runs"]
+    assert [list(each) for each in listed] == [["run", "started", "state"]]
+    assert listed[0]["run"] == told["run"]
+    assert listed[0]["state"] == "done"
+
+
+def test_the_same_seed_finds_the_same(call, questions):
+    runs = [
+        json.loads(call(*sums(questions, "--offline", "--json", "--levels", "low,max"))[1])
+        for _ in range(2)
+    ]
+    same = [[(arm["n"], arm["accuracy"]) for arm in each["arms"]] for each in runs]
+    assert same[0] == same[1]
+
+
+def test_a_table_says_what_is_recommended(call, questions):
+    _, out, _ = call(*sums(questions, "--offline", "--levels", "low,max"))
+    assert out.startswith("arm ")
+    assert "\nrecommend  anthropic:claude-opus-5/max" in out
+    assert "offline, nothing was paid" in out
+
+
+def test_a_file_says_it_all(call, questions, tmp_path):
+    questions()
+    file = tmp_path / "SWEEP.toml"
+    file.write_text(
+        'data = "data.jsonl"\nmodels = ["gpt-5.5"]\nlevels = "low,high"\njudge = "numeric"\n'
+        "offline = true\n"
+    )
+    told = json.loads(call("sweep", "run", str(file), "--json", "--levels", "off,high")[1])
+    assert [arm["levels"] for arm in told["arms"]] == [["off"], ["high"]]
+    file.write_text('data = "data.jsonl"\nmodel = "gpt-5.5"\n')
+    assert "unknown key 'model'" in call("sweep", "run", str(file))[2]
+
+
+def test_a_run_is_judged_anew_and_keeps_its_own_judge(call, questions):
+    first = json.loads(call(*sums(questions, "--offline", "--json", "--levels", "low,max"))[1])
+    code, out, _ = call("sweep", "judge", "last", "--judge", "regex:=", "--json")
+    assert code == 0
+    assert [arm["accuracy"] for arm in json.loads(out)["arms"]] == [1, 1]
+    assert json.loads(call("sweep", "show", "last", "--json")[1]) == first
+    again = call("sweep", "show", "last", "--judge", "regex:=", "--json")
+    assert json.loads(again[1]) == json.loads(out)
+
+
+def test_a_run_that_is_unknown_is_said(call):
+    code, _, err = call("sweep", "show", "nonsense")
+    assert code == 2
+    assert "there is no run 'nonsense'" in err
+
+
+def test_a_cap_that_is_reached_stops_the_run_and_says_so(call, questions):
+    code, out, err = call(
+        *sums(questions, "--offline", "--levels", "low,high", "--max-cost", "0.05", "--json"),
+        *("--max-tokens", "300"),
+    )
+    told = json.loads(out)
+    assert code == 1
+    assert "of the $0.05 of --max-cost are spent" in err
+    assert told["recommend"] is None
+    assert "has not ended" in told["why"]
+    with Run.open(told["run"]) as run:
+        assert Decimal(0) < run.spent <= Decimal("0.05")
+
+
+def test_resume_goes_on_where_it_stopped(call, questions):
+    from pondero.sweep import make_engine
+
+    call(*sums(questions, "--offline", "--levels", "low,high", count=60))
+    with begun(60) as run:
+        driver = Runner(run, make_engine(run.facts.spec), make_judge("numeric"))
+        asyncio.run(driver.pilot(10))
+        assert len(run.answers()) == 20
+    code, out, _ = call("sweep", "resume", run.facts.run, "--json")
+    assert code == 0
+    assert json.loads(out)["arms"][0]["n"] > 10
+
+
+# -- while it runs ---------------------------------------------------------------------------------
+
+
+def test_a_line_for_each_arm_says_how_far_it_is():
+    tallies = [
+        ArmProgress("m/low", wanted=40, settled=10, thinking=1_234, costs=[0.01] * 10),
+        ArmProgress("m/high", wanted=40, settled=40, thinking=9_999, costs=[0.5], failed=2),
+        ArmProgress("m/max"),
+    ]
+    assert _lines(tallies, 10.0).splitlines() == [
+        "m/low  ━━━━──────────── 10/40  1,234 thinking  $0.1000  30 s left",
+        "m/high ━━━━━━━━━━━━━━━━ 40/40  9,999 thinking  $0.5000    2 failed",
+    ]
+
+
+def test_the_time_left_of_a_resumed_run_is_told_by_its_own_pace():
+    (line,) = _lines([ArmProgress("m/low", wanted=40, settled=30, kept=28)], 10.0).splitlines()
+    assert line.endswith("50 s left")
+    assert "left" not in _lines([ArmProgress("m/low", wanted=40, settled=30, kept=30)], 10.0)
+
+
+class Slow:
+    """A transport that answers when it is let, and presses Ctrl-C once so many are waiting."""
+
+    needs_key = False
+
+    def __init__(self, presses, waiting):
+        self.emulator, self.left = Emulator(mind=Fallible()), presses
+        self.waiting, self.flying = waiting, 0
+        self.gate = asyncio.Event()
+
+    async def send(self, request, timeouts):
+        self.flying += 1
+        if self.flying == self.waiting:
+            for _ in range(self.left):
+                os.kill(os.getpid(), signal.SIGINT)
+                await asyncio.sleep(0.02)  # the loop hears of signals a turn later
+            if self.left == 1:
+                self.gate.set()
+        await self.gate.wait()
+        return self.emulator.send(request, timeouts)
+
+    async def aclose(self):
+        pass
+
+
+def interrupted(presses):
+    with begun(40, looks=1) as run:
+
+        async def driven():
+            slow = Slow(presses, 5)
+            engine = LiveEngine(transport=lambda _: slow, stream=False, start=5)
+            return await module._run(run, engine, make_judge("numeric"), None, shown=False)
+
+        return asyncio.run(driven()), len(run.answers()), run.state, run.lost[0]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_one_ctrl_c_finishes_what_is_in_flight_and_says_so(capsys):
+    code, answers, state, lost = interrupted(1)
+    assert (code, answers, state, lost) == (130, 5, "stopped", 0)
+    err = capsys.readouterr().err
+    assert "finishing 5 in flight; Ctrl-C again drops them" in err
+    assert "interrupted: finished 5 in flight, 5 answers are kept" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_two_drop_it_and_say_so(capsys):
+    code, answers, state, _ = interrupted(2)
+    assert (code, answers, state) == (130, 0, "stopped")
+    err = capsys.readouterr().err
+    assert "interrupted: dropped 5 in flight, 0 answers are kept" in err
+    assert "pondero sweep resume" in err
+
+
+def _pressed(service, request, query, id):
+    os.kill(os.getpid(), signal.SIGINT)
+    return service.look(request, query, id)
+
+
+class Watched(Messages):
+    """A batch service that needs a key, and where somebody presses Ctrl-C once a batch is there."""
+
+    needs_key = True
+    routes = tuple(
+        (method, path, _pressed if handle is Service.look else handle)
+        for method, path, handle in Messages.routes
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_leaves_a_batch_at_the_service_and_says_so(capsys, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+    service = Watched(after=10_000)
+    with begun(10, looks=1, max_cost=50.0, max_tokens=1000) as run:
+
+        async def driven():
+            engine = BatchEngine(transport=lambda _: service, every=(0.01, 0.01))
+            return await module._run(run, engine, make_judge("numeric"), None, shown=False)
+
+        assert asyncio.run(driven()) == 130
+        assert run.answers() == {}
+        assert run.lost[0] == 0
+    err = capsys.readouterr().err
+    assert "interrupted: left 20 at the service, 0 answers are kept" in err
+    assert "Ctrl-C again" not in err
+    assert len(service.made) == 1
+
+
+def has_answered(process):
+    """Wait until the one run is past its pilot; its file is there a moment before its facts."""
+    while process.poll() is None:
+        for listed in list_runs():
+            with Run.open(listed.run) as run:
+                if len(run.answers()) > 10 * PILOT:
+                    return listed.run
+        time.sleep(0.01)
+    pytest.fail(f"it ended before it answered: {process.communicate()}")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_real_process_is_interrupted_and_resumed(questions):
+    command = [sys.executable, "-m", "pondero", *sums(questions, "--offline", count=1_500)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
+    ) as process:
+        try:
+            name = has_answered(process)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 130
+    assert "in flight" in err
+    assert "nothing    the run has not ended" in out
+    with Run.open(name) as run:
+        assert run.state == "stopped"
+        assert len(run.answers()) < 9_000
