@@ -10,7 +10,7 @@ from tests.shells import each_shell
 import pondero
 from pondero.canon import AdjustmentNote, TextDelta
 from pondero.emulator import Call, Emulator, Turn
-from pondero.emulator.script import When
+from pondero.emulator.responders.script import When
 from pondero.errors import (
     BadParameter,
     BadRequest,

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from pondero.emulator import Fault
-from pondero.emulator.script import parse_turns
+from pondero.emulator.responders.script import parse_turns
 
 TEXT = (Path(__file__).parents[2] / "docs" / "emulator.md").read_text("utf-8")
 

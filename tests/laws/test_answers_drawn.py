@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 
 from pondero.tui import ChatApp
 from pondero.tui.state import AnswerCell
-from pondero.tui.views import AnswerView, document
+from pondero.tui.widgets.views import AnswerView, document
 
 WIDTHS = (40, 80, 120)
 HEIGHT = 100

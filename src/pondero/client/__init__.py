@@ -17,42 +17,42 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..exchange import Prepared
     from .apply_dial import set_level
-    from .attachments import attachment
     from .batches import AsyncBatch, Batch
-    from .chat import AsyncChat, Chat
     from .client import AsyncClient, Client
+    from .conversation.chat import AsyncChat, Chat
+    from .conversation.recorder import TurnRecorder, reply_cost, stored_reply
+    from .conversation.turn import AsyncTurn, Turn
     from .default_client import aask, ask
     from .doctor import HealthCheck, run_checks
-    from .messages import parse_prompt
-    from .recorder import TurnRecorder, reply_cost, stored_reply
+    from .prompts.attachments import attachment
+    from .prompts.messages import parse_prompt
     from .stream import AsyncStream, Stream
-    from .tools import Approve, OfferedTool, Tools
-    from .turn import AsyncTurn, Turn
+    from .tools.tools import Approve, OfferedTool, Tools
 
 _HOMES = {
     "AsyncBatch": "batches",
-    "AsyncChat": "chat",
+    "AsyncChat": "conversation.chat",
     "AsyncClient": "client",
     "AsyncStream": "stream",
-    "AsyncTurn": "turn",
+    "AsyncTurn": "conversation.turn",
     "Batch": "batches",
-    "Chat": "chat",
+    "Chat": "conversation.chat",
     "Client": "client",
     "HealthCheck": "doctor",
-    "Approve": "tools",
-    "OfferedTool": "tools",
+    "Approve": "tools.tools",
+    "OfferedTool": "tools.tools",
     "Prepared": "client",
-    "TurnRecorder": "recorder",
+    "TurnRecorder": "conversation.recorder",
     "Stream": "stream",
-    "Tools": "tools",
-    "Turn": "turn",
+    "Tools": "tools.tools",
+    "Turn": "conversation.turn",
     "aask": "default_client",
     "ask": "default_client",
-    "attachment": "attachments",
-    "reply_cost": "recorder",
+    "attachment": "prompts.attachments",
+    "reply_cost": "conversation.recorder",
     "run_checks": "doctor",
-    "stored_reply": "recorder",
-    "parse_prompt": "messages",
+    "stored_reply": "conversation.recorder",
+    "parse_prompt": "prompts.messages",
     "set_level": "apply_dial",
 }
 

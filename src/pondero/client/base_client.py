@@ -9,12 +9,12 @@ from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, add
 from ..handoff import Rejection
 from ..store import Credentials, load_catalog
 from ..thinking import Policy, ThinkingLike
-from .attachments import attachments_of, check_readable
 from .dial import PolicyLike, check_parameters, resolve_and_plan, resolve_policy, warn_adjustments
 from .fallbacks import Candidates, Models, in_turn, names_of
 from .hooks import Hooks, OnReply, OnRequest
-from .messages import Prompt, parse_prompt
-from .options import (
+from .prompts.attachments import attachments_of, check_readable
+from .prompts.messages import Prompt, parse_prompt
+from .prompts.options import (
     RUNNING,
     Options,
     build_request,
@@ -22,7 +22,7 @@ from .options import (
     request_parameters,
     timeouts_of,
 )
-from .tools import Tools
+from .tools.tools import Tools
 
 if TYPE_CHECKING:
     from ..batch import Draft

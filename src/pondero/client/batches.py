@@ -34,8 +34,8 @@ from ..errors import BadParameter, PonderoError, ServiceError, TransportError, W
 from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, auth_header
 from ..store import Credentials, load_catalog
 from ..thinking import ThinkingLike
-from .messages import Prompt
-from .options import Options
+from .prompts.messages import Prompt
+from .prompts.options import Options
 
 AskLike = str | Mapping[str, Any]
 """An ask: its prompt, or a mapping with ``prompt``, and perhaps ``id``, ``model``, ``thinking`` and

@@ -12,8 +12,8 @@ from .base_client import BaseClient
 from .dial import PolicyLike
 from .fallbacks import Models
 from .hooks import Hooks, OnReply, OnRequest
-from .messages import Prompt
-from .options import (
+from .prompts.messages import Prompt
+from .prompts.options import (
     RUNNING,
     Options,
     QuestionOptions,
@@ -75,7 +75,7 @@ class Client(BaseClient[Transport]):
         'stop'
         """
         if not RUNNING.isdisjoint(options):
-            from .chat import Chat  # noqa: PLC0415 - it needs a client itself
+            from .conversation.chat import Chat  # noqa: PLC0415 - it needs a client itself
 
             kept, rest = chat_options(options)
             with Chat(model, thinking, client=self, **kept) as chat:
@@ -249,7 +249,7 @@ class AsyncClient(BaseClient[AsyncTransport]):
         With ``mcp``, ``approve`` or ``steps`` they are run, and the last answer is returned.
         """
         if not RUNNING.isdisjoint(options):
-            from .chat import AsyncChat  # noqa: PLC0415 - it needs a client itself
+            from .conversation.chat import AsyncChat  # noqa: PLC0415 - it needs a client itself
 
             kept, rest = chat_options(options)
             async with AsyncChat(model, thinking, client=self, **kept) as chat:

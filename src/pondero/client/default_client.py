@@ -7,8 +7,8 @@ from ..canon import Reply
 from ..thinking import ThinkingLike
 from .client import AsyncClient, Client
 from .fallbacks import Models
-from .messages import Prompt
-from .options import Options, QuestionOptions
+from .prompts.messages import Prompt
+from .prompts.options import Options, QuestionOptions
 
 V = TypeVar("V")
 

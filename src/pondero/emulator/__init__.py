@@ -2,11 +2,11 @@
 
 from .batches import BatchSettings
 from .emulator import Emulator
-from .error_prone import Fallible
 from .faults import AsyncFaulty, Fault, Faulty
-from .responder import Mind, ponder
+from .responders.error_prone import Fallible
+from .responders.responder import Mind, ponder
+from .responders.script import Call, Turn, When
 from .routes import home_providers, route
-from .script import Call, Turn, When
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -28,11 +28,11 @@ from .faults import (
 )
 from .log import LogEntry, RequestLog
 from .models import AcceptedModel, accept_as_relative, model_answer, with_default
-from .question import parse_question
-from .responder import Mind, count_usage, ponder
+from .responders.question import parse_question
+from .responders.responder import Mind, count_usage, ponder
+from .responders.script import Script, Scripted, Taking
 from .response import EmulatedResponse, ResponseHandle, whole_response, with_ids, write_response
 from .routes import EmulatedRoute, guess_route, route
-from .script import Script, Scripted, Taking
 from .stored_answers import StoredAnswers
 from .tokens import PromptCache
 

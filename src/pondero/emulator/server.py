@@ -14,7 +14,7 @@ from ..asgi import address, make_asgi_app
 from ..asgi import bind as listening
 from ..errors import MissingExtra
 from .emulator import Emulator
-from .script import parse_turns
+from .responders.script import parse_turns
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette

@@ -5,7 +5,6 @@ from .planner import insist, plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .cache_breakpoints import add_cache_breakpoints
     from .calibration import (
         OLDEST,
         Calibration,
@@ -25,10 +24,11 @@ if TYPE_CHECKING:
         is_fallback_error,
         shorten_retries,
     )
-    from .foreign_tools import TextCalls
     from .patch import apply_plan, matches_plan, thinking_paths, with_fields, with_list_headers
+    from .prepare_steps.cache_breakpoints import add_cache_breakpoints
+    from .prepare_steps.foreign_tools import TextCalls
+    from .prepare_steps.rejections import make_rejection, rejected_signatures, rejections_for
     from .rate_limits import RateLimit, parse_rate_limits
-    from .rejections import make_rejection, rejected_signatures, rejections_for
     from .request import (
         Exchange,
         Prepared,
@@ -70,7 +70,7 @@ _HOMES = {
     "Signing": "request",
     "Sleep": "exchange_flow",
     "Step": "exchange_flow",
-    "TextCalls": "foreign_tools",
+    "TextCalls": "prepare_steps.foreign_tools",
     "Timeouts": "transport",
     "Transport": "transport",
     "compose": "request",
@@ -80,14 +80,14 @@ _HOMES = {
     "fingerprint": "calibration",
     "flow": "exchange_flow",
     "redact_key": "request",
-    "add_cache_breakpoints": "cache_breakpoints",
+    "add_cache_breakpoints": "prepare_steps.cache_breakpoints",
     "apply_plan": "patch",
-    "make_rejection": "rejections",
+    "make_rejection": "prepare_steps.rejections",
     "prepare": "request",
-    "rejections_for": "rejections",
+    "rejections_for": "prepare_steps.rejections",
     "read_reply": "exchange_flow",
     "matches_plan": "patch",
-    "rejected_signatures": "rejections",
+    "rejected_signatures": "prepare_steps.rejections",
     "fields_hash": "calibration",
     "apply_calibration": "calibration",
     "thinking_paths": "patch",

@@ -44,7 +44,7 @@ from ..errors import (
 )
 from ..framing import MAX_FRAME, describe_body
 from ..thinking import Plan
-from .foreign_tools import TextCalls
+from .prepare_steps.foreign_tools import TextCalls
 from .request import Exchange, redact_key
 from .retry import Retry
 

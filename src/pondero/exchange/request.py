@@ -35,11 +35,16 @@ from ..handoff import (
     retell_open_loop,
 )
 from ..thinking import OFF, Adjustment, Plan, Policy, RequestParameters
-from .foreign_tools import replace_foreign_tools
-from .limits import apply_prefill, drop_unsupported
 from .planner import insist, with_own_fields
 from .planner import plan as make_plan
-from .rejections import note_withheld, rejected_signatures, rejections_for, without_refused
+from .prepare_steps.foreign_tools import replace_foreign_tools
+from .prepare_steps.limits import apply_prefill, drop_unsupported
+from .prepare_steps.rejections import (
+    note_withheld,
+    rejected_signatures,
+    rejections_for,
+    without_refused,
+)
 
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # of a template, after re.escape
 _HEADERS = {

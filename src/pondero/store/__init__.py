@@ -19,15 +19,6 @@ if TYPE_CHECKING:
         load_calibrations,
         save_calibration,
     )
-    from .captions import (
-        format_dollars,
-        format_time,
-        heading,
-        media_caption,
-        reply_caption,
-        speaker_name,
-        thinking_caption,
-    )
     from .config import (
         SETTINGS,
         Settings,
@@ -42,12 +33,8 @@ if TYPE_CHECKING:
         write_models,
     )
     from .credentials import NO_KEY, Credentials, find_key, resolve_url
-    from .database import Database, Schema, hold_lock
-    from .exports import from_jsonl, to_html, to_jsonl, to_markdown
     from .jobs import FACTS, Jobs
     from .prices import has_prices, price_usage
-    from .records import ExportLine, SearchHit, StoredMessage, Thread, UsageTotal
-    from .rows import as_number
     from .secrets import (
         SecretRedactor,
         forget_key,
@@ -66,7 +53,20 @@ if TYPE_CHECKING:
         template_names,
         write_template,
     )
-    from .threads import Threads
+    from .threads.captions import (
+        format_dollars,
+        format_time,
+        heading,
+        media_caption,
+        reply_caption,
+        speaker_name,
+        thinking_caption,
+    )
+    from .threads.database import Database, Schema, hold_lock
+    from .threads.exports import from_jsonl, to_html, to_jsonl, to_markdown
+    from .threads.records import ExportLine, SearchHit, StoredMessage, Thread, UsageTotal
+    from .threads.rows import as_number
+    from .threads.threads import Threads
     from .tool_servers import (
         ServerLike,
         ToolServer,
@@ -79,19 +79,19 @@ _HOMES = {
     "FACTS": "jobs",
     "Jobs": "jobs",
     "Credentials": "credentials",
-    "Database": "database",
+    "Database": "threads.database",
     "NO_KEY": "credentials",
     "SETTINGS": "config",
-    "Schema": "database",
-    "SearchHit": "records",
+    "Schema": "threads.database",
+    "SearchHit": "threads.records",
     "SecretRedactor": "secrets",
-    "StoredMessage": "records",
-    "ExportLine": "records",
+    "StoredMessage": "threads.records",
+    "ExportLine": "threads.records",
     "Settings": "config",
-    "UsageTotal": "records",
+    "UsageTotal": "threads.records",
     "Template": "templates",
-    "Thread": "records",
-    "Threads": "threads",
+    "Thread": "threads.records",
+    "Threads": "threads.threads",
     "calibration_model": "calibration_files",
     "calibration_file": "calibration_files",
     "load_calibrations": "calibration_files",
@@ -99,21 +99,21 @@ _HOMES = {
     "check_setting": "config",
     "config_file": "config",
     "price_usage": "prices",
-    "format_time": "captions",
-    "format_dollars": "captions",
-    "reply_caption": "captions",
+    "format_time": "threads.captions",
+    "format_dollars": "threads.captions",
+    "reply_caption": "threads.captions",
     "forget_key": "secrets",
-    "from_jsonl": "exports",
+    "from_jsonl": "threads.exports",
     "has_prices": "prices",
-    "heading": "captions",
+    "heading": "threads.captions",
     "redact_secrets": "secrets",
     "save_calibration": "calibration_files",
     "find_key": "credentials",
     "keys_file": "secrets",
-    "hold_lock": "database",
-    "media_caption": "captions",
+    "hold_lock": "threads.database",
+    "media_caption": "threads.captions",
     "models_file": "config",
-    "as_number": "rows",
+    "as_number": "threads.rows",
     "register_secret": "secrets",
     "remove_template": "templates",
     "save_key": "secrets",
@@ -121,14 +121,14 @@ _HOMES = {
     "list_saved_keys": "secrets",
     "set_config": "config",
     "load_settings": "config",
-    "speaker_name": "captions",
+    "speaker_name": "threads.captions",
     "load_template": "templates",
     "template_file": "templates",
     "template_names": "templates",
-    "thinking_caption": "captions",
-    "to_html": "exports",
-    "to_jsonl": "exports",
-    "to_markdown": "exports",
+    "thinking_caption": "threads.captions",
+    "to_html": "threads.exports",
+    "to_jsonl": "threads.exports",
+    "to_markdown": "threads.exports",
     "unset_config": "config",
     "resolve_url": "credentials",
     "append_models": "config",

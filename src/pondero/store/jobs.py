@@ -6,8 +6,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from ..errors import BadParameter, StoreError
-from .database import Database, Schema
 from .files import data_folder
+from .threads.database import Database, Schema
 
 FACTS = "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
 """The table that each file has, whatever else its owner keeps there."""

@@ -7,7 +7,7 @@ from .app import ChatApp
 from .session import Session, approve
 from .state import Action, DialView, actions, initial_state
 from .thread_writer import ThreadWriter
-from .views import theme_of
+from .widgets.views import theme_of
 
 __all__ = [
     "Action",

@@ -22,12 +22,8 @@ from ..cassettes import AsyncTap
 from ..errors import PonderoError
 from ..store import redact_secrets
 from . import file_mentions
-from .approval import ApprovalScreen
-from .comparison_screen import ComparisonScreen
 from .conversation import ConversationTab
 from .executor import Executor
-from .palette import CommandChosen, Commands
-from .prompt import Completion, Prompt, QueuedMessages
 from .session import Session, unforeseen
 from .state import (
     Action,
@@ -41,9 +37,13 @@ from .state import (
     reduce,
     trouble,
 )
-from .thread_list import Search, ThreadPane
-from .transcript import Transcript
-from .views import DARK, THEMES, Bar, Picker, ThinkingView
+from .widgets.approval import ApprovalScreen
+from .widgets.comparison_screen import ComparisonScreen
+from .widgets.palette import CommandChosen, Commands
+from .widgets.prompt import Completion, Prompt, QueuedMessages
+from .widgets.thread_list import Search, ThreadPane
+from .widgets.transcript import Transcript
+from .widgets.views import DARK, THEMES, Bar, Picker, ThinkingView
 
 _FRAMES_A_SECOND = 30
 _NARROW = 64

@@ -30,7 +30,7 @@ from pondero.tui.state import (
     initial_state,
     reduce,
 )
-from pondero.tui.state.history import MOST, PAGE
+from pondero.tui.state.handlers.history import MOST, PAGE
 from pondero.tui.state.reduce import _HANDLERS
 
 

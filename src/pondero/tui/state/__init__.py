@@ -8,11 +8,12 @@ from .actions import Action
 from .catalog_view import Choice, DialView
 from .cells import AnswerCell, Cell, NoticeCell, ThinkingCell, ToolCallCell, UserCell, WaitingCell
 from .commands import COMMANDS, completions
-from .comparison import column_figures
 from .effects import Effect
-from .history import PAGE
+from .handlers.comparison import column_figures
+from .handlers.history import PAGE
+from .handlers.search import place_value
+from .handlers.turn import trouble
 from .reduce import initial_state, reduce
-from .search import place_value
 from .state import (
     ChatState,
     Column,
@@ -27,7 +28,6 @@ from .state import (
     Word,
 )
 from .status import BETWEEN, StatusPiece, queued_lines, status
-from .turn import trouble
 
 __all__ = [
     "BETWEEN",

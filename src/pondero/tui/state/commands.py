@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from ...errors import PonderoError
 from ...thinking import describe_plan
-from . import comparison, last_turn, model_switch, search, tools
 from .catalog_view import Choice, DialView
 from .cells import set_open
 from .effects import (
@@ -30,7 +29,8 @@ from .effects import (
     RunDoctor,
     ShowWire,
 )
-from .model_switch import switch_model
+from .handlers import comparison, last_turn, model_switch, search, tools
+from .handlers.model_switch import switch_model
 from .state import WAIT, ChatState, PickerState, Show, UsageTally, as_cost
 
 Run = Callable[[ChatState, str, DialView], tuple[ChatState, Effects]]

@@ -6,19 +6,20 @@ One function for each action, in a table; slash commands have their own, in ``co
 from collections.abc import Callable
 from typing import Any
 
-from . import actions, comparison, effects, last_turn, search, tools
+from . import actions, effects
 from .actions import Action
 from .catalog_view import DialView
 from .cells import Cell, ThinkingCell, set_open
 from .commands import is_command, run
-from .comparison import toggle_thinking
 from .effects import Effects
-from .history import PAGE, on_opened, on_page_loaded, on_scrolled
-from .last_turn import take_back
-from .model_switch import describe_level, offer, switch_model, thinking
-from .search import on_found, visit
+from .handlers import comparison, last_turn, search, tools
+from .handlers.comparison import toggle_thinking
+from .handlers.history import PAGE, on_opened, on_page_loaded, on_scrolled
+from .handlers.last_turn import take_back
+from .handlers.model_switch import describe_level, offer, switch_model, thinking
+from .handlers.search import on_found, visit
+from .handlers.turn import on_ended, on_events, start_turn
 from .state import WAIT, ChatState, DraftQuestion, PickerState
-from .turn import on_ended, on_events, start_turn
 
 
 def reduce(state: ChatState, action: Action, dial: DialView) -> tuple[ChatState, Effects]:

@@ -4,9 +4,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...canon import escape_controls
-from .history import attachment_said
+from .handlers.history import attachment_said
+from .handlers.turn import question_text
 from .state import ChatState, as_cost
-from .turn import question_text
 
 BETWEEN = " · "
 

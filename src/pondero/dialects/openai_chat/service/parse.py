@@ -23,10 +23,10 @@ from pondero.dialects.dialect import ParsedRequest
 
 from . import types
 from .address import default_model
-from .lenient import SkippedFields, strip_misfits, strip_unknown
-from .messages import Reader
+from .input.lenient import SkippedFields, strip_misfits, strip_unknown
+from .input.messages import Reader
+from .input.responses_body import as_chat
 from .models import Model, Place, Provider, lenient_provider
-from .responses_body import as_chat
 from .thinking import Wish, wish_of
 from .types import NAME
 

@@ -15,8 +15,8 @@ from pondero.dialects.dialect import AcceptedRequest
 from . import parse, types
 from .address import default_model, serves
 from .errors import Denier
-from .lenient import FIELDS
-from .messages import base64_in, decode_base64, make_call_id
+from .input.lenient import FIELDS
+from .input.messages import base64_in, decode_base64, make_call_id
 from .models import Model, Provider, check_key, provider_of
 from .parse import Context
 from .signatures import sealer, stamp

@@ -28,8 +28,9 @@ from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent
 
-from .conversation import Conversation
 from .errors import invalid, missing, refuse
+from .input.conversation import Conversation
+from .input.validation import kind_of, read
 from .types import (
     NAME,
     AnyCreate,
@@ -40,7 +41,6 @@ from .types import (
     JsonSchema,
     Reasoning,
 )
-from .validation import kind_of, read
 
 SEALED = "reasoning.encrypted_content"
 RESUMED = "x-emulated-previous-response"

@@ -7,7 +7,7 @@ from pondero.canon import Image, Json, Part, Signature, Text, Thinking, ToolCall
 from pondero.dialects.citations import WebPage, convert_citations
 from pondero.dialects.dialect import ReplyContext
 
-from .conversation import arguments_text
+from .input.conversation import arguments_text
 from .parse import Context
 from .signatures import Mark, issue, stem_of
 from .types import NAME

@@ -14,8 +14,8 @@ from pondero.dialects.dialect import AcceptedRequest, Rejected
 from . import parse
 from .address import check_address
 from .errors import flat, invalid, refuse, reject_parameter, reject_value
-from .item_pairs import check as check_pairing
-from .item_pairs import run_here
+from .input.item_pairs import check as check_pairing
+from .input.item_pairs import run_here
 from .models import Model, deployment_of, model_of, table
 from .parse import SEALED, Context
 from .signatures import sealer

@@ -1,0 +1,1 @@
+"""Conversations: chat, its turns, and how they are recorded and saved."""

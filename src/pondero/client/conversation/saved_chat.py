@@ -1,0 +1,120 @@
+"""A chat as JSON text, and back: history and seals, model, level and options; ``Chat`` calls it."""
+
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from ...canon import (
+    Json,
+    Message,
+    OutputFormat,
+    Text,
+    ToolChoice,
+    convert_json,
+    dump_json,
+    load_json,
+)
+from ...errors import BadParameter
+from ...handoff import Rejection
+from ...thinking import Policy
+from ..prompts.messages import system_of
+from ..prompts.options import ChatOptions, output_of
+
+VERSION = 1
+
+
+class SavedChat(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is written. Tools and keys are not: they are given again when it is read."""
+
+    pondero: int = 0
+    model: str
+    thinking: Json = None
+    thinking_effort: Json = None
+    system: tuple[Text, ...] = ()
+    tool_choice: str | ToolChoice | None = None
+    output: OutputFormat | None = None
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    stop: tuple[str, ...] = ()
+    extras: Json = None
+    policy: dict[str, Any] | None = None
+    steps: int = 20
+    messages: tuple[Message, ...] = ()
+    refusals: tuple[Rejection, ...] = ()
+    fallbacks: tuple[str, ...] = ()
+
+
+_PLAIN = ("thinking_effort", "max_tokens", "temperature", "top_p", "top_k", "extras", "tool_choice")
+
+
+def dump_chat(
+    model: str,
+    thinking: object,
+    messages: tuple[Message, ...],
+    steps: int,
+    options: ChatOptions,
+    *,
+    refusals: tuple[Rejection, ...] = (),
+    fallbacks: tuple[str, ...] = (),
+) -> str:
+    """Return a chat as JSON text."""
+    stop = options.get("stop") or ()
+    plain: dict[str, Any] = {name: options.get(name) for name in _PLAIN}
+    policy = options.get("policy")
+    return dump_json(
+        SavedChat(
+            pondero=VERSION,
+            model=model,
+            thinking=thinking,
+            system=system_of(options.get("system")),
+            output=output_of(options.get("output")),
+            stop=(stop,) if isinstance(stop, str) else tuple(stop),
+            policy=None if policy is None else dict(Policy.of(policy)),
+            steps=steps,
+            messages=messages,
+            refusals=refusals,
+            fallbacks=fallbacks,
+            **plain,
+        )
+    )
+
+
+def load_chat(text: str | bytes) -> SavedChat:
+    """Return a saved chat; raises BadParameter for text that is not one."""
+    try:
+        found = _read(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        message = f"this is no saved chat: {error}"
+        raise BadParameter(message) from None
+    if found.pondero != VERSION:
+        message = f"this chat was saved in form {found.pondero}; this version reads form {VERSION}"
+        raise BadParameter(message)
+    return found
+
+
+def _read(text: str | bytes) -> SavedChat:
+    """Return what is saved; a part that others call ``reasoning`` is read as thinking."""
+    try:
+        return load_json(text, SavedChat)
+    except msgspec.ValidationError:
+        raw: Json = load_json(text, dict)
+        messages = raw.get("messages")
+        for message in messages if isinstance(messages, list) else ():
+            parts = message.get("parts") if isinstance(message, dict) else None
+            for part in parts if isinstance(parts, list) else ():
+                if isinstance(part, dict) and part.get("type") == "reasoning":
+                    part["type"] = "thinking"
+        return convert_json(raw, SavedChat)
+
+
+def options_of(saved: SavedChat) -> ChatOptions:
+    """Return the options a saved chat was made with."""
+    options = {
+        name: value
+        for name in (*_PLAIN, "system", "output", "stop", "policy")
+        if (value := getattr(saved, name)) not in (None, ())
+    }
+    return cast("ChatOptions", options)

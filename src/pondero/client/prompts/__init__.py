@@ -1,0 +1,1 @@
+"""What a program passes to a call: messages, attachments, options."""

@@ -1,0 +1,269 @@
+"""What a prompt may be: words, parts and messages, ours or as chat programs keep them in dicts.
+
+Dicts have a ``role`` and ``content``, text or a list of typed parts; an assistant's may have
+``tool_calls``, and one of the role ``tool`` is the result of one of them. An SDK's own message may
+stand among them. What is wrong in them is told by its path, such as
+``messages[2].content[0].type``.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from ...canon import (
+    Blob,
+    Image,
+    Json,
+    Message,
+    Part,
+    Role,
+    Text,
+    ToolCall,
+    ToolResult,
+    parse_arguments,
+)
+from ...errors import BadParameter
+from .attachments import Attachment, attach, attachment
+
+
+class _Dumped(Protocol):
+    """A message as vendors' SDKs answer with it, which programs append to their list."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """Return it as a dict."""
+        ...
+
+
+_Piece = str | Part | Message | Mapping[str, Json] | _Dumped
+Prompt = _Piece | Sequence[_Piece]
+System = str | Text | Sequence[str | Text] | None
+
+_SHORT = 40
+_ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "system",
+    "user": "user",
+    "assistant": "assistant",
+}
+
+
+def parse_prompt(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
+    """Return the conversation that a prompt is: words, parts of one message, or messages.
+
+    Attachments stand before the words of its last message; there need not be any words then.
+    """
+    if attachments:
+        wordless = isinstance(prompt, str) and not prompt.strip()
+        return attach((Message("user", ()),) if wordless else parse_prompt(prompt), attachments)
+    if isinstance(prompt, str) and prompt.strip():  # what most prompts are
+        return (Message("user", (Text(prompt),)),)
+    if isinstance(prompt, Message):
+        return (prompt,)
+    listed = [prompt] if isinstance(prompt, str) or not isinstance(prompt, Sequence) else prompt
+    ours = [each for each in listed if isinstance(each, Message)]
+    if ours and len(ours) == len(listed):
+        return tuple(ours)
+    given = [_dumped(each) for each in listed]
+    if given and all(_is_message(each) for each in given):
+        return tuple(_merged(given))
+    parts = tuple(_part(each, f"prompt[{place}]") for place, each in enumerate(given))
+    if all(isinstance(part, Text) and not part.text.strip() for part in parts):
+        raise BadParameter("the prompt is empty; pass text, parts or messages")
+    return (Message("user", parts),)
+
+
+def system_of(given: System) -> tuple[Text, ...]:
+    """Return the system prompt as texts."""
+    if given is None or given == "":
+        return ()
+    texts = [given] if isinstance(given, str | Text) else given
+    return tuple(text if isinstance(text, Text) else Text(text) for text in texts)
+
+
+def _dumped(given: _Piece) -> object:
+    dump = getattr(given, "model_dump", None)  # isinstance of a protocol takes ten times as long
+    return dump() if callable(dump) else given
+
+
+def _is_message(given: object) -> bool:
+    return isinstance(given, Message) or (isinstance(given, Mapping) and "type" not in given)
+
+
+def _merged(given: Sequence[Any]) -> Iterator[Message]:
+    """Yield the messages; results that stand one after the other become one message."""
+    names: dict[str, str] = {}
+    results: list[Part] = []
+    for place, each in enumerate(given):
+        at = f"messages[{place}]"
+        if isinstance(each, Mapping) and each.get("role") == "tool":
+            results.append(_result(each, names, at))
+            continue
+        if results:
+            yield Message("user", tuple(results))
+            results = []
+        message = each if isinstance(each, Message) else _message(each, at)
+        names |= {call.id: call.name for call in message.tool_calls}
+        yield message
+    if results:
+        yield Message("user", tuple(results))
+
+
+def _message(given: Mapping[str, Json], at: str) -> Message:
+    role, calls = given.get("role"), given.get("tool_calls") or ()
+    if not isinstance(role, str) or role not in _ROLES:
+        raise _wrong(f"{at}.role", f"one of {', '.join((*_ROLES, 'tool'))}", role)
+    if not isinstance(calls, list | tuple):
+        raise _wrong(f"{at}.tool_calls", "a list", calls)
+    if calls and role != "assistant":
+        raise _wrong(f"{at}.tool_calls", "only in an assistant's message", role)
+    content = given.get("content")
+    if content is None and isinstance(given.get("refusal"), str):
+        content = given["refusal"]
+    said = _parts(() if content is None and calls else content, f"{at}.content")
+    called = (_call(each, f"{at}.tool_calls[{place}]") for place, each in enumerate(calls))
+    return Message(_ROLES[role], (*said, *called))
+
+
+def _parts(content: Json, at: str) -> list[Part]:
+    if isinstance(content, str):
+        return [Text(content)]
+    if not isinstance(content, list | tuple):
+        raise _wrong(at, "text or a list of parts", content)
+    return [_part(each, f"{at}[{place}]") for place, each in enumerate(content)]
+
+
+def _call(given: Json, at: str) -> ToolCall:
+    function = given.get("function") if isinstance(given, Mapping) else None
+    if not isinstance(function, Mapping):
+        raise _wrong(at, "a call with an id and a function", given)
+    id = _text_at(given.get("id"), f"{at}.id")
+    name = _text_at(function.get("name"), f"{at}.function.name")
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str | dict):
+        raise _wrong(f"{at}.function.arguments", "JSON in a text", arguments)
+    return ToolCall(
+        id, name, parse_arguments(arguments) if isinstance(arguments, str) else arguments
+    )
+
+
+def _text_at(value: Json, at: str) -> str:
+    if not isinstance(value, str):
+        raise _wrong(at, "text", value)
+    return value
+
+
+def _result(given: Mapping[str, Json], names: Mapping[str, str], at: str) -> ToolResult:
+    call = given.get("tool_call_id")
+    if not isinstance(call, str):
+        raise _wrong(f"{at}.tool_call_id", "the id of a call", call)
+    parts = _parts(given.get("content"), f"{at}.content")
+    media = tuple(part for part in parts if isinstance(part, Text | Image | Blob))
+    if len(media) < len(parts):
+        raise _wrong(f"{at}.content", "made of words, pictures and files", given.get("content"))
+    return ToolResult(call, media, name=given.get("name") or names.get(call))
+
+
+def _wrong(at: str, right: str, given: object) -> BadParameter:
+    """Return the error for a value, without the value where that is long or is content."""
+    found = type(given).__name__
+    if given is None:
+        found = "missing"
+    elif isinstance(given, str) and len(given) <= _SHORT:
+        found = repr(given)
+    return BadParameter(f"{at} must be {right}, and is {found}")
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def _part(given: object, at: str) -> Part:
+    if isinstance(given, str):
+        return Text(given)
+    if isinstance(given, Part):
+        return given
+    if not isinstance(given, Mapping):
+        raise _wrong(at, "words, a part or a message", given)
+    kind = given.get("type")
+    reader = _PARTS.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        raise _wrong(f"{at}.type", f"one of {', '.join(_PARTS)}", kind)
+    try:
+        return reader(given)
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"{at} is no {kind}: {_why(error)}"
+        raise BadParameter(message) from None
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"it lacks {error.args[0]!r}"
+    return str(error) or "a value is of the wrong type"
+
+
+def _text(given: Mapping[str, Any]) -> Text:
+    return Text(_string(given["text"]))
+
+
+def _image(given: Mapping[str, Any]) -> Image:
+    said = given["image_url"]
+    url = _string(said["url"] if isinstance(said, Mapping) else said)
+    detail = said.get("detail") if isinstance(said, Mapping) else given.get("detail")
+    media_type, data = _inline(url)
+    return Image(media_type, data, None if data is not None else url, detail)
+
+
+def _file(given: Mapping[str, Any]) -> Part:
+    said, name = given.get("file", given), given.get("file", given).get("filename")
+    if "file_url" in said:
+        url = _string(said["file_url"])
+        found = attachment(url, name=name)
+        named = isinstance(found, Blob) or (isinstance(found, Image) and found.media_type)
+        return found if named else Blob("application/pdf", url=url, name=name)
+    if "file_id" in said and "file_data" not in said:
+        raise ValueError("a file_id is known to one service only; give file_data or file_url")
+    media_type, data = _inline(_string(said["file_data"]))
+    if data is None:
+        raise ValueError("file_data is an address that begins with data:")
+    return Blob(media_type or "application/octet-stream", data, name=name)
+
+
+def _refusal(given: Mapping[str, Any]) -> Text:
+    return Text(_string(given["refusal"]))
+
+
+def _sound(given: Mapping[str, Any]) -> Blob:
+    said = given["input_audio"]
+    return Blob(f"audio/{_string(said['format'])}", _bytes(said["data"]))
+
+
+def _inline(url: str) -> tuple[str | None, bytes | None]:
+    """Return media type and bytes of a data URL; nothing for another address."""
+    if not url.startswith("data:"):
+        return None, None
+    head, _, data = url.removeprefix("data:").partition(";base64,")
+    return head.partition(";")[0] or None, _bytes(data)
+
+
+def _bytes(text: str) -> bytes:
+    from base64 import b64decode  # noqa: PLC0415 - only for media
+
+    return b64decode(text, validate=True)
+
+
+def _string(value: object) -> str:
+    if not isinstance(value, str):
+        message = f"text is wanted, not {type(value).__name__}"
+        raise TypeError(message)
+    return value
+
+
+_PARTS: dict[str, Callable[[Mapping[str, Any]], Part]] = {
+    "text": _text,
+    "input_text": _text,
+    "output_text": _text,
+    "image_url": _image,
+    "input_image": _image,
+    "file": _file,
+    "input_file": _file,
+    "input_audio": _sound,
+    "refusal": _refusal,
+}

@@ -1,0 +1,135 @@
+"""JSON Schema from types, hints and docstrings: a tool's arguments, and the shape of an answer."""
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from ...canon import Json, pydantic_adapter
+from ...errors import BadParameter
+
+_ARGUMENT = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
+_SECTION = re.compile(r"(args|arguments|parameters|returns|raises|yields|examples?|notes?):\s*")
+
+
+def make_schema(kind: Any) -> dict[str, Json]:
+    """Return the schema of a type, one object with its definitions beside it.
+
+    A type that has ``model_json_schema``, as pydantic's have, says it itself; of a type that has
+    such types inside pydantic says it.
+    """
+    own = getattr(kind, "model_json_schema", None)
+    if own is None and (inside := pydantic_adapter(kind)) is not None:
+        own = inside.json_schema
+    if own is not None:
+        said: dict[str, Json] = _closed(own())
+        return said
+    try:
+        (schema,), components = msgspec.json.schema_components(
+            (kind,), ref_template="#/$defs/{name}"
+        )
+    except TypeError as error:
+        message = f"{kind!r} has no JSON schema: {error}"
+        raise BadParameter(message) from None
+    name = schema.get("$ref", "").removeprefix("#/$defs/")
+    if name in components and not _mentions(components[name], name):
+        schema = {key: value for key, value in components.pop(name).items() if key != "title"}
+    closed: dict[str, Json] = _closed(schema)
+    if components:
+        closed["$defs"] = {name: _closed(each) for name, each in components.items()}
+    return closed
+
+
+def arguments_schema(function: Callable[..., object]) -> type[msgspec.Struct]:
+    """Return a type that holds one call's arguments: a field each, defaults optional."""
+    try:
+        hints = get_type_hints(function, include_extras=True)
+    except NameError as error:
+        message = f"the hints of {_name(function)} cannot be read: {error}"
+        raise BadParameter(message) from None
+    described = _described(inspect.getdoc(function) or "")
+    fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            message = f"{_name(function)} takes {parameter}; a tool's parameters have names"
+            raise BadParameter(message)
+        hint = _noted(hints.get(name, Any), described.get(name))
+        if parameter.default is parameter.empty:
+            fields.append((name, hint))
+        else:
+            fields.append((name, hint, _default(parameter.default)))
+    return msgspec.defstruct(
+        _name(function), fields, kw_only=True, forbid_unknown_fields=True, frozen=True
+    )
+
+
+def summary_of(function: Callable[..., object]) -> str:
+    """Return what a docstring says of the function as a whole."""
+    lines = []
+    for line in (inspect.getdoc(function) or "").splitlines():
+        if _SECTION.fullmatch(line.strip().lower()):
+            break
+        lines.append(line)
+    return "\n".join(lines).strip()
+
+
+def _described(doc: str) -> dict[str, str]:
+    """Return what the lines under ``Args:`` say, by the parameter's name."""
+    found: dict[str, str] = {}
+    inside, name = False, ""
+    for line in doc.splitlines():
+        word = line.strip()
+        if _SECTION.fullmatch(word.lower()):
+            inside = word.lower().startswith(("arg", "param"))
+        elif not inside or not word:
+            continue
+        elif argument := _ARGUMENT.fullmatch(word):
+            name, found[argument[1]] = argument[1], argument[2]
+        elif name:
+            found[name] = f"{found[name]} {word}"
+    return found
+
+
+def _noted(hint: Any, said: str | None) -> Any:
+    """Return the hint with a description: the docstring's, or words in ``Annotated``."""
+    if get_origin(hint) is Annotated:
+        kind, *notes = get_args(hint)
+        said = said or next((note for note in notes if isinstance(note, str)), None)
+        for note in notes:
+            if isinstance(note, msgspec.Meta):
+                kind = Annotated[kind, note]
+        hint = kind
+    return Annotated[hint, msgspec.Meta(description=said)] if said else hint
+
+
+def _default(value: object) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return msgspec.field(default_factory=lambda: value)
+
+
+def _name(function: Callable[..., object]) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _closed(schema: Json) -> Json:
+    """Return the schema with nothing left open: no other keys in an object, a type beside words."""
+    if isinstance(schema, Mapping):
+        made = {key: _closed(value) for key, value in schema.items()}
+        if isinstance(made.get("properties"), dict) and made.get("type") == "object":
+            made.setdefault("additionalProperties", False)
+        words = made.get("enum")
+        if isinstance(words, list) and all(isinstance(word, str) for word in words):
+            made.setdefault("type", "string")
+        return made
+    return [_closed(each) for each in schema] if isinstance(schema, list) else schema
+
+
+def _mentions(schema: Json, name: str) -> bool:
+    if isinstance(schema, Mapping):
+        return schema.get("$ref") == f"#/$defs/{name}" or any(
+            _mentions(each, name) for each in schema.values()
+        )
+    return isinstance(schema, list) and any(_mentions(each, name) for each in schema)

@@ -1,0 +1,372 @@
+"""The tools of a conversation: functions, offered by their type hints, and those of MCP servers.
+
+What a tool raises goes back to the model as the result; it never ends the conversation.
+"""
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult, convert_json
+from ...errors import BadParameter
+from ...store import ServerLike
+from ...thinking import Adjustment
+from ..tracing import log_lost, log_tool
+from .schemas import arguments_schema, make_schema, summary_of
+
+ToolLike = Callable[..., object] | Tool | Mapping[str, Json]
+Content = tuple[Text | Image | Blob, ...]
+
+_LONGEST = 64
+_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")  # what every service takes; some take more
+_UNNAMEABLE = re.compile(r"[^A-Za-z0-9_]")
+
+
+if TYPE_CHECKING:
+    from .tool_servers import RemoteTool, ToolOutcome, ToolServers
+
+Approve = Callable[[str, dict[str, Json]], object]
+"""Asked with a tool's name and arguments before it runs: True, False, or "always" for this tool.
+
+An async chat awaits what it returns.
+"""
+
+
+class OfferedTool(msgspec.Struct, frozen=True):
+    """One tool of a conversation. ``server`` has it, under the name ``original``.
+
+    Who calls a tool that does not ``run`` here is the caller of the chat, or the service itself.
+    ``always``: it was approved for good.
+    """
+
+    tool: Tool
+    server: str | None
+    original: str
+    runs: bool
+    always: bool
+
+
+class Tools:
+    """The tools of one conversation: functions, and those of MCP servers.
+
+    Those given as a ``Tool`` are offered and not run. A chat opens and closes the servers of tools
+    that it made itself; one that is given ``Tools`` leaves them open for the next.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[ToolLike] = (),
+        *,
+        mcp: Iterable[ServerLike] = (),
+        approve: Approve | None = None,
+    ) -> None:
+        self.approve = approve
+        self._own: list[Tool] = []
+        self._functions: dict[str, Callable[..., object]] = {}
+        self._arguments: dict[str, type[msgspec.Struct]] = {}
+        self._remote: dict[str, RemoteTool] = {}
+        self._always: set[str] = set()
+        self._notes: list[Adjustment] = []
+        if isinstance(tools, Tool | Mapping | str) or not isinstance(tools, Iterable):
+            message = f"tools is a list, also where there is one: tools=[{_short(tools)}]"
+            raise BadParameter(message)
+        for each in tools:
+            self._add(each)
+        self._servers = _servers(mcp)
+
+    @property
+    def tools(self) -> list[Tool]:
+        """Return what the model is offered; of servers, the tools of those that were opened."""
+        if not self._remote:
+            return self._own
+        remote = (
+            Tool(name, each.description, each.parameters) for name, each in self._remote.items()
+        )
+        return [*self._own, *remote]
+
+    def list_tools(self) -> tuple[OfferedTool, ...]:
+        """Return every tool with where it is from, for people; of servers, those opened."""
+        return tuple(
+            OfferedTool(
+                tool,
+                remote.server if remote else None,
+                remote.name if remote else tool.name,
+                tool.name in self._functions or remote is not None,
+                tool.name in self._always,
+            )
+            for tool in self.tools
+            for remote in (self._remote.get(tool.name),)
+        )
+
+    def open(self) -> None:
+        """Connect to the servers that are not connected; raises Unreachable or Timeout."""
+        if self._servers is not None:
+            self._adopt(self._servers.open())
+
+    async def aopen(self) -> None:
+        """Do the same without blocking the caller's loop."""
+        if self._servers is not None:
+            self._adopt(await self._servers.aopen())
+
+    def close(self) -> None:
+        """End the servers' connections; they are opened again when needed."""
+        if self._servers is not None:
+            self._servers.close()
+
+    async def aclose(self) -> None:
+        """Do the same without blocking the caller's loop."""
+        if self._servers is not None:
+            await self._servers.aclose()
+
+    def news(self) -> tuple[Adjustment, ...]:
+        """Return which tools were renamed and which servers were lost, each once."""
+        for name, why in self._servers.pop_lost() if self._servers is not None else ():
+            log_lost(name)
+            self._notes.append(Adjustment("tool_server_lost", "tools", name, None, why))
+        notes, self._notes = self._notes, []
+        return tuple(notes)
+
+    def runs(self, call: ToolCall) -> bool:
+        """Return whether we run a call, and not the caller of the chat."""
+        return self._is_here(call) or all(tool.name != call.name for tool in self._own)
+
+    def run_all(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
+        """Return the results of calls, one after the other; each is approved before it runs."""
+        return [
+            _logged(self.run(call) if self._allows(call, self._asked(call)) else _refused(call))
+            for call in calls
+        ]
+
+    async def arun_all(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
+        """Return the results of calls that run side by side, after all were approved in turn."""
+        from asyncio import gather  # noqa: PLC0415 - here it is loaded
+
+        allowed = []
+        for call in calls:
+            said = self._asked(call)
+            said = await said if inspect.isawaitable(said) else said
+            allowed.append((call, self._allows(call, said)))
+        runs = (self.arun(call) if allows else _arefused(call) for call, allows in allowed)
+        return [_logged(result) for result in await gather(*runs)]
+
+    def run(self, call: ToolCall) -> ToolResult:
+        """Return a tool's result; an async tool runs in an event loop of its own."""
+        try:
+            if self._servers is not None and (remote := self._remote.get(call.name)) is not None:
+                return _told(call, self._servers.call(remote, _object(call)))
+            made = self._started(call)
+            if inspect.isawaitable(made):
+                made = _finished(made)
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model is told
+            return _failed(call, error)
+        return _result(call, made)
+
+    async def arun(self, call: ToolCall) -> ToolResult:
+        """Return a tool's result; a tool that is not async runs in a thread."""
+        try:
+            if self._servers is not None and (remote := self._remote.get(call.name)) is not None:
+                return _told(call, await self._servers.acall(remote, _object(call)))
+            function = self._functions.get(call.name)
+            if function is not None and not _is_async(function):
+                from asyncio import to_thread  # noqa: PLC0415 - here it is loaded
+
+                made = await to_thread(self._started, call)
+            else:
+                made = self._started(call)
+            if inspect.isawaitable(made):
+                made = await made
+        except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model is told
+            return _failed(call, error)
+        return _result(call, made)
+
+    def _is_here(self, call: ToolCall) -> bool:
+        return call.name in self._functions or call.name in self._remote
+
+    def _asked(self, call: ToolCall) -> object:
+        """Return what whoever approves says; True where nobody need be asked."""
+        waits = self.approve is not None and self._is_here(call) and call.name not in self._always
+        if self.approve is None or not waits or not isinstance(call.arguments, dict):
+            return True
+        return self.approve(call.name, call.arguments)
+
+    def _allows(self, call: ToolCall, said: object) -> bool:
+        said = _finished(said) if inspect.isawaitable(said) else said
+        if said == "always":
+            self._always.add(call.name)
+        return said is True or said == "always"  # a word such as "no" is not a yes
+
+    def _adopt(self, found: "Sequence[RemoteTool]") -> None:
+        names = names_for([(each.server, each.name) for each in found], self._own_names())
+        before = self._remote
+        self._remote = dict(zip(names, found, strict=True))
+        for name, tool in self._remote.items():
+            if name != tool.name and before.get(name) != tool:
+                why = f"it is {tool.name!r} at the MCP server {tool.server!r}"
+                self._notes.append(Adjustment("tool_renamed", "tools", tool.name, name, why))
+
+    def _own_names(self) -> set[str]:
+        return {tool.name for tool in self._own}
+
+    def _add(self, given: ToolLike) -> None:
+        tool = given if isinstance(given, Tool) else _own(given) or self._offered(given)
+        if any(other.name == tool.name for other in self._own):
+            message = f"two tools are called {tool.name!r}"
+            raise BadParameter(message)
+        self._own.append(tool)
+
+    def _offered(self, function: ToolLike) -> Tool:
+        if not callable(function):
+            message = (
+                f"a tool is a function, a Tool or the service's own as a dict, not {function!r}"
+            )
+            raise BadParameter(message)
+        arguments = arguments_schema(function)
+        name = arguments.__name__
+        if not _NAME.fullmatch(name):
+            message = f"a tool's name has letters, digits and _ only, at most 64, not {name!r}"
+            raise BadParameter(message)
+        self._functions[name], self._arguments[name] = function, arguments
+        return Tool(name, summary_of(function), make_schema(arguments))
+
+    def _started(self, call: ToolCall) -> object:
+        function = self._functions.get(call.name)
+        if function is None:
+            known = " ".join((*self._functions, *self._remote)) or "none"
+            raise LookupError(f"there is no tool {call.name!r}; there are: {known}")
+        given = convert_json(_object(call), self._arguments[call.name], strict=False)
+        first, named = [], {}
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                first.append(getattr(given, name))
+            else:
+                named[name] = getattr(given, name)
+        return function(*first, **named)
+
+
+def names_for(offers: Sequence[tuple[str, str]], taken: Iterable[str]) -> list[str]:
+    """Return names that every service takes, no two the same, for tools given as (server, name).
+
+    A name keeps its letters, digits and ``_``. One that is taken has its server's name before it;
+    one that is too long, or taken all the same, ends in a mark of what it was.
+    """
+    used, names = set(taken), []
+    for server, name in offers:
+        plain, full = _UNNAMEABLE.sub("_", name) or "tool", _UNNAMEABLE.sub("_", f"{server}_{name}")
+        free = (each for each in (plain, full) if each not in used and len(each) <= _LONGEST)
+        made = next(free, None) or _marked(full, f"{server} {name}", used)
+        used.add(made)
+        names.append(made)
+    return names
+
+
+def _marked(name: str, mark: str, used: set[str]) -> str:
+    from hashlib import blake2b  # noqa: PLC0415 - few names are that long
+
+    while True:
+        mark = blake2b(mark.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+        made = f"{name[: _LONGEST - len(mark) - 1]}_{mark}"
+        if made not in used:
+            return made
+
+
+def _servers(mcp: Iterable[ServerLike]) -> "ToolServers | None":
+    if isinstance(mcp, str | Mapping) or not isinstance(mcp, Iterable):
+        raise BadParameter("mcp is a list, also where there is one server: mcp=[...]")
+    given = tuple(mcp)
+    if not given:
+        return None
+    from .tool_servers import ToolServers  # noqa: PLC0415 - few have any
+
+    return ToolServers(given)
+
+
+def _object(call: ToolCall) -> dict[str, Json]:
+    if not isinstance(call.arguments, dict):
+        raise TypeError(f"the arguments are not a JSON object: {call.arguments!r}")
+    return call.arguments
+
+
+def _told(call: ToolCall, outcome: "ToolOutcome") -> ToolResult:
+    return ToolResult(call.id, outcome.content, error=outcome.error, name=call.name)
+
+
+def _refused(call: ToolCall) -> ToolResult:
+    words = "the user did not allow this call"
+    return ToolResult(call.id, (Text(words),), error=True, name=call.name)
+
+
+def _logged(result: ToolResult) -> ToolResult:
+    log_tool(result.name or "", error=result.error)
+    return result
+
+
+async def _arefused(call: ToolCall) -> ToolResult:
+    return _refused(call)
+
+
+def _own(given: ToolLike) -> Tool | None:
+    """Return a service's own tool; its JSON is passed through as it is."""
+    if not isinstance(given, Mapping):
+        return None
+    raw = dict(given)
+    name = raw.get("name") or raw.get("type") or next(iter(raw), "")
+    return Tool(str(name), raw=raw)
+
+
+def _finished(made: Awaitable[object]) -> object:
+    """Await it in a loop of its own: in a thread of its own where there is a loop already."""
+    from asyncio import _get_running_loop, run  # noqa: PLC0415 - only for a tool that awaits
+
+    if _get_running_loop() is None:
+        return run(_awaited(made))
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as in a notebook
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(run, _awaited(made)).result()
+
+
+async def _awaited(made: Awaitable[object]) -> object:
+    return await made
+
+
+def _is_async(function: Callable[..., object]) -> bool:
+    called = type(function).__call__  # an object may be called through an async method
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
+
+
+def _result(call: ToolCall, made: object) -> ToolResult:
+    try:
+        return ToolResult(call.id, _content(made), name=call.name)
+    except Exception as error:  # noqa: BLE001 - what was made may refuse to be written in any way
+        return _failed(call, error)
+
+
+def _content(made: object) -> Content:
+    if isinstance(made, Text | Image | Blob):
+        return (made,)
+    if isinstance(made, str):
+        return (Text(made),)
+    if isinstance(made, list | tuple) and made:
+        parts = [part for part in made if isinstance(part, Text | Image | Blob)]
+        if len(parts) == len(made):
+            return tuple(parts)
+    return (Text(msgspec.json.encode(made, enc_hook=str).decode()),)
+
+
+def _failed(call: ToolCall, error: Exception) -> ToolResult:
+    words = f"{type(error).__name__}: {_words(error)}"
+    return ToolResult(call.id, (Text(words),), error=True, name=call.name)
+
+
+def _words(error: Exception) -> str:
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001 - an error of a tool may be broken itself
+        return "it cannot say why"
+
+
+def _short(given: object) -> str:
+    return getattr(given, "__name__", type(given).__name__)

@@ -1,0 +1,1 @@
+"""The messages of a request, strictly and leniently."""

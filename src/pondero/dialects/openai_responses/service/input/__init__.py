@@ -1,0 +1,1 @@
+"""The items of a request: conversation, pairs of call and result, checks."""

@@ -1,0 +1,88 @@
+"""A mind that errs: the more it thinks, and the easier the question, the likelier it is right.
+
+The built-in mind is right at every level, so nothing could be learned from a sweep over it. This
+one is for an offline sweep, which asks for it by name; nobody gets it by default.
+"""
+
+import math
+import re
+from hashlib import blake2b
+from statistics import NormalDist
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...canon import Json, Message, Part, Reply, Text
+from ...dialects import AcceptedRequest
+from .question import parse_question
+from .responder import ponder
+from .thinking_text import depth
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?(?!.*\d)", re.DOTALL)
+_UNSURE = "I do not know."
+_DIFFICULTY = NormalDist(0.5, 1.5)
+_UNIT = 16  # tokens of thinking that are one step of difficulty; each doubling is another
+
+
+class Fallible(Struct, frozen=True):
+    """Answers as the built-in mind does, or wrongly.
+
+    The chance to be right is logistic in thinking minus difficulty. Thinking counts as
+    ``log2(1 + tokens / 16)``. A question's difficulty is drawn by its words, and
+    ``[emulator: difficulty 3.5]`` in it says another. The same seed, question, model and depth give
+    the same answer; another seed is another try.
+
+    >>> from pondero.emulator import Emulator, Fallible
+    >>> client = pondero.Client(transport=Emulator(mind=Fallible(seed=1)))
+    >>> client.ask("claude-opus-5/off", "What is 17 * 23? [emulator: difficulty 9]").text
+    '17 * 23 = 397'
+    """
+
+    seed: int = 0
+    slope: float = 1.5
+
+    def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
+        """Return the answer to an accepted request."""
+        reply = ponder(accepted)
+        if reply.finish != "stop":
+            return reply
+        asked, tokens = parse_question(accepted.request.messages), depth(accepted)
+        chance = self.chance(tokens, difficulty(asked.question, asked.directive("difficulty")))
+        mark = f"{self.seed}\0{accepted.request.model}\0{tokens}\0{asked.question}"
+        return reply if _drawn(mark) < chance else _wrong(reply, mark)
+
+    def chance(self, tokens: int, hard: float) -> float:
+        """Return how likely a right answer is after so many tokens of thinking."""
+        gap = self.slope * (math.log2(1 + tokens / _UNIT) - hard)
+        return 1 / (1 + math.exp(-gap))
+
+
+def difficulty(question: str, said: str | None = None) -> float:
+    """Return how hard a question is: what it says itself, else a draw by its words."""
+    try:
+        return float(said or "")
+    except ValueError:
+        return _DIFFICULTY.inv_cdf(_drawn(question))
+
+
+def _drawn(mark: str) -> float:
+    """Return a number between 0 and 1, the same for the same mark."""
+    digest = blake2b(mark.encode("utf-8", "replace"), digest_size=8).digest()
+    return (int.from_bytes(digest, "big") + 0.5) / 2**64
+
+
+def _wrong(reply: Reply, mark: str) -> Reply:
+    """Return a reply whose last number is another one; without a number, one that does not know."""
+    off = 1 + int(8 * _drawn(f"{mark}\0off"))
+    parts = tuple(_off(part, off) for part in reply.message.parts)
+    return replace(reply, message=Message("assistant", parts))
+
+
+def _off(part: Part, off: int) -> Part:
+    if not isinstance(part, Text):
+        return part
+    found = _NUMBER.search(part.text)
+    if found is None:
+        return replace(part, text=_UNSURE)
+    other = f"{float(found[0]) + off:.10g}" if "." in found[0] else str(int(found[0]) + off)
+    return replace(part, text=part.text[: found.start()] + other + part.text[found.end() :])

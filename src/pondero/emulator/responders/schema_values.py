@@ -1,0 +1,174 @@
+"""Makes values for a JSON Schema out of the question: a tool's arguments or a JSON answer."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from ...canon import Json
+
+_DEEPEST = 8
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
+_QUOTED = re.compile(r"[\"“']([^\"”']{1,200})[\"”']")
+_PATH = re.compile(r"(?<![\w:/])(?:[\w.~-]*/[\w./-]+|[\w-]+\.[a-zA-Z]\w{0,7})\b")
+_NAME = r"[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*)*"
+_BEFORE = r"\b(?:in|for|at|of|from|to|between|about|near|is)\s+"
+_NAMES = re.compile(rf"{_BEFORE}({_NAME}(?:(?:,? and|,? or|,|&) {_NAME})*)")
+_APART = re.compile(r",? and |,? or |, ?| & ")
+_WHOLE = ("query", "question", "prompt", "text", "message", "input", "q", "content", "request")
+_FORMATS: Mapping[str, str] = {
+    "date": "2026-01-31",
+    "date-time": "2026-01-31T12:00:00Z",
+    "time": "12:00:00Z",
+    "email": "someone@example.com",
+    "uri": "https://example.com/",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+}
+
+
+class FillMaterial(Struct, frozen=True):
+    """The material to fill a schema with: the question, its answer, a result, a sum, a subject."""
+
+    question: str
+    answer: str = ""
+    result: str | None = None
+    expression: str | None = None
+    subject: str | None = None
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Return the names in the question: cities, people, whatever has a capital letter."""
+        return names(self.question)
+
+
+def names(question: str) -> tuple[str, ...]:
+    """Return the names in a question, in order, each once."""
+    found = [each for match in _NAMES.finditer(question) for each in _APART.split(match[1])]
+    return tuple(dict.fromkeys(each.rstrip(".'’") for each in found if each))
+
+
+def fill(schema: Json, said: FillMaterial) -> Json:
+    """Return a value the schema allows, made from the question."""
+    return _Filler(schema, said).value(schema, "", 0)
+
+
+class _Filler:
+    """Fills one schema; numbers in the question are used up from left to right."""
+
+    def __init__(self, root: Json, said: FillMaterial) -> None:
+        self._root = root
+        self._said = said
+        self._numbers = [float(each) for each in _NUMBER.findall(said.question)]
+
+    def value(self, schema: Json, name: str, depth: int) -> Json:
+        schema = self._resolved(schema)
+        if depth > _DEEPEST:
+            return None
+        for key in ("const", "default"):
+            if key in schema:
+                return schema[key]
+        if options := _list(schema.get("enum")):
+            return self._choice(options)
+        for key in ("anyOf", "oneOf", "allOf", "any_of"):
+            if options := _list(schema.get(key)):
+                return self.value(_first(options), name, depth + 1)
+        return self._typed(schema, name, depth)
+
+    def _typed(self, schema: Json, name: str, depth: int) -> Json:
+        kind = _kind(schema)
+        if kind == "object":
+            return self._object(schema, depth)
+        if kind == "array":
+            return self._array(schema, name, depth)
+        if kind in ("integer", "number"):
+            return self._number(schema, whole=kind == "integer")
+        if kind == "boolean":
+            return True
+        return None if kind == "null" else self._text(schema, name)
+
+    def _resolved(self, schema: Json) -> dict[str, Any]:
+        for _ in range(_DEEPEST):
+            pointer = schema.get("$ref") if isinstance(schema, Mapping) else None
+            if not isinstance(pointer, str):
+                break
+            found: Json = self._root
+            for key in pointer.lstrip("#/").split("/"):
+                found = found.get(key) if isinstance(found, Mapping) else None
+            schema = found
+        return dict(schema) if isinstance(schema, Mapping) else {}
+
+    def _object(self, schema: Json, depth: int) -> dict[str, Json]:
+        properties = self._resolved(schema.get("properties"))
+        needed = schema.get("required")
+        wanted = properties if needed is None else [n for n in properties if n in _list(needed)]
+        return {name: self.value(properties[name], name, depth + 1) for name in wanted}
+
+    def _array(self, schema: Json, name: str, depth: int) -> list[Json]:
+        item = self._resolved(schema.get("items"))
+        least = max(1, int(_bound(schema, "minItems") or 1))
+        subjects = self._said.subjects
+        if _kind(item) == "string" and not item.get("enum") and len(subjects) >= least:
+            return list(subjects)
+        return [self.value(item, name, depth + 1) for _ in range(min(least, 5))]
+
+    def _choice(self, options: list[Json]) -> Json:
+        words = self._said.question.lower()
+        fitting = (each for each in options if isinstance(each, str) and each.lower() in words)
+        return next(fitting, options[0])
+
+    def _number(self, schema: Json, *, whole: bool) -> Json:
+        value: float | None = None
+        if self._said.result is not None:
+            value = float(self._said.result)
+        elif self._numbers:
+            value = self._numbers.pop(0)
+        least, most = _bound(schema, "minimum"), _bound(schema, "maximum")
+        value = 1.0 if value is None else value
+        value = value if least is None else max(value, least)
+        value = value if most is None else min(value, most)
+        return int(value) if whole or value.is_integer() else value
+
+    def _text(self, schema: Json, name: str) -> str:
+        said = self._said
+        if (known := _FORMATS.get(str(schema.get("format")))) is not None:
+            return known
+        if said.expression is not None and "expr" in name.lower():
+            return said.expression
+        if said.answer:
+            return said.answer
+        if name.lower() in _WHOLE:
+            return said.question
+        if said.subject is not None:
+            return said.subject
+        if quoted := _QUOTED.search(said.question):
+            return quoted[1]
+        if "path" in name.lower() and (path := _PATH.search(said.question)):
+            return path[0]
+        return said.subjects[0] if said.subjects else said.question
+
+
+def _kind(schema: Json) -> str:
+    """Return the type in lower case; of several the first that is not null."""
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        kind = next((each for each in kind if each != "null"), "null")
+    if isinstance(kind, str):
+        return kind.lower()
+    return "object" if schema.get("properties") else "string"
+
+
+def _first(options: list[Json]) -> Json:
+    solid = (
+        each for each in options if not isinstance(each, Mapping) or each.get("type") != "null"
+    )
+    return next(solid, options[0])
+
+
+def _list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _bound(schema: Json, name: str) -> float | None:
+    value = schema.get(name)
+    return float(value) if isinstance(value, int | float) else None

@@ -1,0 +1,221 @@
+"""Answers written beforehand: a queue of turns, each for the request it is meant for."""
+
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from threading import Lock
+
+from msgspec import Struct
+
+from ...canon import (
+    Finish,
+    Json,
+    Message,
+    Part,
+    Reply,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+    decode_json,
+)
+from ...dialects import AcceptedRequest
+from ..faults import OF_BATCHES, Fault
+from .question import parse_question
+from .responder import Mind
+
+
+class Call(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A tool call to be made.
+
+    >>> from pondero.emulator import Call, Emulator, Turn
+    >>> emulator = Emulator(script=[Turn(tool_calls=(Call("get_weather", {"city": "Bern"}),))])
+    >>> client = pondero.Client(transport=emulator)
+    >>> chat = pondero.Chat("gpt-5.1", tools=[get_weather], client=client)
+    >>> chat.send("Do I need a coat?").finish
+    'stop'
+    """
+
+    name: str
+    arguments: Json = {}
+    id: str = ""
+
+
+class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Which request a turn is meant for; a field that is None fits any. ``service``: a provider.
+
+    >>> from pondero.emulator import Emulator, Turn, When
+    >>> emulator = Emulator(script=[Turn(text="Hoo.", when=When(contains="owl"))])
+    >>> client = pondero.Client(transport=emulator)
+    >>> client.ask("gpt-5.1", "What is 17 * 23?").text
+    '17 * 23 = 391'
+    >>> client.ask("gpt-5.1", "What says an owl?").text
+    'Hoo.'
+    """
+
+    dialect: str | None = None
+    service: str | None = None
+    model: str | None = None
+    contains: str | None = None
+
+    def fits(self, accepted: AcceptedRequest[Json], *, dialect: str, provider: str) -> bool:
+        """Return whether a request is one this turn is meant for."""
+        return (
+            self.dialect in (None, dialect)
+            and self.service in (None, provider)
+            and self.model in (None, accepted.request.model)
+            and (self.contains or "") in parse_question(accepted.request.messages).question
+        )
+
+
+class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One scripted answer, or a fault, or an answer with a fault in it.
+
+    ``parts`` is the answer in full; where it is empty, ``thinking``, ``text`` and ``tool_calls``
+    make it, in this order. Without any of these the mind answers.
+
+    >>> from pondero.emulator import Emulator, Turn
+    >>> emulator = Emulator(script=[Turn(thinking="Hm.", text="Forty-two.")])
+    >>> client = pondero.Client(transport=emulator)
+    >>> client.ask("claude-opus-5/low", "What is the answer?").text
+    'Forty-two.'
+    """
+
+    text: str | None = None
+    thinking: str | tuple[str, ...] = ()
+    redacted: bool = False
+    tool_calls: tuple[Call, ...] = ()
+    parts: tuple[Part, ...] = ()
+    finish: Finish | None = None
+    raw_finish: str | None = None
+    usage: Usage | None = None
+    model: str | None = None
+    grounding: Json = None
+    safety: Json = None
+    extras: Json = None
+    fault: Fault | None = None
+    when: When = When()
+
+    @property
+    def says(self) -> bool:
+        """Return whether this turn has an answer of its own."""
+        said = (self.text, self.thinking, self.tool_calls, self.parts, self.finish)
+        return self.redacted or any(each not in (None, ()) for each in said)
+
+    def __call__(self, _accepted: AcceptedRequest[Json], /) -> Reply:
+        """Return the answer, whatever was asked: a turn is a mind with one answer."""
+        parts = self.parts or tuple(self._made())
+        called = any(isinstance(part, ToolCall) for part in parts)
+        return Reply(
+            Message("assistant", parts),
+            self.finish or ("tool_calls" if called else "stop"),
+            self.usage or Usage(),
+            raw_finish=self.raw_finish,
+            model=self.model,
+            grounding=self.grounding,
+            safety=self.safety,
+            extras=self.extras,
+        )
+
+    def _made(self) -> Iterable[Part]:
+        if self.redacted:
+            yield Thinking("", redacted=True)
+        texts = (self.thinking,) if isinstance(self.thinking, str) else self.thinking
+        yield from map(Thinking, texts)
+        if self.text is not None:
+            yield Text(self.text)
+        for call in self.tool_calls:
+            yield ToolCall(call.id, call.name, call.arguments)
+
+
+Scripted = Turn | Reply | str | Mind
+
+
+def turn_of(scripted: Scripted) -> "Taking":
+    """Return an entry of a script as a turn; it may be text, a reply, a function or a turn."""
+    if isinstance(scripted, Turn):
+        return scripted
+    if isinstance(scripted, str):
+        return Turn(text=scripted)
+    if isinstance(scripted, Reply):
+        reply = scripted
+        return _Minded(lambda _: reply)
+    return _Minded(scripted)
+
+
+class _Minded:
+    """A function in a script: it fits any request."""
+
+    fault: Fault | None = None
+    usage: Usage | None = None
+    when: When = When()
+    says = True
+
+    def __init__(self, mind: Mind) -> None:
+        self._mind = mind
+
+    def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
+        return self._mind(accepted)
+
+
+Taking = Turn | _Minded
+"""An entry of a script, as it is taken out."""
+
+
+class Script:
+    """The queue of turns. Each is used once, by the first request it is meant for."""
+
+    def __init__(self, turns: Iterable[Scripted] = ()) -> None:
+        self._lock = Lock()
+        self._turns = deque(map(turn_of, turns))
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def expect(self, *turns: Scripted) -> None:
+        """Put more turns at the end."""
+        with self._lock:
+            self._turns.extend(map(turn_of, turns))
+
+    def clear(self) -> None:
+        """Forget every turn."""
+        with self._lock:
+            self._turns.clear()
+
+    def take(
+        self, accepted: AcceptedRequest[Json], *, dialect: str, provider: str
+    ) -> "Taking | None":
+        """Return the first turn meant for this request, and take it out."""
+        with self._lock:
+            for turn in self._turns:
+                if not _of_batches(turn) and turn.when.fits(
+                    accepted, dialect=dialect, provider=provider
+                ):
+                    self._turns.remove(turn)
+                    return turn
+        return None
+
+    def batch_fault(self, *, dialect: str, provider: str) -> "Taking | None":
+        """Return the first turn with a fault for a batch that is made here; it stays."""
+        with self._lock:
+            for turn in self._turns:
+                when = turn.when
+                here = when.dialect in (None, dialect) and when.service in (None, provider)
+                if here and _of_batches(turn):
+                    return turn
+        return None
+
+    def drop(self, turn: "Taking") -> None:
+        """Take a turn out."""
+        with self._lock, suppress(ValueError):
+            self._turns.remove(turn)
+
+
+def _of_batches(turn: "Taking") -> bool:
+    return turn.fault is not None and turn.fault.kind in OF_BATCHES
+
+
+def parse_turns(data: bytes) -> tuple[Turn | str, ...]:
+    """Return the turns in JSON: one, or a list; a text is one too. Raises msgspec's errors."""
+    found: Turn | str | list[Turn | str] = decode_json(data, Turn | str | list[Turn | str])
+    return tuple(found) if isinstance(found, list) else (found,)

@@ -1,0 +1,199 @@
+"""Decides which of the offered tools a question calls for, and with which arguments."""
+
+import re
+from collections.abc import Sequence
+
+from ...canon import Json, Tool, ToolChoice
+from .arithmetic import Calculation
+from .question import ParsedQuestion
+from .schema_values import FillMaterial, fill
+
+_MOST = 4  # calls for one question, side by side and in turn
+_PLAIN = 400  # characters of a plain request; a longer text is material
+_BRIEF = 200  # characters of a description that says what one small tool does
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_IDLE = frozenset({
+    "get", "set", "the", "for", "and", "with", "from", "find", "fetch", "look", "make", "run",
+    "use", "tool", "function", "call", "what", "this", "that", "given", "return", "returns",
+    "current", "about", "into", "any", "all", "one",
+})  # fmt: skip
+_SUMS = frozenset({
+    "calculator", "calculate", "calc", "compute", "evaluate", "arithmetic", "math", "add",
+    "multiply",
+})  # fmt: skip
+_ACTS = frozenset({
+    "act", "agent", "apply", "ask", "bash", "book", "buy", "cancel", "change", "click", "close",
+    "cmd", "code", "command", "commit", "console", "copy", "create", "cron", "delete", "deploy",
+    "drop", "edit", "enter", "erase", "eval", "exec", "execute", "exit", "insert", "install",
+    "interpreter", "invoke", "kill", "launch", "mail", "message", "modify", "monitor", "move",
+    "notebook", "open", "order", "patch", "pay", "plan", "post", "powershell", "publish", "push",
+    "put", "python", "remove", "rename", "replace", "request", "reset", "restart", "rm", "run",
+    "save", "schedule", "script", "send", "set", "sh", "shell", "skill", "spawn", "sql", "start",
+    "stdin", "stop", "store", "submit", "task", "terminal", "todo", "tool", "transfer", "trash",
+    "update", "upload", "workflow", "worktree", "write", "zsh",
+})  # fmt: skip
+_ACTING = frozenset({"bash", "command", "delete", "filesystem", "overwrite", "shell", "terminal"})
+_COMMANDS = frozenset({"cmd", "command", "commands", "script"})
+_BODIES = _COMMANDS | {
+    "code", "content", "contents", "file_text", "input_text", "new_str", "new_string", "patch",
+    "source", "sql", "stdin",
+}  # fmt: skip
+_ASKED = r"(?:us(?:e|ing)|call(?:ing)?|run(?:ning)?|invok(?:e|ing)|execut(?:e|ing)|try)"
+_NOT = re.compile(
+    r"\b(?:do not|don['’]?t|never|without|not to)\s+(?:\w+\s+){0,2}?"
+    rf"(?:{_ASKED}|search\w*|look\w*|tools?|do|it)\b",
+    re.IGNORECASE,
+)
+_ABOUT = re.compile(
+    r"\b(?:explain|describe|summari[sz]e|would|what (?:does|do|is|are)|how (?:does|do|is|are)|"
+    r"why|whether|if)\b",
+    re.IGNORECASE,
+)
+_QUOTE = re.compile(
+    r"```.*?(?:```|\Z)|`[^`]*`|\"[^\"]*\"|“[^”]*”|\u2018[^’]*’|(?<!\w)'[^'\n]*'(?!\w)", re.DOTALL
+)
+_IN_TURN = re.compile(r"\b(?:then|after that|afterwards|first)\b", re.IGNORECASE)
+_PLACES = re.compile(r"city|location|place|town|country|name|subject|topic|person|who|where")
+
+Call = tuple[str, Json]
+
+
+def calls(
+    tools: Sequence[Tool],
+    choice: ToolChoice | None,
+    *,
+    asked: ParsedQuestion,
+    worked: Calculation | None,
+) -> list[Call]:
+    """Return the calls to make now: none, one, or several side by side."""
+    choice = choice or ToolChoice()
+    room = _MOST - len(asked.calls)
+    if choice.mode == "none" or room <= 0:
+        return []
+    usable = [tool for tool in tools if tool.raw is None or tool.parameters is not None]
+    if asked.orders:
+        made = [] if asked.calls else _ordered(usable, asked)
+    else:
+        wanted = _wanted(usable, choice, asked=asked, worked=worked)
+        made = [call for tool in wanted for call in _made(tool, asked.question, worked)]
+        if len(wanted) > 1 and _IN_TURN.search(asked.question):
+            made = made[:1]
+    return made[: 1 if choice.parallel is False else room]
+
+
+def unmet(tools: Sequence[Tool], asked: ParsedQuestion) -> str | None:
+    """Return what to answer where a call was ordered and there is no such tool."""
+    offered = {tool.name for tool in tools}
+    missing = next((order.name for order in asked.orders if order.name not in offered), None)
+    if missing is None:
+        return None
+    there = ", ".join(sorted(offered)) or "none"
+    return f"There is no tool {missing} to call; there is {there}."
+
+
+def _ordered(tools: Sequence[Tool], asked: ParsedQuestion) -> list[Call]:
+    offered = {tool.name for tool in tools}
+    return [(order.name, order.arguments) for order in asked.orders if order.name in offered]
+
+
+def _wanted(
+    tools: Sequence[Tool], choice: ToolChoice, *, asked: ParsedQuestion, worked: Calculation | None
+) -> list[Tool]:
+    done = {call.name for call in asked.calls}
+    if choice.mode == "tool":
+        return [tool for tool in tools if tool.name == choice.name and not done]
+    fitting = [tool for tool in _fitting(tools, asked.question, worked) if tool.name not in done]
+    if choice.mode == "required" and not fitting and not done:
+        return list(tools[:1])
+    return fitting
+
+
+def _fitting(tools: Sequence[Tool], question: str, worked: Calculation | None) -> list[Tool]:
+    """Return the tools a question asks for: those it names, else those that fit a plain request."""
+    own = _QUOTE.sub(" ", question)  # what is quoted is spoken about
+    if len(own) > _PLAIN or _NOT.search(own):
+        return []
+    about = _ABOUT.search(own) is not None
+    named = [t for t in tools if _is_named(t, own) and (_reads(t) or (_is_shell(t) and not about))]
+    if named:
+        return named
+    fits = {tool.name: _fit(tool, own, worked) for tool in tools if _reads(tool)}
+    best = max(fits.values(), default=0.0)
+    return [tool for tool in tools if best and fits.get(tool.name) == best]
+
+
+def _is_named(tool: Tool, question: str) -> bool:
+    """Return whether a question names a tool: as a name only, or with a verb beside a word."""
+    name = re.escape(tool.name)
+    if "_" in tool.name and re.search(rf"(?<!\w){name}(?!\w)", question, re.IGNORECASE):
+        return True
+    verb = rf"\b{_ASKED}\s+(?:the\s+|your\s+)?{name}\b(?!\s*[.,]?\w*/)"
+    return re.search(rf"{verb}|\bthe {name} tool\b", question, re.IGNORECASE) is not None
+
+
+def _reads(tool: Tool) -> bool:
+    """Return whether a tool only reads, as far as its name, arguments and description say."""
+    described = _stems(tool.description) if len(tool.description) <= _BRIEF else frozenset()
+    return not (
+        _stems(tool.name) & _ACTS or described & _ACTING or _BODIES & _properties(tool).keys()
+    )
+
+
+def _is_shell(tool: Tool) -> bool:
+    return bool(_COMMANDS & _properties(tool).keys())
+
+
+def _fit(tool: Tool, question: str, worked: Calculation | None) -> float:
+    """Return how well a tool fits a request: the share of its name that is found there."""
+    asked = _words(question)
+    named = _words(tool.name)
+    if worked is not None and named & _SUMS:
+        return 1.0
+    found = sum(any(_alike(word, other) for other in asked) for word in named)
+    return found / len(named) if found else 0.0
+
+
+def _alike(one: str, other: str) -> bool:
+    """Return whether two words have the same stem: lookup and looking, forecast and forecasts."""
+    stem = max(4, min(len(one), len(other)) - 2)
+    return one == other or (len(one) > 3 and len(other) > 3 and one[:stem] == other[:stem])
+
+
+def _words(text: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(text) if len(word) > 2} - _IDLE
+
+
+def _stems(text: str) -> set[str]:
+    words = {word.lower() for word in _WORD.findall(text)}
+    return words | {word.removesuffix("s") for word in words}
+
+
+def _made(tool: Tool, question: str, worked: Calculation | None) -> list[Call]:
+    schema = tool.parameters or {}
+    if not _reads(tool):
+        return [(tool.name, _harmless(tool))]
+    said = FillMaterial(question, expression=worked.text if worked else None)
+    several = said.subjects if any(_PLACES.search(key.lower()) for key in _properties(tool)) else ()
+    if len(several) < 2:
+        return [(tool.name, _arguments(schema, said))]
+    each = [FillMaterial(question, expression=said.expression, subject=name) for name in several]
+    return [(tool.name, _arguments(schema, one)) for one in each]
+
+
+def _harmless(tool: Tool) -> Json:
+    """Return arguments that change nothing, whatever was asked: for a shell, a greeting."""
+    filled = _arguments(tool.parameters or {}, FillMaterial(""))
+    for key in _COMMANDS & filled.keys():
+        filled[key] = ["echo", "hello"] if isinstance(filled[key], list) else "echo hello"
+    return filled
+
+
+def _properties(tool: Tool) -> dict[str, Json]:
+    schema = tool.parameters
+    found = schema.get("properties") if isinstance(schema, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _arguments(schema: Json, said: FillMaterial) -> dict[str, Json]:
+    filled = fill(schema, said)
+    return filled if isinstance(filled, dict) else {}

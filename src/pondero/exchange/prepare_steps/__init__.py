@@ -1,0 +1,1 @@
+"""The steps of ``prepare`` that change a request, one file each."""

@@ -1,0 +1,222 @@
+"""Tools that the wire of a request does not have, replaced by what it has; and their calls.
+
+``compose`` offers each tool in the form that the service takes: its own search for another's, a
+function with one text for a tool that takes a text. ``TextCalls`` turns the calls of such a
+function back into texts, so that whoever offered the tool gets the call that it knows.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from ...canon import (
+    Event,
+    Json,
+    Message,
+    Part,
+    PartEnd,
+    PartStart,
+    Request,
+    Tool,
+    ToolCall,
+    ToolDelta,
+    dump_json,
+)
+from ...catalog import Provider
+from ...thinking import Adjustment, Plan
+
+INPUT = "input"
+"""The one argument of a function that stands for a tool which takes a text."""
+
+_ANY_TEXT = {"type": "string"}
+_FUNCTION = "a function with one text argument"
+
+
+def replace_foreign_tools(
+    request: Request, plan: Plan, provider: Provider, hosted: Mapping[str, Json]
+) -> tuple[Request, Plan, frozenset[str]]:
+    """Return request and plan with tools that the service takes, and the tools that take a text.
+
+    ``hosted`` are the tools that services of this wire run themselves, by their kind. Those that
+    are named are offered as functions: ``TextCalls`` reads their calls.
+    """
+    if not request.tools or all(_fits(tool, provider.dialect) for tool in request.tools):
+        return request, plan, frozenset()
+    tools: list[Tool] = []
+    notes: list[Adjustment] = []
+    renamed: dict[str, str | None] = {}
+    for tool in request.tools:
+        found = tool if _fits(tool, provider.dialect) else _offered(tool, provider, hosted)
+        renamed[tool.name] = None if found is None else found.name
+        if found is not None:
+            tools.append(found)
+        if tool.kind != "function" and found is not tool:
+            notes.append(_note(tool, found, provider))
+    texts = frozenset(
+        tool.name for tool in request.tools if tool.kind == "text" and tool not in tools
+    )
+    request = replace(
+        request, tools=tuple(tools), messages=tuple(_with_objects(request.messages, texts))
+    )
+    request = _with_choice(request, renamed, notes)
+    return request, replace(plan, adjustments=(*plan.adjustments, *notes)), texts
+
+
+def _fits(tool: Tool, dialect: str) -> bool:
+    """Return whether a tool can be written as it is."""
+    if tool.raw is None:
+        return tool.kind == "function"
+    return tool.dialect in (None, dialect)
+
+
+def _offered(tool: Tool, provider: Provider, hosted: Mapping[str, Json]) -> Tool | None:
+    """Return a tool in a form that the service takes; None where it has nothing like it."""
+    match tool.kind:
+        case "function":
+            return replace(tool, raw=None, dialect=None)
+        case "text":
+            schema = tool.parameters or _ANY_TEXT
+            parameters = {
+                "type": "object",
+                "properties": {INPUT: schema},
+                "required": [INPUT],
+                "additionalProperties": False,
+            }
+            return Tool(tool.name, tool.description, parameters, cache=tool.cache)
+        case kind if kind in provider.hosted and kind in hosted:
+            raw = hosted[kind]
+            name = str(raw.get("name") or tool.name)
+            return Tool(name, raw=raw, dialect=provider.dialect, kind=kind)
+    return None
+
+
+def _note(tool: Tool, found: Tool | None, provider: Provider) -> Adjustment:
+    if found is None:
+        why = f"{provider.label} has no tool of this kind"
+        return Adjustment("tool_left_out", "tools", tool.name, None, why)
+    if tool.kind == "text":
+        why = f"a tool of {provider.label} that takes a text is {_FUNCTION}"
+        return Adjustment("tool_replaced", "tools", tool.name, _FUNCTION, why)
+    why = f"{provider.label} has its own"
+    return Adjustment("tool_replaced", "tools", tool.name, tool.kind, why)
+
+
+def _with_choice(
+    request: Request, renamed: Mapping[str, str | None], notes: list[Adjustment]
+) -> Request:
+    """Return the request without a choice of tools where there are none, or not the chosen one."""
+    choice = request.tool_choice
+    if choice is None:
+        return request
+    if not request.tools:
+        return replace(request, tool_choice=None)
+    if choice.mode != "tool" or choice.name is None or choice.name not in renamed:
+        return request
+    name = renamed[choice.name]
+    if name is None:
+        why = "the tool that must be called is not on offer here"
+        notes.append(Adjustment("dropped_parameter", "tool_choice", choice.name, None, why))
+        return replace(request, tool_choice=replace(choice, mode="auto", name=None))
+    return replace(request, tool_choice=replace(choice, name=name))
+
+
+def _with_objects(messages: Iterable[Message], texts: frozenset[str]) -> Iterable[Message]:
+    """Yield the messages; earlier calls of these tools have their text as an argument."""
+    for message in messages:
+        if message.role == "assistant" and any(_is_text(part, texts) for part in message.parts):
+            parts = tuple(_with_object(part, texts) for part in message.parts)
+            yield replace(message, parts=parts)
+        else:
+            yield message
+
+
+def _is_text(part: Part, texts: frozenset[str]) -> bool:
+    return (
+        isinstance(part, ToolCall) and part.name in texts and not isinstance(part.arguments, dict)
+    )
+
+
+def _with_object(part: Part, texts: frozenset[str]) -> Part:
+    if isinstance(part, ToolCall) and _is_text(part, texts):
+        said = part.arguments
+        return replace(part, arguments={INPUT: said if isinstance(said, str) else dump_json(said)})
+    return part
+
+
+# -- calls on their way back ---------------------------------------------------------------------
+
+
+class TextCalls:
+    """Turns calls of functions that stand for tools with a text into calls with that text."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
+        self._open: dict[int, _Text] = {}
+
+    def take(self, events: list[Event]) -> list[Event]:
+        """Return the events; arguments come as the text that they hold, in pieces as before."""
+        return [each for event in events for each in self._taken(event)]
+
+    def _taken(self, event: Event) -> tuple[Event, ...]:
+        match event:
+            case PartStart(kind="tool_call") if event.name in self._names:
+                self._open[event.index] = _Text()
+            case ToolDelta() if event.index in self._open:
+                text = self._open[event.index].feed(event.json)
+                return (ToolDelta(event.index, text),) if text else ()
+            case PartEnd(part=ToolCall() as call) if call.name in self._names:
+                read = self._open.pop(event.index, _Text())
+                return (PartEnd(event.index, replace(call, arguments=read.end(call.arguments))),)
+        return (event,)
+
+
+_OPENING = re.compile(rf'\s*\{{\s*"{INPUT}"\s*:\s*"')
+_HEX = "[0-9a-fA-F]"
+# Whole characters of a JSON string; both halves of a surrogate pair are one.
+_WHOLE = re.compile(
+    r'(?:[^"\\]++|\\[^u]'
+    rf"|\\u(?![dD][89a-fA-F]){_HEX}{{4}}"
+    rf"|\\u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}})*+",
+    re.DOTALL,
+)
+
+
+class _Text:
+    """The text in the one argument of a call, read while its JSON arrives."""
+
+    def __init__(self) -> None:
+        self._waiting = ""  # JSON that is not read yet
+        self._opened = self._closed = False
+        self._said: list[str] = []
+
+    def feed(self, piece: str) -> str:
+        """Return the text that this piece of JSON adds."""
+        self._waiting += piece
+        if not self._opened:
+            if (found := _OPENING.match(self._waiting)) is None:
+                return ""
+            self._opened, self._waiting = True, self._waiting[found.end() :]
+        return "" if self._closed else self._more()
+
+    def end(self, arguments: Json) -> str:
+        """Return the whole text; ``arguments`` are what the call has in the end."""
+        if isinstance(arguments, dict) and isinstance(text := arguments.get(INPUT), str):
+            return text
+        if self._said:
+            return "".join(self._said)
+        return arguments if isinstance(arguments, str) else dump_json(arguments)
+
+    def _more(self) -> str:
+        found = _WHOLE.match(self._waiting)
+        ready = found[0] if found else ""
+        self._waiting = self._waiting[len(ready) :]
+        self._closed = self._waiting.startswith('"')
+        try:
+            text: str = json.loads(f'"{ready}"', strict=False)
+        except ValueError:  # an escape that JSON does not have
+            self._closed = True
+            return ""
+        self._said.append(text)
+        return text

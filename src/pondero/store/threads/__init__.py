@@ -1,0 +1,1 @@
+"""Saved conversations in a SQLite database: threads, search and exports."""

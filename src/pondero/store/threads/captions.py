@@ -1,0 +1,79 @@
+"""Writes the captions of messages and threads, for exports and for ``pondero threads``."""
+
+from datetime import UTC, datetime
+
+from ...canon import Blob, Image, Thinking, UnknownPart
+from .records import StoredMessage, Thread
+
+
+def speaker_name(kept: StoredMessage) -> str:
+    """Return who spoke."""
+    message = kept.message
+    if message.role != "assistant":
+        return "You" if message.role == "user" else "System"
+    if message.origin is None:
+        return "Assistant"
+    level = f" · {message.origin.level}" if message.origin.level else ""
+    return f"{message.origin.provider}:{message.origin.model}{level}"
+
+
+def thinking_caption(part: Thinking, kept: StoredMessage) -> str:
+    """Return a caption for thinking: whether it is shown, and how many tokens it took."""
+    if part.redacted:
+        return "Thinking, withheld by the service"
+    tokens = kept.usage.thinking if kept.usage else None
+    many = sum(isinstance(each, Thinking) for each in kept.message.parts) > 1
+    count = "" if tokens is None or many else f" · {tokens:,} tokens"
+    return f"Thinking{count}" if part.text else f"Thinking, not shown{count}"
+
+
+def media_caption(part: Image | Blob | UnknownPart) -> str:
+    """Return a caption for a part that is not text."""
+    if isinstance(part, UnknownPart):
+        return "something only its maker can read"
+    kind = part.media_type or "image"
+    return f"{kind}, {len(part.data):,} bytes" if part.data is not None else f"{kind}: {part.url}"
+
+
+def reply_caption(kept: StoredMessage) -> str:
+    """Return what is known about a reply: tokens, time, price, and how it ended if not normally."""
+    usage = kept.usage
+    counts = (
+        (("in", usage.input), ("thinking", usage.thinking), ("out", usage.output)) if usage else ()
+    )
+    said = [f"{count:,} {name}" for name, count in counts if count is not None]
+    if kept.seconds is not None:
+        said.append(f"{kept.seconds:,.1f} s")
+    if kept.cost is not None:
+        said.append(format_dollars(kept.cost))
+    if kept.offline:
+        said.append("offline")
+    if kept.partial:
+        said.append("cut off")
+    elif kept.finish not in (None, "stop", "tool_calls"):
+        said.append(str(kept.finish))
+    return " · ".join(said)
+
+
+def format_dollars(cost: str | None) -> str:
+    """Return an amount for people; small ones keep two significant digits."""
+    if cost is None:
+        return "unknown"
+    amount = float(cost)
+    return f"${amount:,.2f}" if amount >= 1 or amount == 0 else f"${amount:.2g}"
+
+
+def format_time(seconds: float) -> str:
+    """Return the day and minute of a time, in UTC."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def heading(thread: Thread) -> str:
+    """Return a thread's title, or its id where it has none."""
+    return thread.title or f"Thread {thread.id}"
+
+
+def summary(thread: Thread) -> str:
+    """Return one line about a thread."""
+    parts = [thread.model, f"{format_time(thread.updated)} UTC", f"{thread.messages:,} messages"]
+    return " · ".join(parts if thread.cost is None else [*parts, format_dollars(thread.cost)])

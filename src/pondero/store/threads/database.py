@@ -1,0 +1,257 @@
+"""One SQLite file: opened, brought up to date, written in whole transactions.
+
+Only this file knows SQLite's errors; its callers see a StoreError with a sentence for users.
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from msgspec import Struct
+
+from ...errors import StoreError, UsageError
+
+BUSY = 10.0
+"""Seconds to wait for another program's write to end."""
+
+
+class Schema(Struct, frozen=True):
+    """What a file holds: the steps that made each form of it, and a query that reads a little.
+
+    The query is run whenever the file is opened, to find damage before anything is written.
+    """
+
+    migrations: tuple[tuple[str, ...], ...]
+    probe: str
+
+    @property
+    def version(self) -> int:
+        """Return the form that this program writes."""
+        return len(self.migrations)
+
+
+_MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE threads (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            title TEXT NOT NULL,
+            model TEXT NOT NULL,
+            thinking TEXT NOT NULL,
+            system TEXT NOT NULL,
+            created REAL NOT NULL,
+            updated REAL NOT NULL,
+            parent TEXT,
+            turns INTEGER NOT NULL DEFAULT 0,
+            messages INTEGER NOT NULL DEFAULT 0,
+            input INTEGER, cache_read INTEGER, cache_write INTEGER, output INTEGER,
+            thought INTEGER, total INTEGER, cost TEXT
+        )""",
+        "CREATE INDEX threads_by_age ON threads (updated DESC, number DESC)",
+        """CREATE TABLE kept (
+            row INTEGER PRIMARY KEY AUTOINCREMENT,
+            thread TEXT NOT NULL REFERENCES threads (id) ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            turn INTEGER NOT NULL,
+            at REAL NOT NULL,
+            role TEXT NOT NULL,
+            model TEXT, level TEXT,
+            input INTEGER, cached INTEGER, output INTEGER, thought INTEGER,
+            cost TEXT, seconds REAL,
+            words TEXT NOT NULL,
+            body TEXT NOT NULL,
+            UNIQUE (thread, number)
+        )""",
+    ),
+    # A fork holds copies; what they cost was paid once.
+    (
+        "ALTER TABLE kept ADD COLUMN copied INTEGER NOT NULL DEFAULT 0",
+        "CREATE INDEX kept_by_age ON kept (at)",
+    ),
+    ("ALTER TABLE threads ADD COLUMN refusals TEXT NOT NULL DEFAULT '[]'",),
+    # What the emulator answered is nobody's spending.
+    ("ALTER TABLE kept ADD COLUMN offline INTEGER NOT NULL DEFAULT 0",),
+)
+THREADS = Schema(_MIGRATIONS, "SELECT id FROM threads ORDER BY updated DESC LIMIT 1")
+VERSION = THREADS.version
+
+
+class Database:
+    """A connection that may be shared between threads; every write is one transaction."""
+
+    def __init__(self, path: Path, schema: Schema = THREADS) -> None:
+        self.path = path
+        self._schema = schema
+        self._lock = RLock()
+        with _saying(path):
+            _create(path)
+            self._connection = sqlite3.connect(
+                path, timeout=BUSY, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._prepare()
+            except BaseException:
+                self._connection.close()
+                raise
+
+    def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Return what a query finds."""
+        with self._lock, _saying(self.path):
+            return self._connection.execute(sql, values).fetchall()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Give the connection for one transaction, committed whole or rolled back."""
+        with self._lock, _saying(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:  # a full disk may have ended it already
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def settle(self) -> None:
+        """Move the log into the file, so that no deleted page stays; not while others read."""
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def aggregate(self, name: str, kind: type) -> None:
+        """Register a class as an SQL aggregate function."""
+        self._connection.create_aggregate(name, 1, kind)
+
+    def close(self) -> None:
+        """Close it; may be called twice."""
+        with self._lock:
+            self._connection.close()
+
+    def _prepare(self) -> None:
+        execute = self._connection.execute
+        execute("PRAGMA foreign_keys = ON")
+        execute("PRAGMA synchronous = NORMAL")  # in WAL: survives a killed process
+        execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        self._log_ahead()
+        ours = self._schema.version
+        if self._version() < ours:
+            self._migrate()
+        if (version := self._version()) > ours:
+            message = (
+                f"{self.path} was written by a newer pondero (form {version}; this one reads "
+                f"{ours}); update pondero, or name another folder with PONDERO_DATA_DIR"
+            )
+            raise StoreError(message)
+        execute(self._schema.probe).fetchall()
+
+    def _log_ahead(self) -> None:
+        """Switch to WAL, waiting for another program that does the same: SQLite itself does not."""
+        deadline = time.monotonic() + BUSY
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError as error:
+                if not _named(error, "SQLITE_BUSY") or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    def _version(self) -> int:
+        return int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+
+    def _migrate(self) -> None:
+        with self.transaction() as connection:
+            for number, steps in enumerate(self._schema.migrations, 1):
+                if number > self._version():  # read again: another program may have migrated it
+                    for step in steps:
+                        connection.execute(step)
+                    connection.execute(f"PRAGMA user_version = {number}")
+
+
+@contextmanager
+def hold_lock(path: Path, busy: str) -> Iterator[None]:
+    """Hold a lock beside a file; raises UsageError with these words where another process has it.
+
+    It is a lock of SQLite's, so the system lets go of it for a process that is killed.
+    """
+    held = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
+    try:
+        held.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        held.close()
+        raise UsageError(busy) from None
+    try:
+        yield
+    finally:
+        held.close()
+
+
+def open_database(path: Path) -> tuple[Database, str | None]:
+    """Return the database, and a notice where a damaged file was moved aside for it."""
+    try:
+        return Database(path), None
+    except StoreError as error:
+        if not _is_damage(error.__cause__):
+            raise
+    moved = _move_aside(path)
+    return Database(path), f"{path} was damaged; it was moved to {moved}, and a new one begun"
+
+
+def integrity(database: Database) -> str:
+    """Return "ok", or what SQLite finds wrong with the file."""
+    return "; ".join(str(row[0]) for row in database.rows("PRAGMA integrity_check(5)"))
+
+
+@contextmanager
+def _saying(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and the system into a StoreError."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        message = f"{_what(error, path)} ({error})"
+        raise StoreError(message) from error
+
+
+def _what(error: BaseException, path: Path) -> str:
+    if _named(error, "SQLITE_FULL"):
+        return f"the disk is full: {path} cannot grow; make room"
+    if _named(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
+        return f"another program has been writing to {path} for {BUSY:g} seconds; try again"
+    if _is_damage(error):
+        return f"{path} is damaged; 'pondero doctor' says more"
+    if isinstance(error, OSError) or _named(error, "SQLITE_READONLY", "SQLITE_CANTOPEN"):
+        return (
+            f"{path} cannot be written; make its folder yours, or name another with "
+            "PONDERO_DATA_DIR"
+        )
+    return f"{path} cannot be read or written"
+
+
+def _named(error: BaseException | None, *names: str) -> bool:
+    return getattr(error, "sqlite_errorname", "").startswith(names)
+
+
+def _is_damage(error: BaseException | None) -> bool:
+    return _named(error, "SQLITE_CORRUPT", "SQLITE_NOTADB")
+
+
+def _create(path: Path) -> None:
+    """Create the file with access for its owner only; SQLite gives its -wal and -shm the same."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _move_aside(path: Path) -> Path:
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    names = (f"{path.name}.broken-{stamp}{more}" for more in ("", *(f"-{n}" for n in range(2, 99))))
+    moved = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+    with _saying(path):
+        path.rename(moved)
+        for tail in ("-wal", "-shm"):
+            if (beside := path.with_name(path.name + tail)).exists():
+                beside.rename(moved.with_name(moved.name + tail))
+    return moved

@@ -1,0 +1,248 @@
+"""Messages and threads as rows of the database: read, written in a transaction, and added up."""
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
+from sqlite3 import Connection, IntegrityError
+from time import time
+from typing import Any
+
+from ...canon import Json, Message, Usage, dump_json, load_json
+from ...errors import StoreError
+from ...handoff import Rejection
+from .database import Database
+from .records import StoredMessage, Thread, UsageTotal
+
+THREAD = (
+    "id, title, model, thinking, system, created, updated, parent, turns, messages, "
+    "input, cache_read, cache_write, output, thought, total, cost, refusals"
+)
+KEPT = (
+    "thread, number, turn, at, role, model, level, input, cached, output, thought, cost, seconds, "
+    "words, body, offline, copied"
+)
+COUNTS = ("input", "cache_read", "cache_write", "output", "thinking", "total")
+
+_TITLE = 60
+_BIGGEST = 2**53  # larger counts are a mistake, and SQLite could not add them up
+
+
+def thread_of(row: tuple[Any, ...]) -> Thread:
+    """Return the thread in a row of the columns THREAD."""
+    id, title, model, thinking, system, created, updated, parent, turns, messages, *rest = row
+    *counts, cost, refusals = rest
+    return Thread(
+        id=id,
+        title=title,
+        model=model,
+        thinking=_value(thinking),
+        system=_value(system),
+        created=created,
+        updated=updated,
+        parent=parent,
+        turns=turns,
+        messages=messages,
+        usage=Usage(**dict(zip(COUNTS, counts, strict=True))),
+        cost=cost,
+        refusals=load_json(refusals, tuple[Rejection, ...]),
+    )
+
+
+def row_of(
+    kept: StoredMessage, *, thread: str, number: int, turn: int, copied: bool = False
+) -> tuple[Any, ...]:
+    """Return a message as a row of the columns KEPT; only its body is read back."""
+    usage, origin = kept.usage or Usage(), kept.message.origin
+    cached = [count for count in (usage.cache_read, usage.cache_write) if count is not None]
+    return (
+        thread,
+        number,
+        turn,
+        time() if origin is None or origin.at is None else origin.at,
+        kept.message.role,
+        None if origin is None else replace_unencodable(f"{origin.provider}:{origin.model}"),
+        None if origin is None or origin.level is None else replace_unencodable(origin.level),
+        figure(usage.input),
+        figure(sum(cached)) if cached else None,
+        figure(usage.output),
+        figure(usage.thinking),
+        kept.cost if as_number(kept.cost) is not None else None,
+        kept.seconds,
+        replace_unencodable(kept.message.text),
+        text_of(kept),
+        kept.offline,
+        copied,
+    )
+
+
+def decode_row(body: str) -> StoredMessage:
+    """Return the message in a row's body."""
+    try:
+        return load_json(body, StoredMessage)
+    except ValueError as error:
+        message = f"a message of this thread is not readable: {error}"
+        raise StoreError(message) from None
+
+
+def text_of(value: Json) -> str:
+    """Return a value as JSON text; raises StoreError where it cannot be encoded."""
+    try:
+        return dump_json(value)
+    except (ValueError, TypeError, RecursionError) as error:
+        message = f"this cannot be kept: {error}"
+        raise StoreError(message) from None
+
+
+def replace_unencodable(text: str) -> str:
+    """Return a text with a question mark for each character UTF-8 cannot encode."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def title_of(message: Message) -> str:
+    """Return the first words of a message, on one line."""
+    text = re.sub(r"\s+", " ", replace_unencodable(message.text)).strip()
+    if len(text) <= _TITLE:
+        return text
+    cut = text[:_TITLE].rsplit(" ", 1)[0] if " " in text[:_TITLE] else text[: _TITLE - 1]
+    return f"{cut}…"
+
+
+def figure(count: int | None) -> int | None:
+    """Return a count that SQLite can add up; None where it is out of range."""
+    return count if count is not None and 0 <= count < _BIGGEST else None
+
+
+def as_number(cost: str | None) -> Decimal | None:
+    """Return a cost as a number; None where it is unknown."""
+    try:
+        found = Decimal(cost) if cost else None
+    except InvalidOperation:
+        return None
+    return found if found is not None and found.is_finite() else None
+
+
+def _value(text: str) -> Json:
+    return load_json(text, object)
+
+
+ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without letters that look like others
+LENGTH = 6
+
+
+def insert(connection: Connection, columns: Mapping[str, Any], *, id: str | None = None) -> str:
+    """Write a new thread and return its id: the given one, or a new one."""
+    now = time()
+    values = {**columns, "created": now, "updated": now}
+    names, marks = ", ".join(values), ", ".join("?" * len(values))
+    while True:
+        chosen = id or "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
+        with suppress(IntegrityError):
+            connection.execute(
+                f"INSERT INTO threads (id, {names}) VALUES (?, {marks})",
+                (chosen, *values.values()),
+            )
+            return chosen
+
+
+def append(
+    connection: Connection,
+    thread: Thread,
+    kept: Sequence[StoredMessage],
+    *,
+    turn: int | None = None,
+    copied: bool = False,
+) -> None:
+    """Append a turn to a thread; the cost of a copied turn is not counted again."""
+    turn = thread.turns if turn is None else turn
+    rows = [
+        row_of(each, thread=thread.id, number=thread.messages + n, turn=turn, copied=copied)
+        for n, each in enumerate(kept)
+    ]
+    marks = ", ".join("?" * len(KEPT.split(",")))
+    connection.executemany(f"INSERT INTO kept ({KEPT}) VALUES ({marks})", rows)
+    paid = () if copied else kept
+    usages = [each.usage for each in paid if each.usage is not None]
+    costs = [as_number(cost) for cost in (thread.cost, *(each.cost for each in paid))]
+    known = [cost for cost in costs if cost is not None]
+    titles = (title_of(each.message) for each in kept if each.message.role == "user")
+    connection.execute(
+        "UPDATE threads SET title = ?, turns = ?, messages = messages + ?, input = ?, "
+        "cache_read = ?, cache_write = ?, output = ?, thought = ?, total = ?, cost = ?, "
+        "updated = ? WHERE id = ?",
+        (
+            thread.title or next(filter(None, titles), ""),
+            turn + 1,
+            len(kept),
+            *(_sum(thread.usage, usages, name) for name in COUNTS),
+            str(sum(known)) if known else None,
+            time(),
+            thread.id,
+        ),
+    )
+
+
+def copy_rows(connection: Connection, source: str, new: str, upto: int) -> None:
+    """Copy the first messages of one thread to an empty one."""
+    names = KEPT.removeprefix("thread, ").removesuffix(", copied")
+    connection.execute(
+        f"INSERT INTO kept (thread, {names}, copied) "
+        f"SELECT ?, {names}, 1 FROM kept WHERE thread = ? AND number < ? ORDER BY number",
+        (new, source, upto),
+    )
+    connection.execute(
+        "UPDATE threads SET (messages, turns) = "
+        "(SELECT count(*), coalesce(max(turn) + 1, 0) FROM kept WHERE thread = ?) WHERE id = ?",
+        (new, new),
+    )
+
+
+def _sum(before: Usage, usages: Sequence[Usage], name: str) -> int | None:
+    counts = [figure(getattr(usage, name)) for usage in (before, *usages)]
+    known = [count for count in counts if count is not None]
+    return figure(sum(known)) if known else None
+
+
+_SUMS = """
+SELECT model, level, count(DISTINCT thread || ' ' || turn), count(*), sum(input), sum(cached),
+       sum(thought), sum(output), total_cost(cost), count(cost), sum(seconds), count(seconds),
+       offline
+FROM kept
+WHERE role = 'assistant' AND model IS NOT NULL AND NOT copied AND at >= ?
+GROUP BY model, level, offline
+ORDER BY model, level, offline
+"""
+
+
+_UNPRICED = """
+SELECT EXISTS (
+    SELECT 1 FROM kept WHERE thread = ? AND input IS NOT NULL AND cost IS NULL AND NOT copied
+)
+"""
+
+
+class _Total:
+    """Adds up costs, exactly."""
+
+    def __init__(self) -> None:
+        self._sum: Decimal | None = None
+
+    def step(self, cost: str | None) -> None:
+        if (amount := as_number(cost)) is not None:
+            self._sum = amount + (self._sum or 0)
+
+    def finalize(self) -> str | None:
+        return None if self._sum is None else str(self._sum)
+
+
+def sum_usage(database: Database, *, since: float | None) -> tuple[UsageTotal, ...]:
+    """Return what each model took at each level since then, without the copies of forks."""
+    database.aggregate("total_cost", _Total)
+    rows = database.rows(_SUMS, (float("-inf") if since is None else since,))
+    return tuple(UsageTotal(*row) for row in rows)
+
+
+def is_fully_priced(database: Database, thread: str) -> bool:
+    """Return whether the cost of every counted reply of a thread is known, copies left out."""
+    return not database.rows(_UNPRICED, (thread,))[0][0]

@@ -1,0 +1,1 @@
+"""What each action does to the state, by subject."""

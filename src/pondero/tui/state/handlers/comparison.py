@@ -1,0 +1,270 @@
+"""/retry and /compare: one question at several levels, each answer in a column.
+
+Every column is a small chat of its own, so that it is reduced and drawn like any other. One answer
+can be kept as the thread's; the others are kept as copies of the thread.
+"""
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+
+from msgspec.structs import replace
+
+from ....errors import PonderoError
+from ....thinking import LEVELS
+from .. import actions, effects
+from ..catalog_view import DialView
+from ..cells import seconds_said
+from ..effects import Effects
+from ..state import (
+    ChatState,
+    Column,
+    ComparisonState,
+    DraftQuestion,
+    ThreadMessage,
+    UsageTally,
+    as_cost,
+)
+from .history import cell_numbers, cells_of
+from .last_turn import restore_question
+from .model_switch import switch_model
+from .turn import on_ended, on_events, start_turn
+
+MOST = 6
+"""Answers that are asked for at once."""
+_KEYS_A_COLUMN = 1_000_000
+_LEVELS = {*LEVELS, "on", "none"}
+_TOKENS = re.compile(r"\d+k", re.IGNORECASE)
+
+
+def compare_command(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
+    """Ask the last question, or the words after the levels, at several levels at once."""
+    wishes, words = _read(state, argument, dial)
+    if not wishes:
+        return state.tell("at which levels? /compare LEVEL... [QUESTION]"), ()
+    if len(wishes) > MOST:
+        return state.tell(f"✗ that are {len(wishes)}; at most {MOST} at once", tone="error"), ()
+    return state, (effects.Recall("compare", wishes, words),)
+
+
+def retry(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
+    """Ask the last question again, at this level or another, beside its answer."""
+    wish = argument or state.wish or state.plan.level or "on"
+    _target(state, wish, dial)  # refuse an impossible level before anything is asked
+    return state, (effects.Recall("compare", (wish,)),)
+
+
+def on_compare(
+    state: ChatState, action: actions.LastTurnLoaded, dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Open the comparison: new words, or the last question beside the answer that it has."""
+    if action.words:
+        asked = DraftQuestion(action.words, state.attached)
+        return _begun(state.but(attached=()), action, asked, state.count, (), dial)
+    question, *answers = action.turn
+    given = _given(state, question.number, tuple(answers), dial)
+    return _begun(state, action, restore_question(question), question.number, given, dial)
+
+
+def _begun(
+    state: ChatState,
+    action: actions.LastTurnLoaded,
+    asked: DraftQuestion,
+    number: int,
+    given: tuple[Column, ...],
+    dial: DialView,
+) -> tuple[ChatState, Effects]:
+    """Open the comparison and ask for every column but the given one."""
+    columns = list(given)
+    asks: list[effects.AskModel] = []
+    for wish in action.wishes:
+        name, level = _target(state, wish, dial)
+        chat = switch_model(_blank(state, number, len(columns)), name, level, dial)
+        chat, ask = start_turn(chat, asked, action.at, dial, context=state.tally.context)
+        columns.append(Column(name=wish, chat=chat.but(page=()), live=True))
+        asks.append(ask)
+    first = len(given)
+    comparing = ComparisonState(asked.words, number, tuple(columns), at=first)
+    return state.but(comparing=comparing), (effects.Compare(tuple(asks), number, first),)
+
+
+def _blank(state: ChatState, number: int, column: int) -> ChatState:
+    """Return an empty chat for a column; no cell of it has a key of another column."""
+    return state.clear().but(
+        first=number,
+        last=number,
+        count=number,
+        queue=(),
+        hint="",
+        next_key=(column + 1) * _KEYS_A_COLUMN,
+    )
+
+
+def _given(
+    state: ChatState, number: int, answers: tuple[ThreadMessage, ...], dial: DialView
+) -> tuple[Column, ...]:
+    """Return the column of the answer that the thread has, if it has one."""
+    if not answers:
+        return ()
+    blank = _blank(state, number, 0)
+    keys = cell_numbers(blank.next_key)
+    tally = UsageTally()
+    for each in answers:
+        if each.message.role == "assistant":
+            tally = tally.plus(each.usage, each.cost)
+    origin = next((a.message.origin for a in answers if a.message.origin is not None), None)
+    level = origin.level if origin and origin.level else "as it was"
+    seconds = [each.seconds for each in answers if each.seconds is not None]
+    chat = blank.but(page=cells_of(answers, dial, keys=keys), tally=tally, next_key=next(keys))
+    took = sum(seconds) if seconds else None
+    return (Column(name=level, chat=chat, seconds=took, given=True),)
+
+
+def _read(state: ChatState, argument: str, dial: DialView) -> tuple[tuple[str, ...], str]:
+    """Return the levels that a line begins with, and the words after them."""
+    words, wishes = argument, []
+    while words:
+        first, _, rest = words.partition(" ")
+        if not (_is_level(first) or ("/" in first and _is_target(state, first, dial))):
+            break
+        _target(state, first, dial)
+        wishes.append(first)
+        words = rest.lstrip()
+    return tuple(dict.fromkeys(wishes)), words
+
+
+def _is_level(word: str) -> bool:
+    return word.lower() in _LEVELS or bool(_TOKENS.fullmatch(word))
+
+
+def _is_target(state: ChatState, word: str, dial: DialView) -> bool:
+    try:
+        _target(state, word, dial)
+    except PonderoError:
+        return False
+    return True
+
+
+def _target(state: ChatState, wish: str, dial: DialView) -> tuple[str, str | None]:
+    """Return the model and level that a word asks for; raises PonderoError."""
+    name, level = dial.split(wish) if "/" in wish else (state.model, wish)
+    dial.plan(name, level)
+    return name, level
+
+
+# -- while they answer ----------------------------------------------------------------------------
+
+
+def columns_arrived(
+    state: ChatState, action: actions.ColumnsArrived, _dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Put what came into the columns, and advance their counters."""
+    came = dict(action.events)
+    for at, column in enumerate(state.comparing.columns if state.comparing else ()):
+        if column.live:
+            chat = on_events(column.chat, came.get(at, ()), action.at)
+            state = _with(state, at, replace(column, chat=chat))
+    return state, ()
+
+
+def column_ended(
+    state: ChatState, action: actions.ColumnEnded, dial: DialView
+) -> tuple[ChatState, Effects]:
+    """End one answer."""
+    if state.comparing is None:
+        return state, ()
+    column = state.comparing.columns[action.column]
+    turn = column.chat.turn
+    chat, _ = on_ended(column.chat, action.ended, dial)
+    seconds = None if turn is None else action.ended.at - turn.began
+    over = replace(column, chat=chat, live=False, seconds=seconds, kept=bool(action.ended.kept))
+    return _with(state, action.column, over), ()
+
+
+def column_moved(
+    state: ChatState, action: actions.ColumnMoved, _dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Choose the next column, or the one before."""
+    if (comparing := state.comparing) is None:
+        return state, ()
+    at = (comparing.at + action.step) % len(comparing.columns)
+    return state.but(comparing=replace(comparing, at=at, hint="")), ()
+
+
+def on_closing(
+    state: ChatState, action: actions.ComparisonClosing, _dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Keep the chosen answer, or none; those that still come are stopped first."""
+    if (comparing := state.comparing) is None:
+        return state, ()
+    if comparing.live:
+        if action.keep:
+            hint = "they are still answering; Esc stops them"
+            return state.but(comparing=replace(comparing, hint=hint)), ()
+        return state.but(comparing=replace(comparing, hint="stopping…")), (effects.Stop(),)
+    column = comparing.columns[comparing.at]
+    if action.keep and not (column.kept or column.given):
+        hint = "there is no answer in this column to keep"
+        return state.but(comparing=replace(comparing, hint=hint)), ()
+    chosen = comparing.at if action.keep and not column.given else None
+    names = tuple(each.name for each in comparing.columns)
+    return state.but(comparing=None), (effects.CloseComparison(comparing.number, chosen, names),)
+
+
+def on_closed(
+    state: ChatState, action: actions.ComparisonClosed, dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Put the kept answer on the page."""
+    if action.past:
+        state = state.rewound(action.past[0].number)
+        keys = cell_numbers(state.next_key)
+        cells = cells_of(action.past, dial, keys=keys, opened=state.show == "open")
+        count = state.count + len(action.past)
+        tally = state.tally
+        for each in action.past:
+            if each.message.role == "assistant":
+                tally = tally.plus(each.usage, each.cost)
+        state = state.but(
+            page=(*state.page, *cells),
+            next_key=next(keys),
+            count=count,
+            last=count,
+            tally=tally,
+            thread=action.thread or state.thread,
+            unsaved=action.unsaved,
+        )
+    return (state.tell(*action.lines) if action.lines else state), ()
+
+
+def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
+    """Return what an answer took, in two lines: thinking and answer, money and time."""
+    tally = column.chat.tally
+    if not tally.used:
+        return ("answering…" if column.live else "nothing came", "")
+    thinking = "unknown" if tally.thinking is None else f"{tally.thinking:,}"
+    output = "unknown" if tally.output is None else f"{tally.output:,}"
+    cost = _price(tally.cost, paid=paid)
+    took = seconds_said(column.seconds) or ("0 s" if column.seconds is not None else "")
+    return (
+        f"thinking {thinking} · out {output}",
+        " · ".join(word for word in (cost, took) if word),
+    )
+
+
+def _price(cost: Decimal | None, *, paid: bool) -> str:
+    return as_cost(cost) if cost is not None else "cost unknown" if paid else "offline"
+
+
+def _with(state: ChatState, at: int, column: Column) -> ChatState:
+    comparing = state.comparing
+    if comparing is None:
+        return state
+    columns = (*comparing.columns[:at], column, *comparing.columns[at + 1 :])
+    return state.but(comparing=replace(comparing, columns=columns))
+
+
+def toggle_thinking(state: ChatState, change: Callable[[ChatState], ChatState]) -> ChatState:
+    """Return the state with the thinking of all columns opened or folded."""
+    for at, column in enumerate(state.comparing.columns if state.comparing else ()):
+        state = _with(state, at, replace(column, chat=change(column.chat)))
+    return state

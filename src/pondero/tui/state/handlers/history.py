@@ -1,0 +1,291 @@
+"""Messages of a thread as cells, and which part of the thread is on the page."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, groupby
+
+import msgspec
+from msgspec.structs import replace
+
+from ....canon import (
+    Blob,
+    Image,
+    Json,
+    Message,
+    Part,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UnknownPart,
+)
+from ....errors import PonderoError
+from .. import actions, effects
+from ..catalog_view import DialView
+from ..cells import AnswerCell, Cell, Nature, ThinkingCell, ToolCallCell, UserCell
+from ..effects import Effects
+from ..state import ChatState, ThreadMessage, UsageTally
+from .model_switch import switch_model
+
+_LONGEST = 400
+
+
+def cells_of(
+    past: Iterable[ThreadMessage], dial: DialView, *, keys: Iterator[int], opened: bool = False
+) -> tuple[Cell, ...]:
+    """Return the cells of these messages."""
+    cells: list[Cell] = []
+    draw(cells, past, dial, keys=keys, opened=opened)
+    return tuple(cells)
+
+
+def draw(
+    cells: list[Cell],
+    past: Iterable[ThreadMessage],
+    dial: DialView,
+    *,
+    keys: Iterator[int],
+    opened: bool,
+) -> None:
+    """Append the cells of these messages; a tool result joins the cell of its call."""
+    for each in past:
+        shown = [part for part in each.message.parts if _is_shown(part)]
+        tokens = each.usage.thinking if len(shown) < 2 else None
+        summary = dial.summarises(each.message.origin)
+        if tokens and not shown:
+            cells.append(_thought(each, next(keys), tokens=tokens, nature="hidden"))
+        for part in each.message.parts:
+            if isinstance(part, ToolResult):
+                _answer(cells, part, keys, each.number)
+            elif isinstance(part, Thinking):
+                if part in shown:
+                    nature = _nature(part, summary=summary)
+                    thought = _thought(each, next(keys), tokens=tokens, nature=nature)
+                    cells.append(msgspec.structs.replace(thought, text=part.text, open=opened))
+            elif (cell := _cell(part, each, next(keys))) is not None:
+                cells.append(cell)
+
+
+def format_arguments(arguments: Json) -> str:
+    """Return a call's arguments as people read them, in one line."""
+    if isinstance(arguments, dict):
+        pairs = (
+            f"{name}={msgspec.json.encode(value).decode()}" for name, value in arguments.items()
+        )
+        return shorten_line(", ".join(pairs))
+    return shorten_line(arguments if isinstance(arguments, str) else str(arguments or ""))
+
+
+def result_of(result: ToolResult) -> str:
+    """Return what a tool gave back, in one line."""
+    return shorten_line(" ".join(_words(part) for part in result.content))
+
+
+def attachment_said(part: Text | Image | Blob) -> str:
+    """Return what stands for an attachment: its name or kind, and not what is in it."""
+    if isinstance(part, Text):
+        return f"[{part.text.partition(chr(10))[0].removesuffix(':')[:80]}]"
+    return _words(part)
+
+
+def shorten_line(text: str) -> str:
+    """Return the text in one line, shortened."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+
+
+def with_results(cells: Sequence[Cell], messages: Iterable[Message]) -> tuple[Cell, ...]:
+    """Return the cells with the tool results of these messages joined to their calls."""
+    changed = list(cells)
+    for message in messages:
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                _answer(changed, part, None, None)
+    return tuple(changed)
+
+
+def _nature(part: Thinking, *, summary: bool) -> Nature:
+    if part.redacted:
+        return "redacted"
+    return "summary" if summary else "full"
+
+
+def _is_shown(part: Part) -> bool:
+    """Return whether a part is thinking that the page shows; a bare seal is not."""
+    return isinstance(part, Thinking) and (bool(part.text.strip()) or part.redacted)
+
+
+def _thought(each: ThreadMessage, key: int, *, tokens: int | None, nature: Nature) -> ThinkingCell:
+    """Return a thought without its time: what is kept is how long the whole answer took."""
+    origin = each.message.origin
+    return ThinkingCell(
+        key=key,
+        level=origin.level if origin else None,
+        tokens=tokens,
+        nature=nature,
+        number=each.number,
+    )
+
+
+def _cell(part: Part, each: ThreadMessage, key: int) -> Cell | None:
+    number = each.number
+    if isinstance(part, ToolCall):
+        words = format_arguments(part.arguments)
+        return ToolCallCell(key=key, id=part.id, name=part.name, arguments=words, number=number)
+    if isinstance(part, Thinking | ToolResult):
+        return None
+    text = _words(part)
+    if each.message.role == "assistant":
+        cut = "stopped here" if each.partial else None
+        return AnswerCell(key=key, text=text, cut=cut, number=number) if text.strip() else None
+    return UserCell(key=key, text=text, number=number) if text.strip() else None
+
+
+def _answer(
+    cells: list[Cell], result: ToolResult, keys: Iterator[int] | None, number: int | None
+) -> None:
+    """Join a result to its call, or give it a cell of its own where the call is on another page."""
+    words = result_of(result)
+    for at, cell in enumerate(cells):
+        if isinstance(cell, ToolCallCell) and cell.id == result.call_id:
+            cells[at] = msgspec.structs.replace(cell, result=words, failed=result.error, live=False)
+            return
+    if keys is not None:
+        name = result.name or "tool"
+        cells.append(
+            ToolCallCell(
+                key=next(keys),
+                id=result.call_id,
+                name=name,
+                result=words,
+                failed=result.error,
+                number=number,
+            )
+        )
+
+
+def _words(part: Text | Image | Blob | UnknownPart) -> str:
+    match part:
+        case Text():
+            return part.text
+        case Image():
+            return f"[{part.media_type or 'a picture'}]"
+        case Blob():
+            return f"[{part.name or part.media_type}]"
+        case _:
+            return "[a part that only its maker reads]"
+
+
+def cell_numbers(start: int) -> Iterator[int]:
+    """Return keys for new cells, from this one on."""
+    return count(start)
+
+
+PAGE = 20
+"""How many messages come to the page at once."""
+MOST = 4 * PAGE
+"""How many messages the page holds at most: memory does not grow with the thread."""
+
+_FULL = 80
+"""Lines that fill a usual screen: an opened thread shows no more, for drawing takes the time."""
+_WIDTH = 80
+
+
+def on_scrolled(
+    state: ChatState, action: actions.Scrolled, _dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Load older or newer messages; the page never holds more than ``MOST``."""
+    if action.to == "older" and state.first > 0:
+        first = max(0, state.first - PAGE)
+        return state, (effects.Fetch(first, min(state.last, first + MOST)),)
+    if action.to == "newer" and state.last < state.count:
+        last = min(state.count, state.last + PAGE)
+        return state, (effects.Fetch(max(state.first, last - MOST), last),)
+    return state, ()
+
+
+def on_opened(
+    state: ChatState, action: actions.ThreadOpened, dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Show the end of another thread, and go on with its model."""
+    keys = cell_numbers(state.next_key)
+    empty = state.clear().but(system=action.system)
+    there = _still_there(action, dial)
+    after = switch_model(empty, *(there or (state.model, state.wish)), dial)
+    past = _screenful(action.past)
+    cells = cells_of(past, dial, keys=keys, opened=state.show == "open")
+    first = past[0].number if past else 0
+    after = after.but(
+        thread=action.thread,
+        page=cells,
+        first=first,
+        last=action.count,
+        count=action.count,
+        tally=_tally(action),
+        next_key=next(keys),
+        unsaved=None,
+    )
+    if there is None:
+        missing = f"⚠ {action.model} is not known here; going on with {after.model}"
+        after = after.tell(missing, tone="warning")
+    return after, ()
+
+
+def _screenful(past: tuple[ThreadMessage, ...]) -> tuple[ThreadMessage, ...]:
+    """Return the newest messages that fill a screen, beginning with a question."""
+    lines = 0
+    for at in range(len(past) - 1, -1, -1):
+        message = past[at].message
+        lines += 2 + message.text.count("\n") + len(message.text) // _WIDTH
+        if lines >= _FULL and message.role == "user":
+            return past[at:]
+    return past
+
+
+def _tally(action: actions.ThreadOpened) -> UsageTally:
+    """Return what the thread used; the newest counted answer tells how full the context is."""
+    counted = (each for each in reversed(action.past) if each.usage.known_total)
+    if (last := next(counted, None)) is None:
+        return action.tally
+    return replace(action.tally, last=last.usage, last_cost=last.cost)
+
+
+def _still_there(action: actions.ThreadOpened, dial: DialView) -> tuple[str, str | None] | None:
+    """Return a thread's model and wish; None where the catalog no longer has that model."""
+    try:
+        name, said = dial.split(action.model)
+        dial.plan(name, action.wish or said)
+    except PonderoError:
+        return None
+    return name, action.wish or said
+
+
+def on_page_loaded(
+    state: ChatState, action: actions.PageLoaded, dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Show another part of the thread; cells that are on the page already stay as they are."""
+    last = action.first + len(action.past)
+    here: dict[int, list[Cell]] = {}
+    for cell in state.page:
+        if cell.number is not None:
+            here.setdefault(cell.number, []).append(cell)
+    begins = {n: first for first, end in state.turns for n in range(first, end) if first in here}
+    keys = cell_numbers(state.next_key)
+    cells: list[Cell] = []
+    for number, group in groupby(action.past, lambda each: begins.get(each.number, each.number)):
+        if number in here:
+            cells += here[number]
+        else:
+            draw(cells, group, dial, keys=keys, opened=state.show == "open")
+    if last >= state.count:
+        cells += [c for c in state.page if c.number is None or c.number >= state.count]
+    return state.but(page=tuple(cells), first=action.first, last=last, next_key=next(keys)), ()
+
+
+def trim_page(state: ChatState) -> ChatState:
+    """Return the state without the oldest messages, where the page has become too long."""
+    first = max(state.first, state.last - MOST)
+    if first == state.first:
+        return state
+    page = tuple(c for c in state.page if c.number is None or c.number >= first)
+    turns = tuple(turn for turn in state.turns if turn[0] >= first)
+    return state.but(page=page, first=first, turns=turns)

@@ -1,0 +1,197 @@
+"""``/model``, ``/thinking`` and the picker: another model or level, and what that means."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ....catalog import ModelEntry
+from ....thinking import BENIGN, Plan, percent_of_output
+from ..catalog_view import DialView
+from ..cells import Tone
+from ..effects import Effects, Handoff, NoteModel
+from ..state import ChatState, PickerState
+
+_BUDGET = re.compile(r"\s*--(?:thinking-)?budget[= ]\s*(\S+)")
+
+
+def model_command(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
+    """Switch to another model; without a name, say which one is in use."""
+    if not argument:
+        entry = dial.entry(state.model)
+        here = (
+            f"{entry.provider.label} {entry.model}, thinking: {describe_level(state.plan, entry)}"
+        )
+        return state.tell(here, "  /model NAME/LEVEL goes on with another; Tab completes"), ()
+    budget = _BUDGET.search(argument)
+    name, wish = dial.split(_BUDGET.sub("", argument).strip())
+    wish = budget[1] if budget else wish or state.wish
+    changed = switch_model(state, name, wish, dial)
+    entry = dial.entry(name)
+    said = changed.tell(*describe_switch(entry, changed.plan), tone=_tone(changed))
+    return said, _moving(state, changed)
+
+
+def thinking(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
+    """Change the level; without one, open the picker."""
+    if not argument:
+        return offer(state, dial), ()
+    changed = switch_model(state, state.model, argument, dial)
+    entry = dial.entry(state.model)
+    first, *rest = meaning(entry, changed.plan)
+    lines = (f"✓{first[1:]}" if not first.startswith("  ⚠") else first, *rest)
+    return changed.tell(*lines, tone=_tone(changed)), _moving(state, changed)
+
+
+def offer(state: ChatState, dial: DialView) -> ChatState:
+    """Return the state with the picker of levels open: only what this model has."""
+    choices = dial.choices(state.model)
+    if not choices:
+        return state.tell(f"{state.name} takes no word about thinking", tone="warning")
+    values = [choice.value for choice in choices]
+    at = values.index(state.plan.level) if state.plan.level in values else 0
+    return state.but(choosing=PickerState("thinking", f"thinking of {state.name}", choices, at))
+
+
+def switch_model(state: ChatState, name: str, wish: str | None, dial: DialView) -> ChatState:
+    """Return the state with another model or level; raises PonderoError if that is impossible."""
+    entry = dial.entry(name)
+    made = dial.plan(name, wish, context=state.tally.context)
+    return state.but(
+        model=name,
+        wish=wish,
+        plan=made,
+        window=entry.context,
+        shown=entry.capability.shown,
+    )
+
+
+def complete_model(state: ChatState, argument: str, dial: DialView) -> tuple[str, ...]:
+    """Return the models that begin with this; after a slash, the levels of that model."""
+    if not argument:  # the neighbours of the present one
+        return dial.names(f"{state.model.partition(':')[0]}:", most=8)
+    name, slash, level = argument.rpartition("/")
+    if slash and dial.is_known(name):
+        levels = [each for each in dial.wishes(name) if each.startswith(level.lower())]
+        if levels:
+            return tuple(f"{name}/{each}" for each in levels)
+    return dial.names(argument, most=8)
+
+
+def complete_level(state: ChatState, argument: str, dial: DialView) -> tuple[str, ...]:
+    """Return the levels of the present model that begin with this."""
+    levels = (choice.value for choice in dial.choices(state.model))
+    return tuple(each for each in levels if each.startswith(argument.lower()))
+
+
+def _moving(before: ChatState, after: ChatState) -> Effects:
+    """Return the effects of a switch: a note in the thread, and a report of what is lost."""
+    if (before.model, before.wish) == (after.model, after.wish):
+        return ()
+    note = NoteModel(after.model, after.wish, after.system)
+    if not before.count:
+        return (note,)
+    same = before.model == after.model
+    return (note, Handoff(after.model, after.wish, cached=_cached(before, after), same=same))
+
+
+def _cached(before: ChatState, after: ChatState) -> int:
+    """Return how many cached tokens the switch makes useless.
+
+    Another model never reads this one's cache. Another level changes fields that are part of
+    the cached prefix of the prompt, so that the prompt is read again too.
+    """
+    usage = before.tally.last
+    same = before.model == after.model and before.plan.fields == after.plan.fields
+    return 0 if same else (usage.cache_read or 0) + (usage.cache_write or 0)
+
+
+def _tone(state: ChatState) -> Tone:
+    notes = (note for note in state.plan.adjustments if note.code not in BENIGN)
+    return "warning" if any(notes) else "good"
+
+
+_CANNOT = "This model does not support disabling thinking"
+
+
+def describe_switch(entry: ModelEntry, plan: Plan) -> tuple[str, ...]:
+    """Return the lines shown when a chat switches to another model."""
+    api = f" ({entry.provider.api})" if entry.provider.api and not _is_least(plan) else ""
+    return (f"✓ Switched to {entry.provider.label} {entry.model}{api}", *meaning(entry, plan))
+
+
+def meaning(entry: ModelEntry, plan: Plan) -> tuple[str, ...]:
+    """Return what a level means on this model: warnings first, then the level and its figure."""
+    lines = (f"  Thinking: {describe_level(plan, entry)}", *_evidence(plan))
+    return (*_warnings(plan), *lines, *_advice(entry, plan))
+
+
+def describe_level(plan: Plan, entry: ModelEntry | None = None) -> str:
+    """Return the level or budget the model will get, in a few words."""
+    least = _is_least(plan)
+    if plan.budget is not None:
+        return _in_tokens(plan, least=least)
+    if plan.asked is None:
+        unasked = {True: "as the model likes", False: "off", None: "up to the model"}
+        return unasked[plan.will_think]
+    if plan.will_think is False or plan.level is None:
+        return plan.level or "up to the model"
+    said = _native(plan.fields, plan.level)
+    words = f"{said[1]} {_kind(said[0])}".rstrip() if said else plan.level
+    if least:
+        return f"{words} (minimum)"
+    if entry is not None and entry.provider.output_buffer and plan.level in _SHARED:
+        return f"{words} (~{percent_of_output(plan.level)}% of output budget)"
+    return words
+
+
+_SHARED = ("low", "medium", "high", "xhigh")
+
+
+def _in_tokens(plan: Plan, *, least: bool) -> str:
+    figure = f"{plan.budget:,} tokens"
+    if plan.nominal is not None and plan.nominal != plan.budget:
+        figure = f"{plan.budget:,} of {plan.nominal:,} tokens"
+    if least:
+        return f"{figure} (minimum)"
+    return f"{plan.level} ({figure})" if plan.level else figure
+
+
+def _warnings(plan: Plan) -> Iterator[str]:
+    for note in plan.adjustments:
+        if note.code == "cannot_disable":
+            yield f"  ⚠ {_CANNOT}"
+        elif note.code not in BENIGN or note.code == "unknown_model":
+            yield f"  ⚠ {note.why[:1].upper()}{note.why[1:]}"
+
+
+def _evidence(plan: Plan) -> Iterator[str]:
+    """Yield why this level is what auto stands for."""
+    for note in plan.adjustments:
+        if note.code == "calibrated":
+            yield f"  {note.why[:1].upper()}{note.why[1:]}"
+
+
+def _advice(entry: ModelEntry, plan: Plan) -> Iterator[str]:
+    advised = plan.will_think and plan.asked is not None and not _is_least(plan)
+    if entry.provider.output_buffer and advised:
+        yield f"  Recommended output buffer: {entry.provider.output_buffer:,} tokens"
+
+
+def _is_least(plan: Plan) -> bool:
+    return any(note.code == "cannot_disable" for note in plan.adjustments)
+
+
+def _native(fields: Mapping[str, Any], level: str) -> tuple[str, str] | None:
+    """Return the field that carries the level, and the service's own spelling of it."""
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            if found := _native(value, level):
+                return found
+        elif isinstance(value, str) and value.lower() == level:
+            return name, value
+    return None
+
+
+def _kind(field: str) -> str:
+    """Return the service's word for its levels, taken from the field that carries them."""
+    return next((word for word in ("effort", "level") if word in field.lower()), "")

@@ -1,0 +1,55 @@
+"""Tools in the chat: the question whether a call may run, and /tools.
+
+A call waits until the user has decided. ``always`` is remembered for one tool of one place, and
+kept in the config; see ``Session``.
+"""
+
+from .. import actions, effects
+from ..catalog_view import DialView
+from ..effects import Effects
+from ..state import ChatState
+
+_FORGET = "forget"
+
+
+def on_approval_requested(
+    state: ChatState, action: actions.ApprovalRequested, _dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Ask the user about a call; several are asked about one after the other."""
+    return state.but(proposals=(*state.proposals, action.proposal)), ()
+
+
+def on_decided(
+    state: ChatState, action: actions.ApprovalDecided, dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Tell the one who waits."""
+    if all(each.id != action.id for each in state.proposals):
+        return state, ()
+    after, _ = on_withdrawn(state, actions.ApprovalWithdrawn(action.id), dial)
+    return after, (effects.AnswerApproval(action.id, action.word),)
+
+
+def on_withdrawn(
+    state: ChatState, action: actions.ApprovalWithdrawn, _dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Ask no more about a call: it was decided, or its turn was stopped."""
+    left = tuple(each for each in state.proposals if each.id != action.id)
+    return (state if left == state.proposals else state.but(proposals=left)), ()
+
+
+def on_approval_waiting(
+    state: ChatState, action: actions.ApprovalWaiting, _dial: DialView
+) -> tuple[ChatState, Effects]:
+    """Say that a thread which is not shown waits for a decision."""
+    title = action.thread.title if action.thread else "another thread"
+    return state.but(hint=f"{title} asks whether a tool may run: Ctrl+L"), ()
+
+
+def tools(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
+    """Show the tools, or ask about one of them again."""
+    word, _, name = argument.partition(" ")
+    if not argument:
+        return state, (effects.ListTools(),)
+    if word != _FORGET or not name.strip():
+        return state.tell("/tools lists them; /tools forget NAME asks about one again"), ()
+    return state, (effects.Forget(name.strip()),)

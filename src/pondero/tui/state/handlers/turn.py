@@ -1,0 +1,348 @@
+"""A turn of the chat: its events as live cells, its end, and what to say when it fails."""
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+from typing import Any
+
+from msgspec.structs import replace
+
+from ....canon import (
+    Event,
+    Finished,
+    PartEnd,
+    PartStart,
+    Started,
+    TextDelta,
+    Thinking,
+    ThinkingDelta,
+    ToolCall,
+)
+from ....errors import (
+    AuthFailed,
+    BillingFailed,
+    ContextTooLong,
+    MissingKey,
+    NotFound,
+    Overloaded,
+    PermissionDenied,
+    PonderoError,
+    QuotaSpent,
+    RateLimited,
+    Refused,
+    ServerFailed,
+    Timeout,
+    Truncated,
+    Unreachable,
+    WireError,
+)
+from .. import actions, effects
+from ..catalog_view import SUMMARIES, DialView
+from ..cells import AnswerCell, Cell, Nature, ThinkingCell, ToolCallCell, UserCell, WaitingCell
+from ..effects import Effects
+from ..state import ChatState, DraftQuestion, TurnInProgress
+from .history import attachment_said, format_arguments, trim_page, with_results
+
+
+def start_turn(
+    state: ChatState, asked: DraftQuestion, at: float, dial: DialView, *, context: int | None
+) -> tuple[ChatState, effects.AskModel]:
+    """Begin a turn; the plan is made again, because the context has grown."""
+    made = dial.plan(state.model, state.wish, context=context)
+    known = {note.code for note in state.plan.adjustments}
+    if fresh := [f"⚠ {note.why}" for note in made.adjustments if note.code not in known]:
+        state = state.tell(*fresh, tone="warning")
+    key, number = state.next_key, state.count
+    begun = state.but(
+        plan=made,
+        page=(*state.page, UserCell(key=key, text=question_text(asked), number=number)),
+        live=(WaitingCell(key=key + 1, model=state.name, began=at, number=number),),
+        turn=TurnInProgress(asked, began=at, number=number),
+        next_key=key + 2,
+    )
+    model, wish, system = state.model, state.wish, state.system
+    return begun, effects.AskModel(asked.words, model, wish, system, context, asked.parts)
+
+
+def question_text(asked: DraftQuestion) -> str:
+    """Return a question as the page shows it."""
+    return "\n".join((*(attachment_said(part) for part in asked.parts), asked.words)).strip()
+
+
+def on_events(state: ChatState, events: tuple[Event, ...], at: float) -> ChatState:
+    """Return the state with these events in its live cells, and its counters at this time."""
+    if state.turn is None:
+        return state
+    drawing = _Drawing(state, state.turn, at)
+    for event in _joined(events):
+        drawing.feed(event)
+    return drawing.state()
+
+
+class _Drawing:
+    """The live cells while a frame's events are put into them."""
+
+    def __init__(self, state: ChatState, turn: TurnInProgress, at: float) -> None:
+        self._was = state
+        self._turn = turn
+        self._at = at
+        self._cells = list(state.live)
+        self._places = dict(turn.places)
+        self._exchange_at = turn.exchange_at
+        self._key = state.next_key
+        self._handlers: dict[type, Callable[[Any], None]] = {
+            Started: self._started,
+            PartStart: self._part,
+            TextDelta: self._delta,
+            ThinkingDelta: self._delta,
+            PartEnd: self._ended,
+            Finished: self._finished,
+        }
+
+    def feed(self, event: Event) -> None:
+        """Draw one event."""
+        if handler := self._handlers.get(type(event)):
+            handler(event)
+
+    def state(self) -> ChatState:
+        """Return the state with what was drawn."""
+        turn = replace(
+            self._turn, places=tuple(self._places.items()), exchange_at=self._exchange_at
+        )
+        live = tuple(self._ticking(cell) for cell in self._cells)
+        return self._was.but(live=live, turn=turn, next_key=self._key)
+
+    # -- events ---------------------------------------------------------------------------------
+
+    def _started(self, _event: Started) -> None:
+        self._places.clear()
+        self._exchange_at = len(self._cells)
+
+    def _part(self, event: PartStart) -> None:
+        number = self._turn.number
+        self._cells = [cell for cell in self._cells if not isinstance(cell, WaitingCell)]
+        self._exchange_at = min(self._exchange_at, len(self._cells))
+        if event.kind == "thinking":
+            self._add(
+                event.index,
+                ThinkingCell(
+                    key=self._key,
+                    level=self._was.plan.level,
+                    began=self._at,
+                    seconds=0.0,
+                    nature=self._nature(),
+                    live=True,
+                    open=self._was.show == "open",
+                    number=number,
+                ),
+            )
+        elif event.kind == "text":
+            self._add(event.index, AnswerCell(key=self._key, live=True, number=number))
+        elif event.kind == "tool_call":
+            name = event.name or "tool"
+            call = ToolCallCell(
+                key=self._key, id=event.id or "", name=name, live=True, number=number
+            )
+            self._add(event.index, call)
+
+    def _delta(self, event: TextDelta | ThinkingDelta) -> None:
+        place = self._places.get(event.index)
+        if place is not None:
+            cell = self._cells[place]
+            if isinstance(cell, ThinkingCell | AnswerCell):
+                self._cells[place] = replace(cell, text=cell.text + event.text)
+
+    def _ended(self, event: PartEnd) -> None:
+        place = self._places.get(event.index)
+        cell = None if place is None else self._cells[place]
+        if place is None or cell is None:
+            return
+        if isinstance(cell, ThinkingCell) and isinstance(event.part, Thinking):
+            nature = "redacted" if event.part.redacted else cell.nature
+            text = event.part.text or cell.text
+            cell = replace(self._over(cell), text=text, nature=nature if text else _unread(nature))
+        elif isinstance(cell, AnswerCell):
+            cell = replace(cell, live=False)
+        elif isinstance(cell, ToolCallCell) and isinstance(event.part, ToolCall):
+            words = format_arguments(event.part.arguments)
+            cell = replace(cell, id=event.part.id, name=event.part.name, arguments=words)
+        self._cells[place] = cell
+
+    def _finished(self, event: Finished) -> None:
+        """Put the thinking tokens into a cell; add one for thinking that was not shown."""
+        before, mine = self._cells[: self._exchange_at], self._cells[self._exchange_at :]
+        tokens = event.usage.thinking
+        seen = [
+            c for c in mine if isinstance(c, ThinkingCell) and (c.text or c.nature == "redacted")
+        ]
+        blind = [c for c in mine if isinstance(c, ThinkingCell) and c not in seen]
+        spare = blind if seen or not tokens else blind[1:]
+        mine = [cell for cell in mine if cell not in spare]
+        if tokens and not seen and not blind:
+            mine.insert(0, self._unseen())
+        thoughts = [cell for cell in mine if isinstance(cell, ThinkingCell)]
+        if tokens and len(thoughts) == 1:
+            at = mine.index(thoughts[0])
+            mine[at] = replace(thoughts[0], tokens=tokens)
+        self._cells = before + mine
+        self._places.clear()
+
+    # -- cells ----------------------------------------------------------------------------------
+
+    def _add(self, index: int, cell: Cell) -> None:
+        self._places[index] = len(self._cells)
+        self._cells.append(cell)
+        self._key += 1
+
+    def _unseen(self) -> ThinkingCell:
+        level, number = self._was.plan.level, self._turn.number
+        thought = ThinkingCell(key=self._key, level=level, nature="hidden", number=number)
+        self._key += 1
+        return thought
+
+    def _nature(self) -> Nature:
+        return "summary" if self._was.shown in SUMMARIES else "full"
+
+    def _over(self, cell: ThinkingCell) -> ThinkingCell:
+        return replace(cell, live=False, seconds=self._at - cell.began)
+
+    def _ticking(self, cell: Cell) -> Cell:
+        """Return a cell with its counter at this time, in whole seconds."""
+        if isinstance(cell, WaitingCell) or (isinstance(cell, ThinkingCell) and cell.live):
+            seconds = float(int(self._at - cell.began))
+            return cell if cell.seconds == seconds else replace(cell, seconds=seconds)
+        return cell
+
+
+def _unread(nature: Nature) -> Nature:
+    return "redacted" if nature == "redacted" else "hidden"
+
+
+def _joined(events: Iterable[Event]) -> Iterable[Event]:
+    """Yield the events with neighbouring deltas of one part as one."""
+    for key, group in groupby(events, key=_delta_of):
+        if key is None:
+            yield from group
+        else:
+            kind, index = key
+            deltas = (each for each in group if isinstance(each, TextDelta | ThinkingDelta))
+            yield kind(index, "".join(delta.text for delta in deltas))
+
+
+def _delta_of(event: Event) -> tuple[type[TextDelta | ThinkingDelta], int] | None:
+    """Return which kind of delta this is, and of which part; None for another event."""
+    return (type(event), event.index) if isinstance(event, TextDelta | ThinkingDelta) else None
+
+
+def finish_cells(cells: Iterable[Cell], *, at: float, cut: str | None) -> tuple[Cell, ...]:
+    """Return the live cells as they stay after the turn; ``cut`` is why the answer is not whole."""
+    kept = [_at_rest(cell, at) for cell in cells if not isinstance(cell, WaitingCell)]
+    if cut and kept and isinstance(last := kept[-1], AnswerCell):
+        kept[-1] = replace(last, cut=cut)
+    return tuple(kept)
+
+
+def _at_rest(cell: Cell, at: float) -> Cell:
+    if isinstance(cell, ThinkingCell) and cell.live:
+        nature: Nature = cell.nature if cell.text else "hidden"
+        return replace(cell, live=False, seconds=at - cell.began, nature=nature)
+    if isinstance(cell, AnswerCell | ToolCallCell) and cell.live:
+        return replace(cell, live=False)
+    return cell
+
+
+_ODD = {
+    "did_not_think": "it did not think, though it was to",
+    "thought_though_off": "it thought, though thinking was off",
+    "overran_budget": "it thought more than its budget",
+}
+
+
+def on_ended(
+    state: ChatState, action: actions.TurnEnded, _dial: DialView
+) -> tuple[ChatState, Effects]:
+    """End the turn; where nothing of it was kept, its words go back to the input line."""
+    if state.turn is None:
+        return state, ()
+    cut = "stopped here" if action.stopped else "broken off here" if action.error else None
+    cells = with_results(finish_cells(state.live, at=action.at, cut=cut), action.kept)
+    tally, verdict = state.tally, state.verdict
+    for each in action.exchanges:
+        tally, verdict = tally.plus(each.usage, each.cost), each.verdict
+    asked, number = state.turn.asked, state.turn.number
+    count = state.count + len(action.kept)
+    page: tuple[Cell, ...] = (*state.page, *cells)
+    elsewhere = state.last < state.count  # an older part is being read; the turn is on disk
+    if not action.kept:  # what is not in the thread has no number there
+        page = tuple(replace(c, number=None) if c.number == number else c for c in page)
+    elif elsewhere:
+        page = tuple(c for c in page if c.number != number)
+    after = state.but(
+        page=page,
+        turns=(*state.turns, (number, count)) if action.kept else state.turns,
+        live=(),
+        turn=None,
+        hint="",
+        count=count,
+        last=state.last if elsewhere else count,
+        tally=tally,
+        verdict=verdict,
+        thread=action.thread or state.thread,
+        unsaved=action.unsaved,
+    )
+    after = trim_page(_remarks(after, action))
+    if action.unsaved and action.unsaved != state.unsaved:
+        after = after.tell(f"⚠ {action.unsaved}", "  → the chat goes on, unsaved", tone="warning")
+    if action.kept:
+        return after, ()
+    return after.but(attached=(*asked.parts, *after.attached)), (effects.RestoreInput(asked.words),)
+
+
+def _remarks(state: ChatState, action: actions.TurnEnded) -> ChatState:
+    """Return the state with remarks on how the exchanges ended."""
+    for each in action.exchanges:
+        if fresh := [note for note in each.notes if note not in state.noted]:
+            state = state.but(noted=(*state.noted, *fresh))
+            state = state.tell(*(f"⚠ {note}" for note in fresh), tone="warning")
+        if each.verdict == "exhausted":
+            lines = ("⚠ All output went into thinking, none into an answer",)
+            state = state.tell(*lines, "  → a lower level with Ctrl+T leaves room", tone="warning")
+        elif each.finish == "length":
+            state = state.tell("⚠ The answer was cut off: no more tokens", tone="warning")
+        elif each.finish in ("refusal", "content_filter"):
+            state = state.tell("⚠ The service refused to answer this", tone="warning")
+        if each.verdict in _ODD:
+            state = state.tell(f"⚠ {_ODD[each.verdict]}", tone="warning")
+    if action.error is not None:
+        state = state.tell(*trouble(action.error), tone="error")
+    if action.stopped and not action.kept:
+        state = state.tell("stopped before an answer; your words are back")
+    return state
+
+
+_AGAIN = "press Enter to send it again"
+_WAYS: tuple[tuple[type[PonderoError], str], ...] = (
+    (MissingKey, "set it and start again, or /model; pondero chat --offline needs none"),
+    (AuthFailed, "check the key: /doctor says where it comes from"),
+    (PermissionDenied, "this key may not use it: /model to go on with another"),
+    (BillingFailed, "/model to go on with another provider"),
+    (QuotaSpent, "/model to go on with another provider"),
+    (NotFound, "is it spelt right? /model with Tab completes the names"),
+    (ContextTooLong, "/new begins afresh, /model goes on with one that has a longer window"),
+    (RateLimited, f"wait a little, then {_AGAIN}; or /model"),
+    (Overloaded, f"wait a little, then {_AGAIN}; or /model"),
+    (Refused, "say it in other words, or /model"),
+    (ServerFailed, f"{_AGAIN}, or /model"),
+    (Timeout, f"{_AGAIN}, or try less thinking with Ctrl+T"),
+    (Unreachable, f"is there a network? {_AGAIN}; pondero chat --offline works without one"),
+    (Truncated, _AGAIN),
+    (WireError, f"{_AGAIN}; /raw shows what came"),
+)
+
+
+def trouble(error: PonderoError) -> tuple[str, ...]:
+    """Return what went wrong and what the user can do about it, a line each."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    status = getattr(error, "status", None)  # an error without its keys, see reports, has none
+    kind = f" ({status})" if status else ""
+    way = next((way for kind, way in _WAYS if isinstance(error, kind)), "/help shows what there is")
+    return (f"✗ {said}{kind}", f"  → {way}")

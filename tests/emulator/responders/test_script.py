@@ -1,0 +1,130 @@
+"""Answers written beforehand."""
+
+import msgspec
+import pytest
+from tests.emulator.talking import MODELS, WEATHER, results, said, talk
+
+from pondero.canon import Message, Reply, Text, Thinking, Usage
+from pondero.emulator import Call, Emulator, Turn, When
+from pondero.emulator.responders.script import parse_turns
+from pondero.errors import NotFound
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_turns_are_used_in_order_and_then_the_mind_answers(model):
+    emulator = Emulator(script=["one", Turn(text="two")])
+    texts = [talk(emulator, model, "low", "What is 2 + 2?").text for _ in range(3)]
+    assert texts == ["one", "two", "2 + 2 = 4"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_scripted_tool_loop_is_accepted_on_its_second_turn(model):
+    calls = (Call("get_weather", {"city": "Oslo"}), Call("get_weather", {"city": "Rome"}))
+    emulator = Emulator(script=[Turn(thinking="Two cities.", tool_calls=calls), "Both are fine."])
+    question = said("Go on.")
+    first = talk(emulator, model, "low", question, tools=(WEATHER,))
+    assert [call.arguments["city"] for call in first.message.tool_calls] == ["Oslo", "Rome"]
+    back = results(first.message, "9", "25")
+    second = talk(emulator, model, "low", question, first.message, back, tools=(WEATHER,))
+    assert second.text == "Both are fine."
+
+
+def test_a_turn_waits_for_the_request_it_is_meant_for():
+    emulator = Emulator(
+        script=[
+            Turn(text="for opus", when=When(model="claude-opus-5")),
+            Turn(text="about owls", when=When(contains="owl")),
+        ]
+    )
+    assert talk(emulator, "gpt-6-sol", "low", "Tell me of owls.").text == "about owls"
+    assert talk(emulator, "gpt-6-sol", "low", "What is 1 + 1?").text == "1 + 1 = 2"
+    assert talk(emulator, "claude-opus-5", "low", "What is 1 + 1?").text == "for opus"
+    assert len(emulator.script) == 0
+
+
+def test_a_script_takes_replies_and_functions_too():
+    whole = Reply(Message("assistant", (Text("as it is"),)), "stop", Usage(1, 0, 0, 2, 0, 3))
+    emulator = Emulator(
+        script=[whole, lambda accepted: Turn(text=accepted.request.model)(accepted)]
+    )
+    first = talk(emulator, "claude-opus-5", "low", "x")
+    assert (first.text, first.end.usage.output) == ("as it is", 2)
+    assert talk(emulator, "claude-opus-5", "low", "x").text == "claude-opus-5"
+
+
+def test_a_script_can_think_though_it_was_told_not_to():
+    """Hazard 31: off was asked, and thinking comes all the same."""
+    emulator = Emulator(script=[Turn(thinking="All the same.", text="Hm.")])
+    got = talk(emulator, "claude-opus-5", "off", "x")
+    assert any(isinstance(part, Thinking) for part in got.message.parts)
+    assert got.end.usage.thinking > 0
+
+
+def test_a_script_can_overrun_a_budget():
+    """Hazard 38: what was asked and what was used are two figures."""
+    usage = Usage(10, 0, 0, 5, 9_000, 9_015)
+    emulator = Emulator(script=[Turn(thinking="On and on.", text="Hm.", usage=usage)])
+    assert talk(emulator, "claude-sonnet-4-5", 2_000, "x").end.usage.thinking == 9_000
+
+
+def test_redacted_and_sealed_only_thinking_go_back_as_they_came():
+    for turn in (Turn(redacted=True, text="Hm."), Turn(thinking="", text="Hm.")):
+        emulator = Emulator(script=[turn])
+        first = talk(emulator, "claude-opus-5", "low", "x")
+        (thinking,) = (part for part in first.message.parts if isinstance(part, Thinking))
+        assert thinking.text == ""
+        assert thinking.signature is not None
+        assert thinking.redacted is turn.redacted
+        assert talk(emulator, "claude-opus-5", "low", "x", first.message, "And 2 + 2?").text
+
+
+def test_grounding_goes_out_as_it_was_written():
+    grounding = {"webSearchQueries": ["owls"]}
+    emulator = Emulator(script=[Turn(text="Owls.", grounding=grounding)])
+    got = talk(emulator, "gemini-3-flash-preview", "low", "x")
+    assert got.end.grounding == grounding
+
+
+def test_a_blocked_question_has_no_answer():
+    blocked = {"promptFeedback": {"blockReason": "SAFETY"}}
+    emulator = Emulator(script=[Turn(finish="content_filter", extras=blocked)])
+    got = talk(emulator, "gemini-3-flash-preview", "low", "x")
+    assert (got.end.finish, got.text) == ("content_filter", "")
+
+
+def test_a_request_that_is_refused_uses_up_no_turn():
+    emulator = Emulator(script=["kept"])
+    with pytest.raises(NotFound, match="nobody"):
+        talk(emulator, "anthropic:nobody", None, "x", max_tokens=99)
+    assert talk(emulator, "claude-opus-5", None, "x").text == "kept"
+
+
+def test_turns_can_be_written_as_json():
+    data = b"""[
+      {"text": "hello", "thinking": "hm", "finish": "stop", "usage": {"input": 1, "output": 2},
+       "when": {"dialect": "anthropic"}},
+      {"fault": {"kind": "status", "status": 429, "retry_after": 2}},
+      {"tool_calls": [{"name": "f", "arguments": {"a": 1}}]}
+    ]"""
+    first, second, third = parse_turns(data)
+    assert (first.text, first.usage, first.when.dialect) == (
+        "hello",
+        Usage(1, output=2),
+        "anthropic",
+    )
+    assert second.fault is not None
+    assert not second.says
+    assert third.tool_calls == (Call("f", {"a": 1}),)
+    assert parse_turns(msgspec.json.encode(first)) == (first,)
+
+
+def test_a_misspelt_field_of_a_turn_is_refused():
+    with pytest.raises(msgspec.ValidationError, match="txet"):
+        parse_turns(b'{"txet": "hello"}')
+
+
+def test_reset_forgets_everything():
+    emulator = Emulator(script=["one"], faults=[529])
+    emulator.reset()
+    assert talk(emulator, "claude-opus-5", None, "What is 1 + 1?").text == "1 + 1 = 2"
+    assert len(emulator.log.entries) == 1

@@ -1,0 +1,121 @@
+"""What a model or a service is known to refuse is taken out of a request, each with a note."""
+
+import pytest
+from msgspec.structs import replace
+
+from pondero.canon import (
+    Message,
+    OutputFormat,
+    ReplayRules,
+    Request,
+    Text,
+    Thinking,
+    Tool,
+    ToolCall,
+    ToolChoice,
+)
+from pondero.client import load_catalog
+from pondero.exchange import plan
+from pondero.exchange.prepare_steps.limits import GO_ON, apply_prefill, drop_unsupported
+from pondero.thinking import Policy, RequestParameters, parse_intent
+
+ENTRY = load_catalog().entry("claude-sonnet-4-5")
+QUESTION = Message("user", (Text("hi"),))
+TOOL = Tool("look", "Looks.", {"type": "object"})
+SEARCH = Tool("search", raw={"googleSearch": {}}, kind="web_search")
+SHAPE = OutputFormat({"type": "object"}, "thing")
+
+
+def facts(**changed):
+    return replace(ENTRY, capability=replace(ENTRY.capability, **changed))
+
+
+def planned(level=None, **changed):
+    made = plan(ENTRY, parse_intent(level), asked=RequestParameters(), policy=Policy())
+    return replace(made, **changed)
+
+
+@pytest.mark.parametrize(
+    ("fields", "unsaid", "entry", "left", "codes"),
+    [
+        ({"stop": ("a",)}, (), ENTRY, {"stop": ("a",)}, []),
+        ({"stop": ("a",)}, ("stop",), ENTRY, {"stop": ()}, ["dropped_parameter"]),
+        ({"stop": ("a",)}, (), facts(forbids=("stop",)), {"stop": ()}, ["dropped_parameter"]),
+        ({"tool_choice": ToolChoice("required"), "tools": (TOOL,)}, ("tool_choice",), ENTRY,
+         {"tool_choice": None, "tools": (TOOL,)}, ["dropped_parameter"]),
+        ({"tool_choice": ToolChoice("auto"), "tools": (TOOL,)}, ("tool_choice",), ENTRY,
+         {"tool_choice": ToolChoice("auto")}, []),
+        ({"tool_choice": ToolChoice("tool", "search"), "tools": (SEARCH,)}, ("hosted_choice",),
+         ENTRY, {"tool_choice": None, "tools": (SEARCH,)}, ["dropped_parameter"]),
+        ({"tool_choice": ToolChoice("tool", "look"), "tools": (TOOL, SEARCH)}, ("hosted_choice",),
+         ENTRY, {"tool_choice": ToolChoice("tool", "look")}, []),
+        ({"output": SHAPE, "tools": (TOOL,)}, ("output_beside_tools",), ENTRY,
+         {"output": None}, ["dropped_parameter"]),
+        ({"output": SHAPE}, ("output_beside_tools",), ENTRY, {"output": SHAPE}, []),
+        ({"output": SHAPE}, ("schema",), ENTRY, {"output": OutputFormat()}, ["dropped_parameter"]),
+    ],
+)  # fmt: skip
+def test_what_would_be_refused_is_left_out_with_a_note(fields, unsaid, entry, left, codes):
+    request = Request(ENTRY.model, (QUESTION,), **fields)
+    kept, made = drop_unsupported(request, planned(), entry, frozenset(unsaid))
+    assert {name: getattr(kept, name) for name in left} == left
+    assert [note.code for note in made.adjustments] == codes
+
+
+def test_a_schema_without_a_field_is_said_in_words():
+    request = Request(ENTRY.model, (QUESTION,), output=SHAPE, system=(Text("Be brief."),))
+    kept, _ = drop_unsupported(request, planned(), ENTRY, frozenset(("schema",)))
+    assert [text.text for text in kept.system] == [
+        "Be brief.",
+        'Answer in JSON of this schema: {"type":"object"}',
+    ]
+
+
+def test_stop_sequences_above_the_services_number_are_cut():
+    entry = load_catalog().entry("openai-chat:gpt-4o")
+    asked = ("a", "b", "c", "d", "e", "f")
+    kept, made = drop_unsupported(
+        Request(entry.model, (QUESTION,), stop=asked), planned(), entry, frozenset()
+    )
+    assert kept.stop == asked[:4]
+    assert [note.code for note in made.adjustments] == ["parameter_clamped"]
+
+
+# -- an answer begun for the model ----------------------------------------------------------------
+
+SPACED, PLAIN = ReplayRules(trailing_space=True), ReplayRules(trailing_space=False)
+BEGUN, THOUGHT = Text("Once upon "), Thinking("a tale")
+
+
+def begun(*parts):
+    return Request(ENTRY.model, (QUESTION, Message("assistant", parts)))
+
+
+@pytest.mark.parametrize(
+    ("parts", "rule", "thinks", "takes", "last"),
+    [
+        ((BEGUN,), "ok", True, SPACED, "Once upon "),
+        ((BEGUN,), "ok", True, PLAIN, "Once upon"),
+        ((Text("Once"),), "ok", True, PLAIN, "Once"),
+        ((Text("  "),), "ok", True, PLAIN, "hi"),
+        ((BEGUN,), "refused", False, SPACED, GO_ON.text),
+        ((BEGUN,), "off", True, SPACED, GO_ON.text),
+        ((BEGUN,), "off", False, SPACED, "Once upon "),
+        ((THOUGHT, BEGUN), "off", True, SPACED, "Once upon "),
+        ((THOUGHT, BEGUN), "off", False, SPACED, GO_ON.text),
+        ((BEGUN,), "off", None, SPACED, "Once upon "),
+        ((ToolCall("a", "look", {}),), "refused", True, SPACED, ""),
+    ],
+)
+def test_a_begun_answer_is_sent_as_the_model_takes_it(parts, rule, thinks, takes, last):
+    entry = facts(prefill=rule)
+    said, made = apply_prefill(begun(*parts), planned(will_think=thinks), entry, takes)
+    assert said.messages[-1].text == last
+    changed = said != begun(*parts)
+    assert [note.code for note in made.adjustments] == ["prefill_adjusted"] * changed
+
+
+@pytest.mark.parametrize("messages", [(), (QUESTION,)])
+def test_where_no_answer_was_begun_nothing_changes(messages):
+    request, made = Request(ENTRY.model, messages), planned()
+    assert apply_prefill(request, made, facts(prefill="refused"), PLAIN) == (request, made)

@@ -1,0 +1,190 @@
+"""/compare and /retry: several answers in columns, one of which is kept."""
+
+import asyncio
+
+import pytest
+from tests.tui.stage import stage
+
+from pondero.store import Threads
+from pondero.tui.state import AnswerCell, NoticeCell, UserCell
+from pondero.tui.widgets.comparison_screen import ColumnView, ComparisonScreen
+
+pytestmark = pytest.mark.anyio
+
+QUESTION = "What is 17 * 23?"
+
+
+@pytest.fixture
+def threads(tmp_path):
+    with Threads.open(tmp_path / "threads.db") as opened:
+        yield opened
+
+
+def shown(chat):
+    return [cell.text for cell in chat.app.state.page if isinstance(cell, UserCell | AnswerCell)]
+
+
+def told(chat):
+    return " ".join(next(c for c in chat.app.state.page[::-1] if isinstance(c, NoticeCell)).lines)
+
+
+async def held(chat, line, *, pieces):
+    """Send a line and wait until so many pieces of all answers came; one of them is held back."""
+    chat.gate.hold_at = pieces
+    await chat.paste(line)
+    await chat.pilot.press("enter")
+    async with asyncio.timeout(60):
+        while not chat.gate.held.is_set():
+            await chat.pilot.pause()
+
+
+async def test_a_question_at_several_levels_with_tokens_and_time_in_columns(threads):
+    async with stage(threads=threads, size=(100, 24), paid=True) as chat:
+        await held(chat, f"/compare low high {QUESTION}", pieces=8)
+        chat.clock.now += 3.4
+        chat.gate.open()
+        await chat.quiet()
+        assert isinstance(chat.app.screen, ComparisonScreen)
+        columns = chat.app.state.comparing.columns
+        assert [column.name for column in columns] == ["low", "high"]
+        assert [column.chat.plan.level for column in columns] == ["low", "high"]
+        thinking = [column.chat.tally.thinking for column in columns]
+        assert thinking[0] < thinking[1]
+        assert "$0.0" in chat.text
+        assert chat.text.count("· 3 s") >= 2
+        for tokens in thinking:
+            assert f"thinking {tokens} · out" in chat.text
+        assert chat.text.count("17 * 23 = 391") == 2
+        assert chat.matches("compare")
+        await chat.press("right", "enter")
+        assert not isinstance(chat.app.screen, ComparisonScreen)
+        assert shown(chat) == [QUESTION, "17 * 23 = 391"]
+        kept = threads.load_messages(chat.app.state.thread.id)
+        assert kept[1].usage.thinking == thinking[1]
+        other = next(each for each in threads.list() if each.id != chat.app.state.thread.id)
+        assert other.title == f"{QUESTION} (low)"
+        assert threads.load_messages(other.id)[1].usage.thinking == thinking[0]
+        assert "kept in copies of this thread: low" in told(chat)
+        assert chat.app.state.tally.thinking == thinking[1]
+        await chat.say("say more")
+        assert threads.get("last").messages == 4
+
+
+async def test_retry_stands_beside_the_answer_and_both_are_kept(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say("say before")
+        await chat.say(QUESTION)
+        first = chat.app.state.thread.id
+        await chat.say("/retry high")
+        given, fresh = chat.app.state.comparing.columns
+        assert (given.name, given.given, fresh.name) == ("medium", True, "high")
+        assert given.chat.tally.thinking == 114
+        assert "medium (in the thread)" in chat.text
+        assert chat.matches("retry")
+        await chat.press("enter")
+        second = chat.app.state.thread.id
+        assert (threads.get(second).parent, second != first) == (first, True)
+        levels = [threads.load_messages(id)[3].plan["level"] for id in (first, second)]
+        assert levels == ["medium", "high"]
+        assert shown(chat)[-2:] == [QUESTION, "17 * 23 = 391"]
+        assert chat.app.state.count == 4
+
+
+async def test_the_answer_the_thread_has_can_stay(threads):
+    async with stage(threads=threads) as chat:
+        await chat.say(QUESTION)
+        first = chat.app.state.thread.id
+        await chat.say("/retry low")
+        await chat.press("left", "enter")
+        assert chat.app.state.thread.id == first
+        assert threads.get(first).messages == 2
+        assert [each.parent for each in threads.list()] == [first, None]
+
+
+async def test_a_comparison_is_stopped_and_closed_and_what_came_is_kept(threads):
+    async with stage("claude-opus-5/off", threads=threads) as chat:
+        words = "say one two three four five six seven eight nine ten"
+        await held(chat, f"/compare off low {words}", pieces=6)
+        await chat.pilot.press("enter")
+        await chat.pilot.pause()
+        assert "they are still answering" in chat.text
+        await chat.press("escape")
+        assert chat.app.state.comparing is not None
+        assert not chat.app.state.comparing.live
+        await chat.press("escape")
+        assert chat.app.state.comparing is None
+        assert shown(chat) == []
+        assert chat.app.state.thread is None
+
+
+async def test_without_a_disk_the_kept_answer_is_in_the_conversation():
+    async with stage("claude-opus-5/off") as chat:
+        await chat.say("say a")
+        await chat.say("/compare low high say b")
+        await chat.press("enter")
+        assert shown(chat) == ["say a", "a", "say b", "b"]
+        messages = [message.text for message in chat.app.desk.session.keeper.messages]
+        assert messages == ["say a", "a", "say b", "b"]
+
+
+async def test_one_that_fails_says_so_in_its_column_and_cannot_be_kept():
+    async with stage() as chat:
+        await chat.say("/compare low say hi [emulator: fault 529]")
+        assert "Overloaded" in chat.text
+        await chat.press("enter")
+        assert "there is no answer in this column to keep" in chat.text
+        await chat.press("escape")
+        assert chat.app.state.comparing is None
+
+
+async def test_columns_are_stacked_where_they_would_be_narrow_and_after_a_resize():
+    async with stage(size=(120, 40)) as chat:
+        await chat.say(f"/compare low medium high {QUESTION}")
+        views = list(chat.app.screen.query(ColumnView))
+        assert len({view.region.y for view in views}) == 1
+        await chat.pilot.resize_terminal(60, 24)
+        await chat.drawn()
+        assert len({view.region.x for view in views}) == 1
+        assert "thinking" in chat.text
+        await chat.press("right", "right", "left", "pagedown")
+        await chat.pilot.resize_terminal(120, 24)
+        await chat.drawn()
+        assert len({view.region.y for view in views}) == 1
+
+
+async def test_a_small_window_shows_the_chosen_column_and_how_to_leave():
+    async with stage(size=(100, 24)) as chat:
+        await chat.say(f"/compare low medium high {QUESTION}")
+        await chat.press("right", "right", "ctrl+o")
+        await chat.pilot.resize_terminal(40, 20)
+        async with asyncio.timeout(20):
+            while "▸ high" not in chat.text or "Esc closes" not in chat.text:
+                await chat.pilot.pause(0.01)
+
+
+async def test_without_colours_the_chosen_column_has_a_mark(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with stage() as chat:
+        await chat.say(f"/compare low high {QUESTION}")
+        assert "▸ low" in chat.text
+        await chat.press("right")
+        assert "▸ high" in chat.text
+        assert "▸ low" not in chat.text
+
+
+async def test_thinking_opens_in_all_columns():
+    async with stage(size=(120, 40)) as chat:
+        await chat.say(f"/compare low high {QUESTION}")
+        await chat.press("ctrl+o")
+        assert chat.text.count("▾ thought") == 2
+
+
+async def test_all_columns_stream_at_once():
+    async with stage(size=(120, 40)) as chat, asyncio.timeout(60):
+        await held(chat, f"/compare low high {QUESTION}", pieces=12)
+        chat.app.frame()
+        texts = [column.chat.live[0].text for column in chat.app.state.comparing.columns]
+        assert all(texts)
+        chat.gate.open()
+        await chat.quiet()
+        assert not chat.app.state.active
