@@ -9,7 +9,7 @@ from time import perf_counter, process_time
 from typing import Final
 
 from pondero.client import AsyncClient
-from pondero.emulator import Emulator, Fallible
+from pondero.emulator import Emulator, ErrorProneResponder
 from pondero.sweep import (
     LiveEngine,
     Run,
@@ -31,7 +31,7 @@ ROWS = [{"id": str(n), "input": f"What is {n} * 23?", "target": str(n * 23)} for
 
 async def by_client() -> None:
     """Ask every question, so many at once."""
-    client = AsyncClient(transport=Emulator(mind=Fallible()), policy=sweep_policy())
+    client = AsyncClient(transport=Emulator(responder=ErrorProneResponder()), policy=sweep_policy())
     slots = asyncio.Semaphore(AT_ONCE)
 
     async def ask(words: str) -> None:
@@ -52,7 +52,7 @@ def begun() -> Run:
 
 async def by_sweep(run: Run) -> None:
     """Ask, judge and keep every question."""
-    emulator = Emulator(mind=Fallible())
+    emulator = Emulator(responder=ErrorProneResponder())
     engine = LiveEngine(transport=lambda _: emulator, stream=False, start=AT_ONCE)
     await Runner(run, engine, make_judge("numeric")).finish()
 

@@ -11,7 +11,7 @@ import pytest
 import pondero
 from pondero.cli.app import app
 from pondero.client import default_client as shared_clients
-from pondero.emulator import Emulator, serving
+from pondero.emulator import Emulator, run_emulator_in_thread
 
 FOLDER = Path(__file__).parents[1] / "docs" / "from"
 HERE = ("from/litellm.md", "from/llm.md", "from/pydantic-ai.md", "from/vendor-sdks.md")
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("leaves_open")
 
 @pytest.fixture(scope="module")
 def services():
-    with serving(Emulator()) as where:
+    with run_emulator_in_thread(Emulator()) as where:
         yield where
 
 

@@ -4,7 +4,7 @@
 >>> transport = Cassette("cassettes/sums.jsonl")  # VCR_RECORD=1 records it
 """
 
-from .cassettes import AsyncCassette, Cassette, Leak, leaks
+from .cassettes import AsyncCassette, Cassette, Leak, find_leaks
 from .errors import CassetteError
 
-__all__ = ["AsyncCassette", "Cassette", "CassetteError", "Leak", "leaks"]
+__all__ = ["AsyncCassette", "Cassette", "CassetteError", "Leak", "find_leaks"]

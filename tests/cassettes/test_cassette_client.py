@@ -9,7 +9,7 @@ from tests.transport.scripted import SUM, AsyncScripted, Scripted, ok
 import pondero
 from pondero.emulator import Emulator
 from pondero.errors import CassetteError, MissingKey
-from pondero.vcr import AsyncCassette, Cassette, leaks
+from pondero.vcr import AsyncCassette, Cassette, find_leaks
 
 _DOCS = (Path(__file__).parents[2] / "docs" / "cassettes.md").read_text("utf-8")
 _BLOCKS = re.findall(r"```python\n(.*?)```", _DOCS, re.DOTALL)
@@ -92,7 +92,7 @@ def test_a_chat_with_thinking_and_tools_is_played_as_it_was_on_every_wire(tmp_pa
         _chat(Cassette(path, Emulator(), record=record), model) for record in (True, False)
     )
     assert live == played
-    assert leaks(path) == ()
+    assert find_leaks(path) == ()
 
 
 def _chat(cassette, model):

@@ -9,7 +9,7 @@ from tests.transport.scripted import TIMEOUTS, Scripted, ask, ok
 from pondero.canon import HttpRequest, ResponseHead
 from pondero.cassettes.file_format import load_cassette
 from pondero.errors import BadParameter, CassetteError, Timeout
-from pondero.vcr import AsyncCassette, Cassette, leaks
+from pondero.vcr import AsyncCassette, Cassette, find_leaks
 
 KEY = "k3y-of-the-house-and-garden"
 PLANTED = "sk-" + "ant-api03-" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
@@ -129,7 +129,7 @@ def test_keys_in_headers_query_body_and_error_text_are_not_in_the_file(path, mon
     assert recorded.request.url == "https://api.test/v1?key=REDACTED"
     assert recorded.request.headers == {"x-api-key": "REDACTED", "authorization": "Bearer REDACTED"}
     assert recorded.end.message == "REDACTED"
-    assert leaks(path) == ()
+    assert find_leaks(path) == ()
 
 
 def test_a_redacted_cassette_answers_whoever_asks_with_another_key_or_none(path):

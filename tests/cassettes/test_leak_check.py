@@ -9,7 +9,7 @@ from tests.recordings.corpus import FILES, exchanges
 from pondero.canon import HttpRequest, ResponseHead
 from pondero.cassettes.file_format import EarlyEnd, RecordedExchange
 from pondero.cassettes.leak_check import find_in_text
-from pondero.vcr import leaks
+from pondero.vcr import find_leaks
 
 ROOT = Path(__file__).parents[2]
 _LONG = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
@@ -127,7 +127,7 @@ def test_a_known_secret_is_found_where_no_shape_gives_it_away(wrap):
 def test_no_cassette_of_this_repository_holds_a_key():
     folders = [ROOT / name for name in ("tests", "docs", "src", "bench")]
     for path in (found for folder in folders for found in folder.rglob("cassettes/**/*.jsonl")):
-        assert leaks(path) == ()
+        assert find_leaks(path) == ()
 
 
 @pytest.mark.recordings

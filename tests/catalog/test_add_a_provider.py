@@ -11,8 +11,15 @@ from tests.laws.test_emulator import encoded, refusal
 
 import pondero
 from pondero.client import load_catalog
-from pondero.contract import SCENARIOS, Emulated, report, run, run_one, stand_ins
-from pondero.emulator import Emulator, serving
+from pondero.contract import (
+    SCENARIOS,
+    EmulatorBackend,
+    describe_failure,
+    representative_models,
+    run_one,
+    run_scenarios,
+)
+from pondero.emulator import Emulator, run_emulator_in_thread
 from pondero.errors import BadCatalog, MissingKey
 from pondero.thinking import LEVELS, Policy, RequestParameters
 
@@ -105,14 +112,14 @@ def test_a_conversation_with_tools_goes_on_with_its_thinking(level):
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_it_keeps_the_contracts(scenario):
-    for entry in stand_ins("acme"):
-        result = run_one(entry, scenario, Emulated())
-        assert result.status in ("passed", "unsupported"), report(result)
+    for entry in representative_models("acme"):
+        result = run_one(entry, scenario, EmulatorBackend())
+        assert result.status in ("passed", "unsupported"), describe_failure(result)
 
 
 @pytest.mark.usefixtures("folder")
 def test_only_what_its_models_cannot_do_is_excused_of_the_contracts():
-    results = run(stand_ins("acme"), SCENARIOS, Emulated())
+    results = run_scenarios(representative_models("acme"), SCENARIOS, EmulatorBackend())
     assert {each.scenario for each in results if each.status == "unsupported"} == {
         *("grounding", "safety_ratings", "thinking_summary_flag", "thinking_unsupported_model"),
     }
@@ -121,7 +128,7 @@ def test_only_what_its_models_cannot_do_is_excused_of_the_contracts():
 @pytest.mark.usefixtures("folder")
 def test_the_server_serves_it_by_its_name():
     emulator = Emulator()
-    with serving(emulator) as url:
+    with run_emulator_in_thread(emulator) as url:
         client = pondero.Client(keys={"acme": "k"}, urls={"acme": f"{url}/acme/v1"})
         with client:
             assert "391" in client.ask(f"{MODEL}/high", "What is 17 * 23?").text

@@ -23,7 +23,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.errors import (
     BadParameter,
     BadThinking,
@@ -201,7 +201,10 @@ class Village:
 @pytest.mark.parametrize("kind", [City, Place, Town, Village])
 def test_the_value_of_an_answer_is_of_the_type_that_was_asked_for(kind):
     reply = ask(
-        Emulator(script=[Turn(text='{"name": "Ulm"}')] * 2), "gpt-5.1", "Name one.", output=kind
+        Emulator(script=[ScriptedTurn(text='{"name": "Ulm"}')] * 2),
+        "gpt-5.1",
+        "Name one.",
+        output=kind,
     )
     assert isinstance(reply.value, dict if kind is Place else kind)
     assert reply.value == kind(name="Ulm")
@@ -209,7 +212,9 @@ def test_the_value_of_an_answer_is_of_the_type_that_was_asked_for(kind):
 
 @pytest.mark.parametrize("kind", [City, Town, Village, Place, {"type": "object"}, True])
 def test_an_answer_that_is_something_else_is_one_error_of_ours(kind):
-    reply = ask(Emulator(script=[Turn(text="It is Ulm.")] * 2), "gpt-5.1", "Name one.", output=kind)
+    reply = ask(
+        Emulator(script=[ScriptedTurn(text="It is Ulm.")] * 2), "gpt-5.1", "Name one.", output=kind
+    )
     assert str(reply) == "It is Ulm."
     with pytest.raises(pondero.WireError, match="not the"):
         _ = reply.value
@@ -222,7 +227,7 @@ def test_pictures_go_along():
 
 
 def test_tool_calls_are_left_to_the_caller():
-    emulator = Emulator(script=[Turn(tool_calls=(Call("look", {"at": "it"}),))])
+    emulator = Emulator(script=[ScriptedTurn(tool_calls=(ScriptedCall("look", {"at": "it"}),))])
     client = pondero.Client(transport=emulator)
     tools = [Tool("look", "Look.", {"type": "object", "properties": {"at": {"type": "string"}}})]
     reply = client.ask("claude-opus-5/low", "Look!", tools=tools)
@@ -248,7 +253,7 @@ def test_an_error_of_the_service_is_ours():
 
 
 def test_output_that_all_went_into_thinking_says_which_cap_would_do():
-    reply = ask(Emulator(script=[Turn(thinking="hm " * 50, finish="exhausted")] * 2), "claude-opus-5/high", SUM)  # fmt: skip
+    reply = ask(Emulator(script=[ScriptedTurn(thinking="hm " * 50, finish="exhausted")] * 2), "claude-opus-5/high", SUM)  # fmt: skip
     assert reply.verdict == "exhausted"
     assert reply.cap > reply.usage.thinking
 

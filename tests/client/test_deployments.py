@@ -3,7 +3,7 @@
 import pytest
 
 import pondero
-from pondero.emulator import Emulator, serving
+from pondero.emulator import Emulator, run_emulator_in_thread
 from pondero.errors import Unreachable
 from pondero.exchange import Retry
 
@@ -60,7 +60,7 @@ ELSEWHERE = [
 @pytest.mark.parametrize(("model", "variables", "path"), ELSEWHERE, ids=[e[0] for e in ELSEWHERE])
 def test_a_model_answers_where_the_variables_say_it_lives(monkeypatch, model, variables, path):
     emulator = Emulator()
-    with serving(emulator) as url:
+    with run_emulator_in_thread(emulator) as url:
         for name, value in variables.items():
             monkeypatch.setenv(name, value.format(url=url))
         with pondero.Client() as client:

@@ -9,7 +9,7 @@ from tests.shells import each_shell
 
 import pondero
 from pondero.canon import AdjustmentNote, TextDelta
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.emulator.responders.script import When
 from pondero.errors import (
     BadParameter,
@@ -29,7 +29,9 @@ ONCE = Retry(attempts=1)
 
 def failing(fault, *models, times=1, **more):
     """An emulator where models fail a few times, and the others answer."""
-    turns = [Turn(fault=fault, when=When(model=model)) for model in models for _ in range(times)]
+    turns = [
+        ScriptedTurn(fault=fault, when=When(model=model)) for model in models for _ in range(times)
+    ]
     return Emulator(script=[*turns, *more.pop("script", ())], **more)
 
 
@@ -107,7 +109,7 @@ def test_an_attachment_goes_to_the_first_model_that_can_read_it():
 
 
 def test_nothing_moves_on_after_an_event_was_shown():
-    emulator = Emulator(script=[Turn(text="word " * 400, fault=fault("cut 1500"))])
+    emulator = Emulator(script=[ScriptedTurn(text="word " * 400, fault=fault("cut 1500"))])
     shown = []
     client = pondero.Client(transport=emulator, retry=ONCE)
     with pytest.raises(Truncated):
@@ -131,10 +133,12 @@ def test_the_stream_says_it_before_the_answer():
 def test_no_foreign_seal_goes_along_and_the_loop_stays_where_its_seals_are(shell):
     """The first answers, then fails in the tool loop; the second takes over, and goes on."""
     script = [
-        Turn(thinking="sealed by the first", tool_calls=(Call("look"),)),
-        Turn(fault=fault("529"), when=When(model="claude-opus-5")),
-        Turn(thinking="of the second", tool_calls=(Call("look"),), when=When(model="gpt-5.1")),
-        Turn(text="done", when=When(model="gpt-5.1")),
+        ScriptedTurn(thinking="sealed by the first", tool_calls=(ScriptedCall("look"),)),
+        ScriptedTurn(fault=fault("529"), when=When(model="claude-opus-5")),
+        ScriptedTurn(
+            thinking="of the second", tool_calls=(ScriptedCall("look"),), when=When(model="gpt-5.1")
+        ),
+        ScriptedTurn(text="done", when=When(model="gpt-5.1")),
     ]
     emulator = Emulator(script=script)
 

@@ -6,7 +6,7 @@ import pytest
 from tests.shells import Awaiting, Waiting
 
 import pondero
-from pondero.emulator import Emulator, Fault, serving
+from pondero.emulator import Emulator, Fault, run_emulator_in_thread
 from pondero.errors import Overloaded, RateLimited, Timeout, TransportError, Truncated
 from pondero.exchange import Retry, Timeouts
 from pondero.transport import AsyncHttpTransport, HttpTransport
@@ -23,7 +23,7 @@ def emulator():
 
 @pytest.fixture(scope="module")
 def url(emulator):
-    with serving(emulator) as where:
+    with run_emulator_in_thread(emulator) as where:
         yield where
 
 

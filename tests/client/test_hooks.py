@@ -9,7 +9,7 @@ from tests.shells import each_shell
 
 import pondero
 from pondero.canon import HIDDEN, TextDelta
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.emulator.faults import Fault
 from pondero.errors import UsageError
 from pondero.exchange import Retry
@@ -59,7 +59,7 @@ def test_hooks_see_the_request_before_it_is_sent_and_the_reply_but_no_key():
 
 def test_every_exchange_of_a_turn_is_told():
     told = []
-    script = [Turn(tool_calls=(Call("look"),)), Turn(text="done")] * 2
+    script = [ScriptedTurn(tool_calls=(ScriptedCall("look"),)), ScriptedTurn(text="done")] * 2
 
     def look() -> str:
         return "fine"
@@ -106,7 +106,7 @@ def test_what_a_hook_raises_goes_to_whoever_asked(shell):
 
 
 def test_text_is_the_answer_and_nothing_of_the_thinking():
-    emulator = Emulator(script=[Turn(thinking="hm, hm", text="one two three")] * 4)
+    emulator = Emulator(script=[ScriptedTurn(thinking="hm, hm", text="one two three")] * 4)
     waits, awaits = clients(emulator)
     stream = waits.stream("claude-opus-5/high", SUM)
     words = list(stream.text())
@@ -125,7 +125,7 @@ def test_text_is_the_answer_and_nothing_of_the_thinking():
 
 
 def test_text_left_early_frees_the_connection():
-    emulator = Emulator(script=[Turn(text="word " * 200)])
+    emulator = Emulator(script=[ScriptedTurn(text="word " * 200)])
     client = pondero.Client(transport=emulator)
     with client.stream("claude-opus-5", SUM) as stream:
         next(stream.text())
@@ -140,10 +140,13 @@ def logged(caplog, level):
     """Ask in every way there is a line for, and return the lines."""
     answer = "the planted answer"
     script = [
-        Turn(fault=Fault(kind="status", status=529, message=f"no: {KEY} {SUM}")),
-        Turn(fault=Fault(kind="status", status=401, message=f"no: {KEY} {SUM}")),
-        Turn(thinking="the planted thinking", tool_calls=(Call("look", {"at": "planted-place"}),)),
-        Turn(text=answer),
+        ScriptedTurn(fault=Fault(kind="status", status=529, message=f"no: {KEY} {SUM}")),
+        ScriptedTurn(fault=Fault(kind="status", status=401, message=f"no: {KEY} {SUM}")),
+        ScriptedTurn(
+            thinking="the planted thinking",
+            tool_calls=(ScriptedCall("look", {"at": "planted-place"}),),
+        ),
+        ScriptedTurn(text=answer),
     ]
 
     def look(at: str) -> str:

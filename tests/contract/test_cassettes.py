@@ -7,16 +7,16 @@ import pytest
 from tests.contract.mutants import MUTANTS
 
 from pondero import models
-from pondero.cassettes import leaks, load_cassette
+from pondero.cassettes import find_leaks, load_cassette
 from pondero.cli.app import run as pondero
 from pondero.contract import (
     SCENARIOS,
     CassetteBackend,
+    describe_failure,
     find_model,
     most_recorded_model,
-    report,
+    representative_models,
     run_one,
-    stand_ins,
 )
 from pondero.dialects import get_dialect
 from pondero.emulator import SERVER, Emulator
@@ -37,7 +37,7 @@ CONTRACTS = (
 
 
 def entry_of(provider: str):
-    first = stand_ins(provider)[0]
+    first = representative_models(provider)[0]
     return find_model(provider, most_recorded_model(FOLDER, first) or "")
 
 
@@ -45,7 +45,7 @@ def entry_of(provider: str):
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_what_was_recorded_still_keeps_the_contract(provider, scenario):
     result = run_one(entry_of(provider), scenario, CassetteBackend(FOLDER))
-    assert result.status in ("passed", "unsupported"), report(result)
+    assert result.status in ("passed", "unsupported"), describe_failure(result)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -81,7 +81,7 @@ def test_every_scenario_that_talks_has_its_cassette_and_there_is_no_other(provid
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_no_cassette_holds_a_key(path):
-    assert leaks(path) == ()
+    assert find_leaks(path) == ()
     text = path.read_text("utf-8")
     assert [word for word in ('api_key\\":', "sk-ant-", "sk-proj-", "AIza") if word in text] == []
 

@@ -14,10 +14,9 @@ import pytest
 from tests.contract.mutants import LOST_DELTA
 
 from pondero.cli.app import run
-from pondero.contract import SCENARIOS, Emulated, find_model
-from pondero.contract import run as run_scenarios
+from pondero.contract import SCENARIOS, EmulatorBackend, find_model, run_scenarios
 from pondero.dialects import get_dialect
-from pondero.emulator import Emulator, Fault, Turn, serving
+from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
 
 KEY = "sk-ant-" + "a1" * 12  # shaped like one, and none
 
@@ -78,7 +77,9 @@ def test_one_model_is_shown_scenario_by_scenario(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "anthropic:claude-opus-5"
     assert [line.split()[1] for line in lines[1:-1]] == [s.name for s in SCENARIOS]
-    results = run_scenarios([find_model("anthropic", "claude-opus-5")], SCENARIOS, Emulated())
+    results = run_scenarios(
+        [find_model("anthropic", "claude-opus-5")], SCENARIOS, EmulatorBackend()
+    )
     passed = [result for result in results if result.status == "passed"]
     assert lines[-1].startswith(f"{len(passed)} passed")
     assert sum("✓" in line for line in lines[1:-1]) == len(passed)
@@ -141,10 +142,10 @@ def test_a_failure_says_field_expected_actual_request_and_response_and_no_key(ca
 @pytest.mark.parametrize("scenario", ["simple_text", "tool_call"])  # a failure, and no failure
 def test_a_key_that_a_server_repeats_is_not_shown(scenario, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    said = Turn(fault=Fault(kind="status", status=400, message=f"this key is odd: {KEY}"))
+    said = ScriptedTurn(fault=Fault(kind="status", status=400, message=f"this key is odd: {KEY}"))
     file = tmp_path / "report.xml"
-    with serving(emulator := Emulator()) as url:
-        emulator.expect(Turn(text="Hello."), said)
+    with run_emulator_in_thread(emulator := Emulator()) as url:
+        emulator.expect(ScriptedTurn(text="Hello."), said)
         run(
             [
                 "contract",
@@ -216,7 +217,7 @@ def test_skipping_works_in_the_suite_too_and_says_so_loudly(value, skips):
 
 
 def test_a_server_at_an_address_is_held_to_what_it_can_do(capsys):
-    with serving(Emulator()) as url:
+    with run_emulator_in_thread(Emulator()) as url:
         assert run(["contract", "anthropic", "--base-url", url, "--json"]) == 0
     told = {r["scenario"]: r["status"] for r in json.loads(capsys.readouterr().out)["results"]}
     assert told["simple_text"] == told["thinking_replay"] == told["streaming_thinking"] == "passed"
@@ -246,7 +247,7 @@ def test_every_exchange_with_a_server_has_a_connection_of_its_own(page, capsys, 
 
 
 def test_what_a_server_refuses_is_unsupported_and_no_failure(capsys):
-    with serving(Emulator(faults=[None, *["400"] * 60])) as url:
+    with run_emulator_in_thread(Emulator(faults=[None, *["400"] * 60])) as url:
         arguments = ["contract", "anthropic", "--base-url", url, "--json"]
         assert run([*arguments, "--scenario", "tool_call"]) == 0
         (result,) = json.loads(capsys.readouterr().out)["results"]
@@ -255,7 +256,7 @@ def test_what_a_server_refuses_is_unsupported_and_no_failure(capsys):
 
 
 def test_a_server_that_refuses_a_plain_question_has_failed(capsys):
-    with serving(Emulator(faults=[None, *["400"] * 60])) as url:
+    with run_emulator_in_thread(Emulator(faults=[None, *["400"] * 60])) as url:
         arguments = ["contract", "anthropic", "--base-url", url, "--json"]
         assert run([*arguments, "--scenario", "simple_text"]) == 1
     (result,) = json.loads(capsys.readouterr().out)["results"]
@@ -263,7 +264,7 @@ def test_a_server_that_refuses_a_plain_question_has_failed(capsys):
 
 
 def test_the_live_service_is_held_to_it_with_a_key(capsys, monkeypatch):
-    with serving(Emulator()) as url:
+    with run_emulator_in_thread(Emulator()) as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         arguments = ["contract", "anthropic", "--live", "--scenario", "thinking_*", "--json"]
@@ -274,7 +275,7 @@ def test_the_live_service_is_held_to_it_with_a_key(capsys, monkeypatch):
 
 
 def test_what_the_live_service_refuses_is_a_failure(capsys, monkeypatch):
-    with serving(Emulator(faults=[None, *["400"] * 60])) as url:
+    with run_emulator_in_thread(Emulator(faults=[None, *["400"] * 60])) as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         assert run(["contract", "anthropic", "--live", "--scenario", "tool_call", "--json"]) == 1
@@ -283,7 +284,7 @@ def test_what_the_live_service_refuses_is_a_failure(capsys, monkeypatch):
 
 
 def test_a_live_service_that_takes_no_key_of_ours_is_a_line_and_where_to_look(capsys, monkeypatch):
-    with serving(Emulator(faults=["401"] * 60)) as url:
+    with run_emulator_in_thread(Emulator(faults=["401"] * 60)) as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         assert run(["contract", "anthropic", "--live"]) == 3

@@ -3,7 +3,14 @@
 import pytest
 
 from pondero.client import load_catalog
-from pondero.contract import SCENARIOS, Emulated, report, run, run_one, stand_ins
+from pondero.contract import (
+    SCENARIOS,
+    EmulatorBackend,
+    describe_failure,
+    representative_models,
+    run_one,
+    run_scenarios,
+)
 from pondero.dialects import NAMES
 from pondero.emulator import home_providers
 
@@ -24,29 +31,29 @@ UNSUPPORTED = {
 @pytest.mark.parametrize("provider", HOMES)
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_the_first_service_of_every_wire_keeps_the_contract(provider, scenario):
-    for entry in stand_ins(provider):
-        result = run_one(entry, scenario, Emulated())
-        assert result.status in ("passed", "unsupported"), report(result)
+    for entry in representative_models(provider):
+        result = run_one(entry, scenario, EmulatorBackend())
+        assert result.status in ("passed", "unsupported"), describe_failure(result)
 
 
 @pytest.mark.parametrize("provider", OTHERS)
 def test_every_other_provider_on_these_wires_keeps_the_contracts(provider):
-    results = run(stand_ins(provider), SCENARIOS, Emulated())
-    failed = [report(result) for result in results if result.status == "failed"]
+    results = run_scenarios(representative_models(provider), SCENARIOS, EmulatorBackend())
+    failed = [describe_failure(result) for result in results if result.status == "failed"]
     assert not failed, "\n\n".join(failed)
 
 
 @pytest.mark.parametrize("provider", UNSUPPORTED)
 def test_what_a_service_does_not_do_is_what_we_wrote_down(provider):
-    results = run(stand_ins(provider)[:1], SCENARIOS, Emulated())
+    results = run_scenarios(representative_models(provider)[:1], SCENARIOS, EmulatorBackend())
     assert {r.scenario for r in results if r.status == "unsupported"} == UNSUPPORTED[provider]
 
 
 def test_a_provider_is_stood_for_by_a_model_of_each_way_to_tell_it_to_think():
-    styles = [entry.capability.style for entry in stand_ins("google")]
+    styles = [entry.capability.style for entry in representative_models("google")]
     assert sorted(map(str, styles)) == ["budget", "level"]
 
 
 def test_nothing_is_skipped_on_the_emulator():
-    results = run(stand_ins("google"), SCENARIOS, Emulated())
+    results = run_scenarios(representative_models("google"), SCENARIOS, EmulatorBackend())
     assert {result.status for result in results} == {"passed"}

@@ -14,8 +14,8 @@ from pondero.canon import HttpRequest, ResponseHead
 from pondero.cassettes import RecordedExchange, load_cassette
 from pondero.cassettes.file_format import dump
 from pondero.cli.app import run
-from pondero.contract import SCENARIOS, most_recorded_model, stand_ins
-from pondero.emulator import SERVER, Emulator, home_providers, serving
+from pondero.contract import SCENARIOS, most_recorded_model, representative_models
+from pondero.emulator import SERVER, Emulator, home_providers, run_emulator_in_thread
 
 # One provider of every wire, and two more that speak Chat Completions with rules of their own.
 PROVIDERS = [*(home.name for home in home_providers()), "groq", "deepseek"]
@@ -119,7 +119,7 @@ def test_an_address_with_a_path_of_its_own_plays_back(provider, contract, tmp_pa
 
 
 def test_an_emulator_at_an_address_stages_nothing_either(contract, tmp_path):
-    with serving(Emulator()) as url:
+    with run_emulator_in_thread(Emulator()) as url:
         arguments = ("google", "--cassettes", str(tmp_path))
         recorded = contract(*arguments, "--base-url", url, record=True)
     assert contract(*arguments) == recorded
@@ -153,7 +153,7 @@ def test_a_model_that_the_emulator_does_not_serve_is_found_again_in_its_recordin
     taken = RecordedExchange(HttpRequest("POST", url, {}, b"{}"), ResponseHead(200), (b"{}",))
     (tmp_path / "google").mkdir()
     (tmp_path / "google" / "test_contract_simple_text.jsonl").write_bytes(dump([taken]))
-    assert most_recorded_model(tmp_path, stand_ins("google")[0]) == "gemini-9-none"
+    assert most_recorded_model(tmp_path, representative_models("google")[0]) == "gemini-9-none"
 
 
 def test_a_service_that_fails_keeps_nothing_and_fails_when_played(contract, tmp_path):

@@ -8,7 +8,7 @@ from tests.contract.mutants import MUTANTS
 
 from pondero.catalog import ModelEntry
 from pondero.client import load_catalog
-from pondero.contract import SCENARIOS, Emulated, Scenario, run_one, stand_ins
+from pondero.contract import SCENARIOS, EmulatorBackend, Scenario, representative_models, run_one
 from pondero.contract.runner import BROKEN
 from pondero.dialects import NAMES, get_dialect
 from pondero.emulator import home_providers
@@ -35,15 +35,15 @@ def subjects(provider: str, name: str) -> list[ModelEntry]:
     """The models of a provider on which the scenario passes as things are."""
     return [
         entry
-        for entry in stand_ins(provider)
-        if run_one(entry, BY_NAME[name], Emulated()).status == "passed"
+        for entry in representative_models(provider)
+        if run_one(entry, BY_NAME[name], EmulatorBackend()).status == "passed"
     ]
 
 
 def fails(entry: ModelEntry, scenario: Scenario, mutant: Mutant) -> bool:
     with pytest.MonkeyPatch.context() as patch:
         mutant(patch, get_dialect(entry.provider.dialect))
-        result = run_one(entry, scenario, Emulated())
+        result = run_one(entry, scenario, EmulatorBackend())
     assert result.check is None or result.check.field != BROKEN, result.detail
     return result.status == "failed"
 

@@ -3,7 +3,7 @@
 import pytest
 
 import pondero
-from pondero.contract import SCENARIOS, Emulated, find_model, report, run
+from pondero.contract import SCENARIOS, EmulatorBackend, describe_failure, find_model, run_scenarios
 
 MODELS = {
     "anthropic": ("claude-haiku-4-5", "claude-sonnet-4-5", "claude-opus-4-5"),
@@ -15,8 +15,8 @@ NAMED = [(provider, model) for provider in MODELS for model in MODELS[provider]]
 
 @pytest.mark.parametrize(("provider", "model"), NAMED, ids=lambda value: value)
 def test_a_model_the_ledger_names_keeps_every_contract(provider, model):
-    results = run([find_model(provider, model)], SCENARIOS, Emulated())
-    failed = [report(result) for result in results if result.status == "failed"]
+    results = run_scenarios([find_model(provider, model)], SCENARIOS, EmulatorBackend())
+    failed = [describe_failure(result) for result in results if result.status == "failed"]
     assert not failed, "\n\n".join(failed)
     thinking = {r.scenario: r.status for r in results if r.scenario.startswith("thinking_")}
     beside = {"thinking_summary_flag"}  # the budget models of one of them have no word for it

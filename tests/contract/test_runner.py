@@ -6,14 +6,14 @@ import pytest
 
 from pondero.cassettes import RecordedExchange
 from pondero.contract import (
-    Emulated,
+    EmulatorBackend,
     ScenarioCheck,
     ScenarioResult,
     as_junit,
+    describe_failure,
     find_model,
-    report,
-    run,
     run_one,
+    run_scenarios,
 )
 from pondero.contract.bench import Expectations, Testbed
 from pondero.contract.scenario import not_supported, optional_check, same, scenario_of, true
@@ -22,7 +22,7 @@ from pondero.errors import BadRequest
 GOOGLE = find_model("google", "gemini-3-flash-preview")
 
 
-class Sparing(Emulated):
+class Sparing(EmulatorBackend):
     """An emulator that is held to no more than a server at somebody's address."""
 
     def terms(self, entry, scenario):
@@ -72,7 +72,7 @@ def breaks(bench: Testbed) -> Iterator[ScenarioCheck]:
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_a_scenario_ends_as_its_checks_do(function, status, detail):
-    result = run_one(GOOGLE, scenario_of(function, row="000 A00"), Emulated())
+    result = run_one(GOOGLE, scenario_of(function, row="000 A00"), EmulatorBackend())
     assert result.status == status
     assert result.detail.startswith(detail)
     assert (result.check is not None) == (status == "failed")
@@ -89,13 +89,13 @@ def test_a_refusal_before_somebodys_server_is_unsupported_unless_it_is_of_someth
 
 def test_what_no_service_does_on_demand_is_skipped_where_it_cannot_be_staged():
     staged = scenario_of(holds, row="000 A00", staged=True)
-    assert run_one(GOOGLE, staged, Emulated()).status == "passed"
+    assert run_one(GOOGLE, staged, EmulatorBackend()).status == "passed"
     assert run_one(GOOGLE, staged, Sparing()).status == "skipped"
 
 
 def test_what_a_model_cannot_do_by_the_catalog_is_not_tried():
     thinking = scenario_of(breaks, row="000 A00", needs=("thinking",))
-    result = run_one(find_model("openai", "gpt-4o"), thinking, Emulated())
+    result = run_one(find_model("openai", "gpt-4o"), thinking, EmulatorBackend())
     assert result.status == "unsupported"
     assert result.detail == "nothing can be said to this model about thinking"
 
@@ -105,7 +105,7 @@ def test_an_offer_is_due_on_the_emulator_only():
         """Perhaps."""
         yield optional_check("reply.tool_calls", "a call", (), holds=False)
 
-    class Elsewhere(Emulated):
+    class Elsewhere(EmulatorBackend):
         def bench(self, entry, scenario):
             from contextlib import nullcontext
 
@@ -114,22 +114,22 @@ def test_an_offer_is_due_on_the_emulator_only():
             return nullcontext(Testbed(entry, Emulator()))
 
     scenario = scenario_of(offers, row="000 A00")
-    assert run_one(GOOGLE, scenario, Emulated()).status == "failed"
+    assert run_one(GOOGLE, scenario, EmulatorBackend()).status == "failed"
     assert run_one(GOOGLE, scenario, Elsewhere()).status == "unsupported"
 
 
 def test_one_scenario_that_breaks_does_not_end_the_others():
     heard = []
     scenarios = [scenario_of(each, row="000 A00") for each in (breaks, holds)]
-    results = run([GOOGLE], scenarios, Emulated(), done=heard.append)
+    results = run_scenarios([GOOGLE], scenarios, EmulatorBackend(), done=heard.append)
     assert [result.status for result in results] == ["failed", "passed"]
     assert heard == results
 
 
 def test_a_failure_shows_the_exchange_it_was_seen_in_without_the_key(monkeypatch):
     monkeypatch.setenv("GEMINI_API_KEY", "AIza" + "x1" * 17)
-    result = run_one(GOOGLE, scenario_of(fails, row="000 A00"), Emulated())
-    shown = report(result)
+    result = run_one(GOOGLE, scenario_of(fails, row="000 A00"), EmulatorBackend())
+    shown = describe_failure(result)
     assert shown.startswith("google:gemini-3-flash-preview fails\n  field     one\n  expected  1\n")
     assert "streamGenerateContent" in shown
     assert "x-goog-api-key: REDACTED" in shown
@@ -138,17 +138,17 @@ def test_a_failure_shows_the_exchange_it_was_seen_in_without_the_key(monkeypatch
 
 def test_an_answer_that_is_no_text_is_shown_by_the_json_in_it():
     check = true("reply.text", "words", "", holds=False)
-    passed = run_one(GOOGLE, scenario_of(fails, row="000 A00"), Emulated())
+    passed = run_one(GOOGLE, scenario_of(fails, row="000 A00"), EmulatorBackend())
     assert passed.exchange is not None
     binary = RecordedExchange(
         passed.exchange.request, passed.exchange.head, (b'\xff\x00{"text":"four"}',)
     )
-    shown = report(ScenarioResult("google", "x", "fails", "failed", "", check, binary))
+    shown = describe_failure(ScenarioResult("google", "x", "fails", "failed", "", check, binary))
     assert '(17 bytes)\n            {"text":"four"}' in shown
 
 
 def test_what_a_terminal_would_obey_and_xml_cannot_say_is_not_shown():
     check = true("reply.text", "words", "\x00\x1b[31m red", holds=False)
     failed = ScenarioResult("google", "x", "fails", "failed", "a \x00 in it", check)
-    assert "  actual    ??[31m red" in report(failed)
+    assert "  actual    ??[31m red" in describe_failure(failed)
     assert b'message="a ? in it"' in as_junit([failed])

@@ -23,7 +23,7 @@ from tests.emulator.batching import (
 )
 
 from pondero.canon import HttpRequest
-from pondero.emulator import BatchSettings, Emulator, Fault, Turn
+from pondero.emulator import BatchSettings, Emulator, Fault, ScriptedTurn
 from pondero.errors import Timeout, Unreachable
 from pondero.store import load_catalog
 
@@ -306,7 +306,7 @@ def test_a_refused_request_uses_up_no_fault():
 
 
 def test_a_turn_of_the_script_has_a_fault_for_a_batch_or_answers_one_request():
-    emulator = Emulator(script=[Turn(fault=Fault(kind="partial")), "scripted words"])
+    emulator = Emulator(script=[ScriptedTurn(fault=Fault(kind="partial")), "scripted words"])
     service = Messages(emulator)
     id = service.create(asked(service, 3))
     service.finished(id)

@@ -10,7 +10,7 @@ import openai
 import pytest
 from google import genai
 
-from pondero.emulator import Emulator, Fault, serving
+from pondero.emulator import Emulator, Fault, run_emulator_in_thread
 
 pytestmark = pytest.mark.judge
 
@@ -22,7 +22,7 @@ def emulator():
 
 @pytest.fixture
 def url(emulator):
-    with serving(emulator) as where:
+    with run_emulator_in_thread(emulator) as where:
         yield where
 
 

@@ -14,7 +14,7 @@ from pondero.canon import HttpRequest, Request
 from pondero.client import load_catalog
 from pondero.dialects import NAMES, get_dialect
 from pondero.emulator import Emulator, home_providers
-from pondero.emulator.routes import route
+from pondero.emulator.routes import find_route
 from pondero.errors import AuthFailed, NotFound, PermissionDenied, Timeout
 from pondero.exchange import AsyncTransport, Timeouts, Transport
 
@@ -93,7 +93,7 @@ def test_a_script_shared_by_threads_loses_and_doubles_nothing():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_path_says_which_wire_and_nobody_in_particular_is_the_first_of_it(name):
-    found = route(f"http://127.0.0.1:9100{path_of(name)}")
+    found = find_route(f"http://127.0.0.1:9100{path_of(name)}")
     assert found is not None
     assert name == found.wire.name
     assert found.provider == get_dialect(name).service().default_provider
@@ -112,22 +112,22 @@ def test_every_provider_is_found_by_where_it_lives_and_by_name():
     for provider in catalog.providers.values():
         if provider.dialect not in NAMES or "{" in provider.url or provider.name in shared:
             continue
-        there = route(url_of(provider.dialect, provider.url))
+        there = find_route(url_of(provider.dialect, provider.url))
         assert there is not None
         assert (there.wire.name, there.provider) == (provider.dialect, provider.name)
-        named = route(f"http://127.0.0.1:9100/{provider.name}{path_of(provider.dialect)}")
+        named = find_route(f"http://127.0.0.1:9100/{provider.name}{path_of(provider.dialect)}")
         assert named is not None
         assert named.provider == provider.name
 
 
 def test_a_deployment_with_a_name_in_its_address_is_found():
-    found = route("https://mine.openai.azure.com/openai/v1/responses")
+    found = find_route("https://mine.openai.azure.com/openai/v1/responses")
     assert found is not None
     assert found.provider == "azure"
 
 
 def test_the_deployment_can_be_said():
-    found = route("http://localhost/v1/chat/completions", provider="groq")
+    found = find_route("http://localhost/v1/chat/completions", provider="groq")
     assert found is not None
     assert found.provider == "groq"
 

@@ -6,7 +6,7 @@ import pytest
 from tests.emulator.talking import MODELS, decoded, encoded, talk
 
 from pondero.canon import HttpRequest
-from pondero.emulator import AsyncFaulty, Emulator, Fault, Faulty, Turn
+from pondero.emulator import AsyncFaultyTransport, Emulator, Fault, FaultyTransport, ScriptedTurn
 from pondero.errors import (
     AuthFailed,
     BadParameter,
@@ -162,7 +162,7 @@ def test_faults_befall_one_exchange_each_and_none_is_none():
 
 
 def test_a_turn_can_have_a_fault_beside_its_answer():
-    emulator = Emulator(script=[Turn(text="Halfway there", fault=Fault(kind="no_end"))])
+    emulator = Emulator(script=[ScriptedTurn(text="Halfway there", fault=Fault(kind="no_end"))])
     answer = emulator.send(encoded(MODELS[0], "low", QUESTION))
     data = b"".join(answer)
     assert b"Halfway" in data
@@ -201,7 +201,7 @@ def test_a_faulty_transport_damages_what_another_brings():
     request = encoded(MODELS[0], "low", QUESTION)
     sound = b"".join(Emulator().send(request))
     faults = ["529", "cut 100", "trickle", "refused", "hang", "hang 10", None]
-    transport = Faulty(Emulator(), faults)
+    transport = FaultyTransport(Emulator(), faults)
     assert transport.send(request, Timeouts()).head.status == 529
     assert b"".join(transport.send(request, Timeouts())) == sound[:100]
     assert list(transport.send(request, Timeouts())) == [bytes([byte]) for byte in sound]
@@ -220,7 +220,7 @@ def test_a_faulty_transport_damages_what_another_brings():
 def test_a_faulty_transport_does_the_same_for_asyncio():
     request = encoded(MODELS[0], "low", QUESTION)
     sound = b"".join(Emulator().send(request))
-    transport = AsyncFaulty(Emulator(), ["529", "cut 100", "broken 10", None])
+    transport = AsyncFaultyTransport(Emulator(), ["529", "cut 100", "broken 10", None])
 
     async def read(request: HttpRequest) -> tuple[int, bytes]:
         answer = await transport.send(request, Timeouts())
@@ -242,4 +242,4 @@ def test_a_faulty_transport_does_the_same_for_asyncio():
 
 def test_a_fault_of_events_needs_an_emulator():
     with pytest.raises(BadParameter, match="Emulator"):
-        Faulty(Emulator(), ["no_end"])
+        FaultyTransport(Emulator(), ["no_end"])

@@ -6,7 +6,7 @@ import json
 import httpx2
 import pytest
 
-from pondero.emulator import Emulator, Fault, address, bind, serving
+from pondero.emulator import Emulator, Fault, address, bind, run_emulator_in_thread
 from pondero.errors import BadParameter, MissingExtra
 
 KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
@@ -24,7 +24,7 @@ def emulator():
 
 @pytest.fixture(scope="module")
 def http(emulator):
-    with serving(emulator) as url, httpx2.Client(base_url=url, timeout=20) as client:
+    with run_emulator_in_thread(emulator) as url, httpx2.Client(base_url=url, timeout=20) as client:
         yield client
 
 

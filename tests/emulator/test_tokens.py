@@ -4,7 +4,7 @@ import pytest
 
 import pondero
 from pondero.canon import CacheBreakpoint, Text, Usage
-from pondero.emulator import Emulator, Turn
+from pondero.emulator import Emulator, ScriptedTurn
 from pondero.exchange import Retry
 
 LONG = "All of this was read before. " * 400  # about 2,900 tokens
@@ -86,7 +86,7 @@ def test_a_short_prompt_is_never_cached(model):
 
 def test_counts_that_were_written_beforehand_stay():
     usage = Usage(input=5_000, output=1, thinking=0, total=5_001)
-    asker = client(script=[Turn(text="one", usage=usage)] * 2)
+    asker = client(script=[ScriptedTurn(text="one", usage=usage)] * 2)
     for _ in range(2):
         assert asker.ask("gpt-5.1", LONG).usage.input == 5_000
 

@@ -15,7 +15,7 @@ from tests.gateway.test_matrix import BACKS, Upstream, seals_of
 
 from pondero import AsyncClient, Retry
 from pondero.canon import Message, ResponseHead, Text, Tool, ToolResult
-from pondero.emulator import Call, Emulator, Fault, Turn
+from pondero.emulator import Emulator, Fault, ScriptedCall, ScriptedTurn
 from pondero.errors import PonderoError
 from pondero.exchange import Timeouts
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute
@@ -35,7 +35,7 @@ LOOK = Tool("look", "Looks.", {"type": "object", "properties": {"at": {"type": "
 WORDS = st.text(
     st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1, max_size=30
 ).filter(str.strip)
-CALLS = st.lists(WORDS.map(lambda at: Call("look", {"at": at})), max_size=3).map(tuple)
+CALLS = st.lists(WORDS.map(lambda at: ScriptedCall("look", {"at": at})), max_size=3).map(tuple)
 
 
 class Through:
@@ -108,7 +108,7 @@ def conversations(draw):
         turns.append(
             (
                 back,
-                Turn(
+                ScriptedTurn(
                     thinking=draw(st.lists(WORDS, max_size=1).map(tuple)),
                     text=text,
                     tool_calls=calls,
@@ -174,7 +174,7 @@ def test_what_a_client_gets_and_sends_again_is_accepted(front, turns, stream, fa
 )
 @settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 def test_an_answer_that_is_cut_is_an_error_or_whole(front, back, at, kind):
-    turn = Turn(thinking="Let me think about that.", text="A sentence of several words.")
+    turn = ScriptedTurn(thinking="Let me think about that.", text="A sentence of several words.")
 
     async def run() -> None:
         emulator = Emulator(script=[turn], faults=[f"{kind} {at}"])

@@ -14,8 +14,8 @@ from tests.gateway.sdks import FRONTS, NAME, Front, Said
 
 import pondero
 from pondero.canon import Usage
-from pondero.emulator import Call as Scripted
-from pondero.emulator import Emulator, Fault, Turn
+from pondero.emulator import Emulator, Fault, ScriptedTurn
+from pondero.emulator import ScriptedCall as Scripted
 from pondero.exchange import decode
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
 from pondero.gateway.server.run import run_gateway_in_thread
@@ -154,9 +154,9 @@ def seals_of(said) -> list[str]:
 _OTHER_ALPHABET = str.maketrans("+/", "-_")
 
 
-def _calling(*cities: str) -> Turn:
+def _calling(*cities: str) -> ScriptedTurn:
     calls = tuple(Scripted(NAME, {"city": city}) for city in cities)
-    return Turn(thinking=THOUGHT, tool_calls=calls)
+    return ScriptedTurn(thinking=THOUGHT, tool_calls=calls)
 
 
 # -- the checks --------------------------------------------------------------------------------
@@ -165,7 +165,7 @@ def _calling(*cities: str) -> Turn:
 @pytest.mark.parametrize("stream", [True, False], ids=["streamed", "whole"])
 @pytest.mark.parametrize("level", ["high", "low"])
 def test_c1_the_level_arrives_and_the_thinking_comes_back(front, back, level, stream, upstream):
-    upstream.emulator.expect(Turn(thinking=THOUGHT, text=SUNNY))
+    upstream.emulator.expect(ScriptedTurn(thinking=THOUGHT, text=SUNNY))
     said = front.ask(back, front.user(ASKED), level, stream=stream)
     assert upstream.refusals() == []
     assert said.text == SUNNY
@@ -212,7 +212,7 @@ def test_c3_a_call_streams_with_thinking_before_it(front, back, upstream):
 
 def _turn_two(front: Front, back: str, upstream: Upstream) -> list:
     history, said = _turn_one(front, back, upstream)
-    upstream.emulator.expect(Turn(thinking="Now I know it.", text=SUNNY))
+    upstream.emulator.expect(ScriptedTurn(thinking="Now I know it.", text=SUNNY))
     history += front.results(said.calls, ["24 degrees, sunny"])
     second = front.ask(back, history, "high", tools=True)
     assert upstream.refusals() == []
@@ -235,7 +235,7 @@ def test_c4_turn_two_has_the_backs_own_seals(front, back, upstream):
 
 def test_c5_turn_three_goes_on(front, back, upstream):
     history = _turn_two(front, back, upstream)
-    upstream.emulator.expect(Turn(thinking="Once more.", text="London is wet."))
+    upstream.emulator.expect(ScriptedTurn(thinking="Once more.", text="London is wet."))
     said = front.ask(back, [*history, *front.user("And in London?")], "high", tools=True)
     assert upstream.refusals() == []
     assert said.text == "London is wet."
@@ -244,7 +244,7 @@ def test_c5_turn_three_goes_on(front, back, upstream):
 
 def test_c6_the_counts_are_the_backs(front, back, upstream):
     upstream.emulator.expect(
-        Turn(thinking=THOUGHT, text=SUNNY, usage=Usage(120, 0, None, 40, 55, 215))
+        ScriptedTurn(thinking=THOUGHT, text=SUNNY, usage=Usage(120, 0, None, 40, 55, 215))
     )
     said = front.ask(back, front.user(ASKED), "high")
     usage = upstream.said(0).usage
@@ -259,7 +259,7 @@ def test_c6_the_counts_are_the_backs(front, back, upstream):
 def _switched(front, back, upstream, history, question) -> None:
     before = len(upstream.requests)
     other = OTHER[back]
-    upstream.emulator.expect(Turn(thinking="Another mind.", text="Yes."))
+    upstream.emulator.expect(ScriptedTurn(thinking="Another mind.", text="Yes."))
     said = front.ask(other, [*history, *question], "high", tools=True)
     assert upstream.refusals() == []
     assert said.text == "Yes."
@@ -327,7 +327,7 @@ CODES = {
 
 def test_c9_a_hang_up_closes_the_upstream(front, back, upstream):
     long = " ".join(f"word{number}" for number in range(400))
-    upstream.emulator.expect(Turn(text=long, fault=Fault(kind="slow", seconds=0.05)))
+    upstream.emulator.expect(ScriptedTurn(text=long, fault=Fault(kind="slow", seconds=0.05)))
     hang_up = front.begin(back, front.user(ASKED))
     hang_up()
     until = time.monotonic() + 5
@@ -339,7 +339,7 @@ def test_c9_a_hang_up_closes_the_upstream(front, back, upstream):
 def test_c10_parallel_calls_and_their_results(front, back, upstream):
     history, said = _turn_one(front, back, upstream, "Paris", "London")
     assert [call.arguments["city"] for call in said.calls] == ["Paris", "London"]
-    upstream.emulator.expect(Turn(thinking="Both.", text="Sunny and wet."))
+    upstream.emulator.expect(ScriptedTurn(thinking="Both.", text="Sunny and wet."))
     history += front.results(said.calls, ["sunny", "wet"])
     second = front.ask(back, history, "high", tools=True)
     assert upstream.refusals() == []

@@ -5,7 +5,7 @@ from typing import Any
 
 import pondero
 from pondero.canon import HttpRequest, Message, ResponseHead, Text, Thinking, ToolCall, UnknownPart
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.exchange import Retry
 
 ANTHROPIC = (
@@ -63,13 +63,16 @@ def chat_with(transport: Any, model: str, **options: Any) -> pondero.Chat:
     return pondero.Chat(model, tools=[get_weather], client=client, **options)
 
 
-def calling(count: int, thought: str = "let me look") -> list[Turn]:
+def calling(count: int, thought: str = "let me look") -> list[ScriptedTurn]:
     """Return turns that think and call, one call each, and in the end an answer."""
     calls = [
-        Turn(thinking=f"{thought} ({n})", tool_calls=(Call("get_weather", {"city": f"town {n}"}),))
+        ScriptedTurn(
+            thinking=f"{thought} ({n})",
+            tool_calls=(ScriptedCall("get_weather", {"city": f"town {n}"}),),
+        )
         for n in range(count)
     ]
-    return [*calls, Turn(thinking=f"{thought}, at last", text="It is fine everywhere.")]
+    return [*calls, ScriptedTurn(thinking=f"{thought}, at last", text="It is fine everywhere.")]
 
 
 def refusals(emulator: Emulator) -> list[Any]:

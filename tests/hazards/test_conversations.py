@@ -88,7 +88,7 @@ def counted(reply):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_ten_turns_with_tools_at_every_level_are_never_refused(shell, model, level):
-    emulator = Emulator(mind=mind)
+    emulator = Emulator(responder=mind)
     chat = talk(shell, emulator, f"{model}/{level}")
     replies = [shell.send(chat, word) for word in TURNS]
     assert refusals(emulator) == []
@@ -99,7 +99,7 @@ def test_ten_turns_with_tools_at_every_level_are_never_refused(shell, model, lev
 @each_shell
 @pytest.mark.parametrize("model", MODELS)
 def test_the_level_may_change_before_every_turn(shell, model):
-    emulator = Emulator(mind=mind)
+    emulator = Emulator(responder=mind)
     chat = talk(shell, emulator, model)
     for word, level in zip(TURNS, (*LEVELS, "off", "high", "off"), strict=True):
         chat.thinking = level
@@ -111,7 +111,7 @@ def test_the_level_may_change_before_every_turn(shell, model):
 @pytest.mark.parametrize("model", MODELS)
 def test_ten_turns_at_changing_levels_survive_a_kill_at_any_event(shell, model):
     """Each turn with tools is killed, one event later every time; the chat is saved and goes on."""
-    emulator = Emulator(mind=mind)
+    emulator = Emulator(responder=mind)
     seen = []
     shell.read(talk(shell, emulator, f"{model}/max"), "chain", into=seen)
     cuts = {"both": count(), "chain": count()}
@@ -133,7 +133,7 @@ def test_ten_turns_at_changing_levels_survive_a_kill_at_any_event(shell, model):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("other", MODELS)
 def test_a_chat_may_wander_to_any_model_and_back(model, other):
-    emulator = Emulator(mind=mind)
+    emulator = Emulator(responder=mind)
     chat = talk(Waiting(), emulator, f"{model}/high")
     chat.send("both")
     chat.model = f"{other}/high"
@@ -146,7 +146,7 @@ def test_a_chat_may_wander_to_any_model_and_back(model, other):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_words_streamed_are_the_words_kept(model):
-    emulator = Emulator(mind=mind)
+    emulator = Emulator(responder=mind)
     client = pondero.Client(transport=emulator)
     options = {"tools": TOOLS}
     streamed = client.ask(f"{model}/high", "both", **options).message

@@ -9,7 +9,7 @@ from tests.repairs import repair
 
 import pondero
 from pondero.canon import HttpRequest, Usage
-from pondero.emulator import Emulator, Turn
+from pondero.emulator import Emulator, ScriptedTurn
 from pondero.errors import BadRequest, PonderoWarning, Unsupported
 from pondero.thinking import LEVELS
 
@@ -100,7 +100,7 @@ def test_hazard_29_another_level_is_another_body_or_the_plan_says_why(model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_hazard_30_thinking_that_was_asked_for_and_did_not_come_is_noticed(model):
-    reply, _ = asked(model, "high", Turn(text="4", usage=Usage(9, 0, None, 2, 0, 11)))
+    reply, _ = asked(model, "high", ScriptedTurn(text="4", usage=Usage(9, 0, None, 2, 0, 11)))
     assert reply.plan.will_think
     assert reply.verdict == "did_not_think"
 
@@ -150,7 +150,9 @@ def test_hazard_37_the_room_for_the_answer_is_the_policys(room):
 @pytest.mark.parametrize("stream", [True, False])
 def test_hazard_39_no_token_is_counted_twice_or_not_at_all(model, stream):
     usage = Usage(input=40, cache_read=0, output=7, thinking=98, total=145)
-    reply, _ = asked(model, "high", Turn(thinking="hm", text="4", usage=usage), stream=stream)
+    reply, _ = asked(
+        model, "high", ScriptedTurn(thinking="hm", text="4", usage=usage), stream=stream
+    )
     got = reply.usage
     split = (105, None) if model in UNCOUNTED else (7, 98)
     assert (got.input, got.output, got.thinking, got.total) == (40, *split, 145)

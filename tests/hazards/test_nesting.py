@@ -6,7 +6,7 @@ from tests.hazards.talking import Canned, bodies, calling, chat_with, refusals
 
 import pondero
 from pondero.canon import Thinking
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 
 CONVERSE = (
     "bedrock:us.anthropic.claude-sonnet-4-6",
@@ -79,7 +79,7 @@ def test_hazard_18_every_step_of_a_loop_begins_with_the_thinking_that_led_to_it(
 
 
 def test_hazard_18_hidden_thinking_survives_a_saved_session():
-    call = Turn(redacted=True, tool_calls=(Call("get_weather", {"city": "Oslo"}),))
+    call = ScriptedTurn(redacted=True, tool_calls=(ScriptedCall("get_weather", {"city": "Oslo"}),))
     emulator = Emulator(script=[call, "It is fine.", "Still."])
     chat = chat_with(emulator, CONVERSE[0])
     chat.send("Oslo?")

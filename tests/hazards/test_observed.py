@@ -8,7 +8,7 @@ import pondero
 from pondero.canon import Usage
 from pondero.client import load_catalog
 from pondero.dialects import NAMES
-from pondero.emulator import Emulator, Turn
+from pondero.emulator import Emulator, ScriptedTurn
 
 QUESTION = "What is 17 * 23?"
 CAN_STOP = (
@@ -30,12 +30,12 @@ def test_off_that_is_off_is_as_planned(model):
 
 @pytest.mark.parametrize("model", CAN_STOP)
 def test_thinking_though_it_is_off_is_noticed(model):
-    reply = ask(model, "off", Turn(thinking="All the same, I wonder.", text="391"))
+    reply = ask(model, "off", ScriptedTurn(thinking="All the same, I wonder.", text="391"))
     assert reply.verdict == "thought_though_off"
 
 
 def test_hazard_31_a_switch_that_the_model_ignores_is_noticed_with_what_it_thought():
-    stubborn = Turn(thinking="All the same, I wonder.", text="391")
+    stubborn = ScriptedTurn(thinking="All the same, I wonder.", text="391")
     for stream in (True, False):
         with pondero.Client(transport=Emulator(script=[stubborn])) as client:
             reply = client.ask("ollama:qwen3:8b/off", QUESTION, stream=stream)
@@ -60,7 +60,7 @@ THINKS = {
 @pytest.mark.parametrize("model", THINKS)
 def test_thinking_that_comes_though_it_is_off_is_kept_on_every_wire(model, stream):
     """The answer is one that was given to a request that asked for thinking."""
-    stubborn = Turn(thinking="All the same, I wonder.", text="391")
+    stubborn = ScriptedTurn(thinking="All the same, I wonder.", text="391")
     recorder = Recorder(Emulator(script=[stubborn]))
     with pondero.Client(transport=recorder) as client:
         asked = client.ask(THINKS[model] or model, QUESTION, "high", stream=stream)
@@ -87,7 +87,7 @@ def test_every_wire_is_there():
     ],
 )
 def test_hazard_31_thinking_in_the_answer_itself_is_noticed(text, verdict):
-    reply = ask("ollama:qwen3:8b", "off", Turn(text=text))
+    reply = ask("ollama:qwen3:8b", "off", ScriptedTurn(text=text))
     assert (reply.verdict, reply.text) == (verdict, text)
 
 
@@ -111,7 +111,7 @@ def test_hazard_38_a_number_where_only_words_are_taken_is_a_word_and_said(budget
 )
 def test_a_budget_that_was_accepted_and_ignored_is_noticed(model):
     usage = Usage(9, 0, None, 2, 9_000, 9_011)
-    reply = ask(model, 2_000, Turn(thinking="On and on.", text="391", usage=usage))
+    reply = ask(model, 2_000, ScriptedTurn(thinking="On and on.", text="391", usage=usage))
     assert reply.verdict == "overran_budget"
 
 

@@ -19,7 +19,7 @@ from tests.hazards.talking import (
 
 import pondero
 from pondero.canon import Text, Thinking, ToolCall, UnknownPart
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 
 GEMINI = ("gemini-3-flash-preview", "gemini-3-pro-preview", "vertex:gemini-3-flash-preview")
 
@@ -54,7 +54,7 @@ def _form(seal):
 @pytest.mark.parametrize("model", [*MODELS, "claude-sonnet-4-5", "deepseek:deepseek-reasoner"])
 def test_hazard_02_one_thought_is_one_part_however_many_pieces_it_came_in(model):
     thought = "first this, then that; " * 40
-    turns = [Turn(thinking=thought, text="Done.")] * 2
+    turns = [ScriptedTurn(thinking=thought, text="Done.")] * 2
     client = pondero.Client(transport=Emulator(script=turns))
     streamed, whole = (client.ask(f"{model}/high", "go", stream=how) for how in (True, False))
     # A stream of Gemini 3 ends on an empty text that bears a seal, a whole answer does not.
@@ -176,7 +176,7 @@ def test_hazard_07_thinking_between_the_words_keeps_its_place_and_its_own_signat
         Thinking("two"),
         ToolCall("", "get_weather", {"city": "Bern"}),
     )
-    emulator = Emulator(script=[Turn(parts=parts), "It is fine.", "Yes."])
+    emulator = Emulator(script=[ScriptedTurn(parts=parts), "It is fine.", "Yes."])
     chat = chat_with(emulator, f"{model}/high")
     chat.send("Is it fine?")
     chat.send("Sure?")
@@ -196,8 +196,11 @@ def calls_of(body):
 def test_hazard_10_the_signature_is_on_the_call_it_came_on_after_a_pause_and_a_saved_file(
     model, stream
 ):
-    both = (Call("get_weather", {"city": "Paris"}), Call("get_weather", {"city": "London"}))
-    turns = [Turn(thinking="hm", tool_calls=both), *calling(2)]
+    both = (
+        ScriptedCall("get_weather", {"city": "Paris"}),
+        ScriptedCall("get_weather", {"city": "London"}),
+    )
+    turns = [ScriptedTurn(thinking="hm", tool_calls=both), *calling(2)]
     emulator = Emulator(script=turns)
     chat = chat_with(emulator, f"{model}/high", stream=stream)
     chat.send("Where is it fine?")
@@ -286,7 +289,7 @@ def test_a_search_that_the_service_ran_itself_goes_back_as_it_came(stream):
         "name": "x_keyword_search",
         "input": '{"query":"owls"}',
     }
-    found = Turn(parts=(UnknownPart("openai_responses", search), Text("Two owls.")))
+    found = ScriptedTurn(parts=(UnknownPart("openai_responses", search), Text("Two owls.")))
     emulator = Emulator(script=[found, "Yes."])
     client = pondero.Client(transport=emulator)
     chat = pondero.Chat("xai-responses:grok-4.5", client=client, tools=[{"type": "x_search"}])
@@ -299,7 +302,7 @@ def test_a_search_that_the_service_ran_itself_goes_back_as_it_came(stream):
 
 def test_thoughts_of_gemini_go_back_to_the_model_that_thought_them_and_to_no_other():
     for model, expected in (("gemini-3-flash-preview", True), ("gemini-2.5-pro", False)):
-        emulator = Emulator(script=[Turn(thinking="I wonder.", text="Fine."), "Sure."])
+        emulator = Emulator(script=[ScriptedTurn(thinking="I wonder.", text="Fine."), "Sure."])
         chat = chat_with(emulator, "gemini-3-flash-preview/high")
         chat.send("Is it fine?")
         chat.model = model

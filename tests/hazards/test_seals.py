@@ -23,7 +23,7 @@ from tests.repairs import repair
 
 import pondero
 from pondero.canon import HttpRequest, Message, Text, Thinking, Tool, ToolCall, ToolResult
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.errors import BadRequest
 
 THOUGHT = "the moons of Saturn, then the cheese"
@@ -75,7 +75,9 @@ def test_hazard_06_a_seal_that_was_damaged_is_left_out_and_the_session_goes_on(m
 @pytest.mark.parametrize("model", DAMAGED)
 def test_hazard_06_even_where_its_tool_loop_is_still_open(model):
     weather = Tool("get_weather", "Get the weather.", {"type": "object", "properties": {}})
-    emulator = Emulator(script=[Turn(thinking="hm", tool_calls=(Call("get_weather"),)), "Fine."])
+    emulator = Emulator(
+        script=[ScriptedTurn(thinking="hm", tool_calls=(ScriptedCall("get_weather"),)), "Fine."]
+    )
     client = pondero.Client(transport=emulator)
     chat = pondero.Chat(f"{model}/high", tools=[weather], client=client)
     (call,) = chat.send("Is it fine?").tool_calls

@@ -18,7 +18,7 @@ from tests.hazards.test_seals import gemini_stream
 
 import pondero
 from pondero.canon import Thinking
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 
 RESPONSES = ("gpt-5.1", "gpt-6-sol", "azure:gpt-5.1", "xai-responses:grok-4.6")
 CHAT = ("openai-chat:gpt-5.1", "zai:glm-4.7", "zai-coding:glm-4.7", "deepseek:deepseek-reasoner")
@@ -144,7 +144,10 @@ def test_trap_t10_off_on_opus_5_never_goes_with_an_effort_it_refuses(wish):
 @pytest.mark.parametrize("id", ["call_a|fc_b", "functions.get_weather:0", "ü" * 9, "x" * 80, "a b"])
 def test_trap_t11_an_id_of_another_alphabet_is_made_fit_on_both_sides(reader, id):
     emulator = Emulator(
-        script=[Turn(tool_calls=(Call("get_weather", {"city": "Bern"}, id),)), "Fine."]
+        script=[
+            ScriptedTurn(tool_calls=(ScriptedCall("get_weather", {"city": "Bern"}, id),)),
+            "Fine.",
+        ]
     )
     chat = chat_with(emulator, "deepseek:deepseek-reasoner")
     chat.send("Is it fine?")

@@ -4,7 +4,7 @@ import pytest
 from tests.hazards.talking import UNSEALED, calling, chat_with, last_body
 
 from pondero.canon import Thinking, ToolCall
-from pondero.emulator import Emulator, Turn
+from pondero.emulator import Emulator, ScriptedTurn
 
 
 def turns_of(body):
@@ -32,7 +32,9 @@ def test_every_step_of_a_tool_loop_takes_its_thinking_and_its_ids_along(model):
 
 def test_an_id_that_an_older_server_never_gave_is_never_sent():
     call = ToolCall("", "get_weather", {"city": "Paris"}, minted=True)
-    emulator = Emulator(script=[Turn(parts=(Thinking("hm"), call)), Turn(text="Fine.")])
+    emulator = Emulator(
+        script=[ScriptedTurn(parts=(Thinking("hm"), call)), ScriptedTurn(text="Fine.")]
+    )
     chat = chat_with(emulator, "ollama:qwen3:8b/high")
     assert chat.send("And in Paris?").text == "Fine."
     (kept,) = (call for message in chat.messages for call in message.tool_calls)
@@ -45,7 +47,9 @@ def test_an_id_that_an_older_server_never_gave_is_never_sent():
 
 @pytest.mark.parametrize("model", UNSEALED)
 def test_another_models_thinking_does_not_come_along(model):
-    emulator = Emulator(script=[Turn(thinking="a secret thought", text="Fine."), Turn(text="So.")])
+    emulator = Emulator(
+        script=[ScriptedTurn(thinking="a secret thought", text="Fine."), ScriptedTurn(text="So.")]
+    )
     chat = chat_with(emulator, "claude-opus-5/high")
     chat.send("How is it?")
     chat.model = model

@@ -15,7 +15,7 @@ from pondero.canon import Blob, Image, Message, Text, Tool, ToolCall, ToolResult
 from pondero.client import load_catalog
 from pondero.dialects import NAMES, Rejected
 from pondero.emulator import Emulator
-from pondero.emulator.routes import route
+from pondero.emulator.routes import find_route
 from pondero.errors import Unsupported
 from pondero.thinking import BENIGN, LEVELS
 
@@ -80,7 +80,7 @@ ALONE = {
 def refusal(model, wish, *, prompt=(ASKED,), **options):
     """Return how the service refuses what we would send, or None."""
     request = CLIENT.prepare(model, list(prompt), wish, **options).request
-    to = route(request.url, provider=None)
+    to = find_route(request.url, provider=None)
     assert to is not None
     try:
         to.wire.service().accept(request, to.provider)

@@ -9,7 +9,7 @@ from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError, EventStreamError
 
-from pondero.emulator import Call, Emulator, Fault, Turn, serving
+from pondero.emulator import Emulator, Fault, ScriptedCall, ScriptedTurn, run_emulator_in_thread
 
 pytestmark = pytest.mark.judge
 
@@ -44,7 +44,7 @@ def emulator():
 
 @pytest.fixture(scope="module")
 def url(emulator):
-    with serving(emulator) as where:
+    with run_emulator_in_thread(emulator) as where:
         yield where
 
 
@@ -190,7 +190,7 @@ def _said(client, model, thread, more, *, streamed):
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_hidden_thinking_is_bytes_to_the_sdk_and_goes_back_unread(converse, emulator, streamed):
-    emulator.expect(Turn(thinking="not to be read", redacted=True, text="Done."))
+    emulator.expect(ScriptedTurn(thinking="not to be read", redacted=True, text="Done."))
     more = thinking()
     thread = [{"role": "user", "content": [{"text": "hi"}]}]
     first = _said(converse, CLAUDE, thread, more, streamed=streamed)
@@ -300,7 +300,11 @@ def test_a_profile_of_ones_own_is_addressed_by_its_arn(converse):
 
 
 def test_scripted_calls_arrive_whole(converse, emulator):
-    emulator.expect(Turn(text="Let me look.", tool_calls=(Call("get_weather", {"city": "Oslo"}),)))
+    emulator.expect(
+        ScriptedTurn(
+            text="Let me look.", tool_calls=(ScriptedCall("get_weather", {"city": "Oslo"}),)
+        )
+    )
     answer = converse.converse(**asked(toolConfig=TOOLS))
     words, call = answer["output"]["message"]["content"]
     assert (words["text"], call["toolUse"]["input"]) == ("Let me look.", {"city": "Oslo"})

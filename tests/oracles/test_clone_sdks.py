@@ -13,7 +13,7 @@ import openai
 import pytest
 from mistralai.client import errors as mistral_errors
 
-from pondero.emulator import Emulator, serving
+from pondero.emulator import Emulator, run_emulator_in_thread
 
 pytestmark = [
     pytest.mark.judge,
@@ -45,7 +45,7 @@ def emulator():
 
 @pytest.fixture(scope="module")
 def url(emulator):
-    with serving(emulator) as where:
+    with run_emulator_in_thread(emulator) as where:
         yield where
 
 

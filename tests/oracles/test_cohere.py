@@ -7,7 +7,7 @@ import pytest
 from cohere.core.api_error import ApiError
 
 from pondero.canon import Text
-from pondero.emulator import Emulator, Fault, Turn, serving
+from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
 
 pytestmark = [pytest.mark.judge, pytest.mark.anyio]
 
@@ -41,7 +41,7 @@ def emulator():
 
 @pytest.fixture(scope="module")
 def url(emulator):
-    with serving(emulator) as where:
+    with run_emulator_in_thread(emulator) as where:
         yield where
 
 
@@ -145,7 +145,7 @@ def test_an_answer_of_a_shape_and_where_its_words_are_from(client, emulator):
     answer = client.chat(model=PLAIN, messages=SUM, response_format=shape)
     assert json.loads(said(answer.message)[1]) == {"answer": "17 * 23 = 391"}
     cited = {"start": 0, "end": 5, "text": "Quack", "sources": [], "type": "TEXT_CONTENT"}
-    emulator.expect(*[Turn(parts=(Text("Quack", citations=(cited,)),))] * 2)
+    emulator.expect(*[ScriptedTurn(parts=(Text("Quack", citations=(cited,)),))] * 2)
     whole = client.chat(model=PLAIN, messages=SUM)
     assert [each.text for each in whole.message.citations] == ["Quack"]
     events = list(client.chat_stream(model=PLAIN, messages=SUM))
@@ -204,14 +204,14 @@ def test_a_key_is_wanted(url):
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_what_goes_wrong_has_its_status(client, emulator, status):
-    emulator.expect(Turn(fault=Fault.parse(status)))
+    emulator.expect(ScriptedTurn(fault=Fault.parse(status)))
     with pytest.raises(ApiError) as failed:
         client.chat(model=PLAIN, messages=SUM)
     assert failed.value.status_code == status
 
 
 def test_a_stream_that_fails_says_so_at_its_end(client, emulator):
-    emulator.expect(Turn(text="one two three", fault=Fault.parse("error_event 500")))
+    emulator.expect(ScriptedTurn(text="one two three", fault=Fault.parse("error_event 500")))
     *_, last = client.chat_stream(model=PLAIN, messages=SUM)
     assert (last.type, last.delta.finish_reason) == ("message-end", "ERROR")
     assert last.delta.error

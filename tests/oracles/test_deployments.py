@@ -7,7 +7,7 @@ import pytest
 from google import genai
 from google.genai import types
 
-from pondero.emulator import Emulator, serving
+from pondero.emulator import Emulator, run_emulator_in_thread
 
 pytestmark = [
     pytest.mark.judge,
@@ -36,7 +36,7 @@ def emulator():
 
 @pytest.fixture(scope="module")
 def url(emulator):
-    with serving(emulator) as where:
+    with run_emulator_in_thread(emulator) as where:
         yield where
 
 

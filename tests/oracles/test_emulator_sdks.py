@@ -10,7 +10,7 @@ import pytest
 from google import genai
 from google.genai import types
 
-from pondero.emulator import Emulator, Fault, serving
+from pondero.emulator import Emulator, Fault, run_emulator_in_thread
 
 pytestmark = [
     pytest.mark.judge,
@@ -35,7 +35,7 @@ def emulator():
 
 @pytest.fixture(scope="module")
 def url(emulator):
-    with serving(emulator) as where:
+    with run_emulator_in_thread(emulator) as where:
         yield where
 
 

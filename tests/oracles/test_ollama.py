@@ -7,7 +7,7 @@ import ollama
 import pytest
 
 from pondero.client import load_catalog
-from pondero.emulator import Emulator, Fault, Turn, serving
+from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
 from pondero.store import resolve_url
 
 pytestmark = [pytest.mark.judge, pytest.mark.anyio]
@@ -44,7 +44,7 @@ def emulator():
 
 @pytest.fixture(scope="module")
 def url(emulator):
-    with serving(emulator) as where:
+    with run_emulator_in_thread(emulator) as where:
         yield where
 
 
@@ -151,7 +151,7 @@ def test_a_refusal_is_read_as_what_it_is(client, model, options, status, words):
 
 
 def test_an_error_inside_a_stream_is_raised_there(client, emulator):
-    emulator.expect(Turn(text="one two three", fault=Fault.parse("error_event 500")))
+    emulator.expect(ScriptedTurn(text="one two three", fault=Fault.parse("error_event 500")))
     with pytest.raises(ollama.ResponseError) as failed:
         list(client.chat("qwen3:8b", SUM, stream=True))
     assert failed.value.error

@@ -21,7 +21,7 @@ from pydantic_ai_pondero import settings
 from tests.plugins.fields import within
 
 import pondero
-from pondero.emulator import Emulator, serving
+from pondero.emulator import Emulator, run_emulator_in_thread
 
 pytestmark = [pytest.mark.judge, pytest.mark.filterwarnings("ignore")]
 MODELS = {
@@ -60,7 +60,7 @@ def emulator():
 
 @pytest.fixture(scope="module")
 def url(emulator):
-    with serving(emulator) as where:
+    with run_emulator_in_thread(emulator) as where:
         yield where
 
 

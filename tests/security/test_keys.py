@@ -6,7 +6,7 @@ import pytest
 import pondero
 from pondero.cli.app import app
 from pondero.client import load_catalog
-from pondero.emulator import Emulator, Fault, Turn, serving
+from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
 from pondero.errors import BadRequest, CassetteError
 from pondero.exchange import Retry
 from pondero.store import config_file, save_key
@@ -22,7 +22,7 @@ def service(monkeypatch, config_dir, data_dir):
     """A service that repeats its caller's key, in an answer or in a refusal."""
     monkeypatch.setattr("pondero.store.secrets._in_use", set())
     emulator = Emulator()
-    with serving(emulator) as url:
+    with run_emulator_in_thread(emulator) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.setenv("OPENAI_API_KEY", PLANTED)
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
@@ -41,7 +41,7 @@ def test_no_key_is_in_the_store_an_export_a_setting_or_an_error(
         return code, out, err
 
     for model, key in (("gpt-5.1/low", PLANTED), ("claude-opus-5/low", KEPT)):
-        service.expect(Turn(text=f"your key is {key}", thinking=f"key {key}"))
+        service.expect(ScriptedTurn(text=f"your key is {key}", thinking=f"key {key}"))
         assert key in search("ask", model, "What is my key?")[1]
         service.faults.append(
             Fault(kind="status", status=400, message=f"Incorrect key provided: {key}")

@@ -4,7 +4,7 @@ import asyncio
 from decimal import Decimal
 
 from pondero.canon import Usage
-from pondero.emulator import Emulator, Fallible
+from pondero.emulator import Emulator, ErrorProneResponder
 from pondero.exchange import Retry
 from pondero.sweep.arms import arms_of, reference_of
 from pondero.sweep.engines.engine import TrialResult
@@ -40,7 +40,7 @@ def engine(emulator=None, **options):
     def transport(repeat):
         if emulator is not None:
             return emulator
-        return emulators.setdefault(repeat, Emulator(mind=Fallible(repeat)))
+        return emulators.setdefault(repeat, Emulator(responder=ErrorProneResponder(repeat)))
 
     options.setdefault("retry", Retry(attempts=6, waits=False))
     return LiveEngine(transport=transport, stream=False, **options)

@@ -10,7 +10,7 @@ import pytest
 import pondero
 from pondero.errors import BadParameter, UsageError
 from pondero.exchange import Calibration
-from pondero.sweep import Results, iter_jsonl, render_report
+from pondero.sweep import SweepResults, iter_jsonl, render_report
 
 ROWS = [{"id": str(n), "input": f"What is {n} * 23?", "target": str(n * 23)} for n in range(80)]
 OPTIONS = {"levels": "low,max", "judge": "numeric", "offline": True}
@@ -24,7 +24,7 @@ def _own_folders(data_dir, config_dir):
 def test_a_sweep_is_one_call():
     seen = []
     results = pondero.sweep(ROWS, "claude-opus-5", progress=seen.append, **OPTIONS)
-    assert isinstance(results, Results)
+    assert isinstance(results, SweepResults)
     assert results.recommend().level == "max"
     assert results.table().startswith("arm ")
     assert results.pareto()
@@ -72,7 +72,7 @@ def test_nothing_is_adopted_where_nothing_is_recommended():
         results.adopt("sums")
 
 
-@pytest.mark.parametrize("first", ["pondero.asweep", "pondero.sweep.Results", "pondero.sweep"])
+@pytest.mark.parametrize("first", ["pondero.asweep", "pondero.sweep.SweepResults", "pondero.sweep"])
 def test_the_room_is_a_function_whatever_was_loaded_first(first):
     code = f"import pondero; {first}; import pondero.sweep; assert callable(pondero.sweep)"
     subprocess.run([sys.executable, "-c", code], check=True)

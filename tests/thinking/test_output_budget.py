@@ -60,7 +60,7 @@ def test_a_chat_knows_how_long_it_is():
         return Reply(Message("assistant", (Text("yes"),)), "stop", usage)
 
     policy = {"context_cap": 10_000}
-    with Client(transport=Emulator(mind=mind), policy=policy) as client:
+    with Client(transport=Emulator(responder=mind), policy=policy) as client:
         chat = Chat("claude-sonnet-4-5/low", client=client)
         assert chat.send("one").plan.budget == 22_016
         assert chat.send("two").plan.budget == 10_000

@@ -11,8 +11,8 @@ from botocore.credentials import Credentials
 
 import pondero
 from pondero.canon import HttpRequest
-from pondero.cassettes import Cassette, leaks
-from pondero.emulator import Emulator, serving
+from pondero.cassettes import Cassette, find_leaks
+from pondero.emulator import Emulator, run_emulator_in_thread
 from pondero.errors import BadParameter, MissingExtra, MissingKey
 from pondero.exchange import Retry, Signing, Timeouts
 from pondero.transport import AsyncHttpTransport, FastTransport, HttpTransport
@@ -198,7 +198,7 @@ def test_a_recording_keeps_the_binary_stream_and_nothing_of_the_signature(monkey
     assert "AWS4-HMAC-SHA256 REDACTED" in written
     for secret in (*KEY, "SESSIONTOKENEXAMPLE"):
         assert secret not in written
-    assert leaks(path) == ()
+    assert find_leaks(path) == ()
     played = pondero.Client(transport=Cassette(path)).ask(MODEL, "What is 17 * 23?")
     assert (played.text, played.message.parts) == (asked.text, asked.message.parts)
 
@@ -239,7 +239,7 @@ def resigned(request):
 async def test_what_arrives_over_the_network_is_what_was_signed(monkeypatch, transport, model):
     monkeypatch.setenv("AWS_REGION", "us-east-1")
     emulator = Kept()
-    with serving(emulator) as url:
+    with run_emulator_in_thread(emulator) as url:
         if transport is HttpTransport:
             with pondero.Client(transport=transport(), urls={"bedrock": url}) as client:
                 reply = client.ask(model, "What is 17 * 23?")

@@ -157,7 +157,7 @@ async def test_an_answer_is_markdown():
         return Reply(Message("assistant", (Text(MARKDOWN),)), "stop")
 
     async with stage(
-        "claude-opus-5/off", size=(80, 32), emulator=lambda **how: Emulator(mind=mind, **how)
+        "claude-opus-5/off", size=(80, 32), emulator=lambda **how: Emulator(responder=mind, **how)
     ) as chat:
         await chat.say("What is a prime?")
         assert chat.matches("markdown")

@@ -56,7 +56,7 @@ async def test_the_system_prompt_and_the_past_go_along():
         seen.append(accepted.request)
         return ponder(accepted)
 
-    client = AsyncClient(transport=Emulator(mind=mind), policy=DIAL.policy)
+    client = AsyncClient(transport=Emulator(responder=mind), policy=DIAL.policy)
     talk = Session(client, ThreadWriter(), DIAL, clock=Clock(), paid=False)
     await talk.turn(ask("say one"), lambda event: None)
     second = effects.AskModel("say two", "anthropic:claude-sonnet-4-5", "low", "Be brief.")

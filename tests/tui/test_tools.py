@@ -11,7 +11,7 @@ from tests.tui.terminal import running
 
 from pondero.canon import ToolResult
 from pondero.client import Tools
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.store import Threads, load_settings
 from pondero.tui import approve
 from pondero.tui.state import AnswerCell, NoticeCell, ToolCallCell
@@ -43,8 +43,8 @@ def scripted(*turns):
 
 
 def calling(name, arguments, *, times=1):
-    call = Turn(thinking="let me see", tool_calls=(Call(name, arguments),))
-    return scripted(*([call, Turn(text="done")] * times))
+    call = ScriptedTurn(thinking="let me see", tool_calls=(ScriptedCall(name, arguments),))
+    return scripted(*([call, ScriptedTurn(text="done")] * times))
 
 
 async def asked(chat, line="Go on."):
@@ -176,8 +176,8 @@ async def test_a_stop_while_it_is_asked_ends_the_turn_and_the_question():
 
 async def test_several_calls_are_asked_about_one_after_the_other():
     weather = Weather()
-    calls = tuple(Call("get_weather", {"city": city}) for city in ("Oslo", "Rome"))
-    emulator = scripted(Turn(tool_calls=calls), Turn(text="done"))
+    calls = tuple(ScriptedCall("get_weather", {"city": city}) for city in ("Oslo", "Rome"))
+    emulator = scripted(ScriptedTurn(tool_calls=calls), ScriptedTurn(text="done"))
     async with stage(tools=weather.tools(), emulator=emulator) as chat:
         await asked(chat)
         assert "Oslo" in chat.text
@@ -201,8 +201,10 @@ async def test_a_thread_that_is_not_shown_says_that_it_waits(tmp_path):
         asked.append(city)
         return "sunny"
 
-    calls = Call("wait", {}), Call("get_weather", {"city": "Paris"})
-    emulator = scripted(*(Turn(tool_calls=(call,)) for call in calls), Turn(text="done"))
+    calls = ScriptedCall("wait", {}), ScriptedCall("get_weather", {"city": "Paris"})
+    emulator = scripted(
+        *(ScriptedTurn(tool_calls=(call,)) for call in calls), ScriptedTurn(text="done")
+    )
     tools = Tools([wait, get_weather], approve=approve)
     with Threads.open(tmp_path / "threads.db") as threads:
         async with stage(tools=tools, emulator=emulator, threads=threads) as chat:
@@ -241,9 +243,9 @@ async def test_tools_of_a_real_server_are_listed_and_asked_about():
 
 
 async def test_tools_of_a_server_over_http_are_asked_about_and_kept_by_its_address(config_dir):
-    add, fail = Call("add", {"a": 1, "b": 2}), Call("fail", {"why": "so"})
-    turns = [Turn(thinking="let me see", tool_calls=(call,)) for call in (add, add, fail)]
-    emulator = scripted(*turns, Turn(text="done"))
+    add, fail = ScriptedCall("add", {"a": 1, "b": 2}), ScriptedCall("fail", {"why": "so"})
+    turns = [ScriptedTurn(thinking="let me see", tool_calls=(call,)) for call in (add, add, fail)]
+    emulator = scripted(*turns, ScriptedTurn(text="done"))
     with serving() as address:
         place = address.removeprefix("http://").removesuffix("/mcp")
         tools = Tools(mcp=[address], approve=approve)

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .cassette import AsyncCassette, Cassette
     from .file_format import RecordedExchange, load_cassette, parse_cassette
-    from .leak_check import Leak, leaks
+    from .leak_check import Leak, find_leaks
     from .recorder import AsyncTap, Tap
     from .redaction import redact_exchange
 
@@ -17,7 +17,7 @@ _HOMES = {
     "Leak": "leak_check",
     "RecordedExchange": "file_format",
     "Tap": "recorder",
-    "leaks": "leak_check",
+    "find_leaks": "leak_check",
     "load_cassette": "file_format",
     "parse_cassette": "file_format",
     "redact_exchange": "redaction",
@@ -30,7 +30,7 @@ __all__ = [
     "Leak",
     "RecordedExchange",
     "Tap",
-    "leaks",
+    "find_leaks",
     "load_cassette",
     "parse_cassette",
     "redact_exchange",

@@ -61,8 +61,8 @@ _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 class Leak(Struct, frozen=True):
     """Something that looks like a key: in which exchange, where, and of which shape.
 
-    >>> from pondero.vcr import leaks
-    >>> for leak in leaks("sums.jsonl"):
+    >>> from pondero.vcr import find_leaks
+    >>> for leak in find_leaks("sums.jsonl"):
     ...     print(leak)  # exchange 1, request.headers: a key of Anthropic 'sk-ant-a'...
     """
 
@@ -75,11 +75,11 @@ class Leak(Struct, frozen=True):
         return f"exchange {self.exchange}, {self.where}: {self.shape} {self.begins!r}..."
 
 
-def leaks(path: str | Path) -> tuple[Leak, ...]:
+def find_leaks(path: str | Path) -> tuple[Leak, ...]:
     """Return everything in a cassette that looks like a key; empty where it is safe to keep.
 
-    >>> from pondero.vcr import leaks
-    >>> leaks("sums.jsonl")
+    >>> from pondero.vcr import find_leaks
+    >>> find_leaks("sums.jsonl")
     ()
     """
     return find_in_text(load_cassette(Path(path)))

@@ -7,14 +7,21 @@ if TYPE_CHECKING:
     from .backends import (
         Backend,
         CassetteBackend,
-        Emulated,
+        EmulatorBackend,
         HttpBackend,
         ServedEmulatorBackend,
         most_recorded_model,
     )
     from .guards import GuardFinding, GuardReport, check_file
-    from .reports import as_junit, check_writable, report, write
-    from .runner import SKIPPED, ScenarioResult, find_model, run, run_one, stand_ins
+    from .reports import as_junit, check_writable, describe_failure, write
+    from .runner import (
+        SKIPPED,
+        ScenarioResult,
+        find_model,
+        representative_models,
+        run_one,
+        run_scenarios,
+    )
     from .scenario import Scenario, ScenarioCheck
     from .scenarios import SCENARIOS
 
@@ -23,7 +30,7 @@ _HOMES = {
     "SKIPPED": "runner",
     "ScenarioCheck": "scenario",
     "Backend": "backends",
-    "Emulated": "backends",
+    "EmulatorBackend": "backends",
     "GuardFinding": "guards",
     "HttpBackend": "backends",
     "GuardReport": "guards",
@@ -36,10 +43,10 @@ _HOMES = {
     "check_file": "guards",
     "find_model": "runner",
     "most_recorded_model": "backends",
-    "report": "reports",
-    "run": "runner",
+    "describe_failure": "reports",
+    "run_scenarios": "runner",
     "run_one": "runner",
-    "stand_ins": "runner",
+    "representative_models": "runner",
     "write": "reports",
 }
 
@@ -48,7 +55,7 @@ __all__ = [
     "SKIPPED",
     "Backend",
     "CassetteBackend",
-    "Emulated",
+    "EmulatorBackend",
     "GuardFinding",
     "GuardReport",
     "HttpBackend",
@@ -59,12 +66,12 @@ __all__ = [
     "as_junit",
     "check_file",
     "check_writable",
+    "describe_failure",
     "find_model",
     "most_recorded_model",
-    "report",
-    "run",
+    "representative_models",
     "run_one",
-    "stand_ins",
+    "run_scenarios",
     "write",
 ]
 

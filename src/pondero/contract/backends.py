@@ -62,7 +62,7 @@ def is_unsupported(error: Exception, scenario: Scenario, terms: Expectations) ->
     return terms.sparing and not scenario.basic and isinstance(error, _REFUSALS)
 
 
-class Emulated:
+class EmulatorBackend:
     """The emulator, in process: everything can be staged, and everything must work."""
 
     proof = None
@@ -135,10 +135,10 @@ class ServedEmulatorBackend:
     @contextmanager
     def bench(self, entry: ModelEntry, _scenario: Scenario, /) -> Iterator[Testbed]:
         """Yield a bench before an emulator that listens as long as the scenario lasts."""
-        from ..emulator import serving  # noqa: PLC0415 - needs an extra
+        from ..emulator import run_emulator_in_thread  # noqa: PLC0415 - needs an extra
 
         emulator, transport = Emulator(service=entry.provider.name), HttpTransport()
-        with serving(emulator, port=_free(self._port)) as url:
+        with run_emulator_in_thread(emulator, port=_free(self._port)) as url:
             try:
                 yield Testbed(entry, transport, _EMULATOR, emulator=emulator, url=url)
             finally:

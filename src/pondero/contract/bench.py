@@ -11,7 +11,7 @@ from ..cassettes import Cassette, RecordedExchange
 from ..catalog import ModelEntry
 from ..client import Client, load_catalog
 from ..dialects import AcceptedRequest, Dialect, Rejected, get_dialect
-from ..emulator import Emulator, Turn
+from ..emulator import Emulator, ScriptedTurn
 from ..errors import CassetteError, NotFound, PonderoError, ServiceError, UsageError
 from ..exchange import Retry, Transport
 from ..thinking import Plan, Policy
@@ -110,7 +110,7 @@ class Testbed:
         """Return whether the other side can do everything, so that what is missing is wrong."""
         return self.terms.strict
 
-    def stage(self, *turns: Turn) -> None:
+    def stage(self, *turns: ScriptedTurn) -> None:
         """Stage the next answers, where there is an emulator."""
         if self._emulator is not None:
             self._emulator.reset()

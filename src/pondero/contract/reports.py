@@ -17,7 +17,7 @@ from .wire import objects, printable
 _LONGEST = 4_000  # characters of a body that are shown
 
 
-def report(result: ScenarioResult) -> str:
+def describe_failure(result: ScenarioResult) -> str:
     """Return what failed, in lines."""
     lines = [f"{result.provider}:{result.model} {result.scenario}"]
     if result.check is not None:
@@ -108,7 +108,9 @@ def write(path: Path, data: bytes) -> None:
 def _case(suite: Element, model: str, result: ScenarioResult) -> None:
     case = SubElement(suite, "testcase", {"classname": model, "name": result.scenario})
     if result.status == "failed":
-        SubElement(case, "failure", {"message": printable(result.detail)}).text = report(result)
+        SubElement(case, "failure", {"message": printable(result.detail)}).text = describe_failure(
+            result
+        )
     elif result.status != "passed":
         SubElement(case, "skipped", {"message": printable(f"{result.status}: {result.detail}")})
 

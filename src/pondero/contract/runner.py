@@ -18,7 +18,7 @@ from .wire import printable
 _ANY = "any-model"  # where a server serves whatever it was given
 
 
-def stand_ins(provider: str) -> tuple[ModelEntry, ...]:
+def representative_models(provider: str) -> tuple[ModelEntry, ...]:
     """Return one model for each style of control, the most capable of each, best first."""
     entries = load_catalog().entries(provider)
     best: dict[str | None, ModelEntry] = {}
@@ -67,7 +67,7 @@ class ScenarioResult(Struct, frozen=True):
         return {name: getattr(self, name) for name in names}
 
 
-def run(
+def run_scenarios(
     entries: Iterable[ModelEntry],
     scenarios: Iterable[Scenario],
     backend: Backend,

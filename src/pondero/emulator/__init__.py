@@ -2,39 +2,39 @@
 
 from .batches import BatchSettings
 from .emulator import Emulator
-from .faults import AsyncFaulty, Fault, Faulty
-from .responders.error_prone import Fallible
-from .responders.responder import Mind, ponder
-from .responders.script import Call, Turn, When
-from .routes import home_providers, route
+from .faults import AsyncFaultyTransport, Fault, FaultyTransport
+from .responders.error_prone import ErrorProneResponder
+from .responders.responder import Responder, ponder
+from .responders.script import ScriptedCall, ScriptedTurn, When
+from .routes import find_route, home_providers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..asgi import address
-    from .server import SERVER, app, bind, run, serving
+    from .server import SERVER, bind, make_app, run, run_emulator_in_thread
 
-_SERVER = ("SERVER", "address", "app", "bind", "run", "serving")
+_SERVER = ("SERVER", "address", "bind", "make_app", "run", "run_emulator_in_thread")
 
 __all__ = [
     "SERVER",
-    "AsyncFaulty",
+    "AsyncFaultyTransport",
     "BatchSettings",
-    "Call",
     "Emulator",
-    "Fallible",
+    "ErrorProneResponder",
     "Fault",
-    "Faulty",
-    "Mind",
-    "Turn",
+    "FaultyTransport",
+    "Responder",
+    "ScriptedCall",
+    "ScriptedTurn",
     "When",
     "address",
-    "app",
     "bind",
+    "find_route",
     "home_providers",
+    "make_app",
     "ponder",
-    "route",
     "run",
-    "serving",
+    "run_emulator_in_thread",
 ]
 
 

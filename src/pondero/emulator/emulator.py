@@ -29,10 +29,10 @@ from .faults import (
 from .log import LogEntry, RequestLog
 from .models import AcceptedModel, accept_as_relative, model_answer, with_default
 from .responders.question import parse_question
-from .responders.responder import Mind, count_usage, ponder
+from .responders.responder import Responder, count_usage, ponder
 from .responders.script import Script, Scripted, Taking
 from .response import EmulatedResponse, ResponseHandle, whole_response, with_ids, write_response
-from .routes import EmulatedRoute, guess_route, route
+from .routes import EmulatedRoute, find_route, guess_route
 from .stored_answers import StoredAnswers
 from .tokens import PromptCache
 
@@ -54,9 +54,9 @@ _UPGRADE = HttpResponse(
 class Emulator:
     """A transport, for sync and asyncio, that answers as any provider would. No key, no network.
 
-    ``mind`` answers every request that no turn of ``script`` is meant for. ``faults`` go to the
-    next exchanges in order, None for one that goes well; those of batches wait for the next batch.
-    ``service`` is the provider to emulate; without it the URL decides. With ``any_model``, a
+    ``responder`` answers every request that no turn of ``script`` is meant for. ``faults`` go to
+    the next exchanges in order, None for one that goes well; those of batches wait for the next
+    batch. ``service`` is the provider to emulate; without it the URL decides. With ``any_model``, a
     relative answers for a model the catalog does not know. ``sleep`` and ``asleep`` are how a slow
     answer waits. ``batches`` says how batches behave, and ``clock`` when they were made.
 
@@ -71,7 +71,7 @@ class Emulator:
     def __init__(
         self,
         *,
-        mind: Mind = ponder,
+        responder: Responder = ponder,
         script: Iterable[Scripted] = (),
         faults: Iterable[Fault | str | int | None] = (),
         service: str | None = None,
@@ -90,7 +90,7 @@ class Emulator:
         self._batch_settings = batches
         self._clock = clock
         self._lock = Lock()
-        self._mind = mind
+        self._responder = responder
         self._provider = service
         self._any_model = any_model
         self._sleep = sleep
@@ -145,7 +145,7 @@ class Emulator:
         """Return an answer, a pause, or None where nobody accepts the connection."""
         if _upgrades(request):
             return _refused(_UPGRADE, entry)
-        to = route(request.url, provider=self._provider)
+        to = find_route(request.url, provider=self._provider)
         if to is None:
             batch = self._batch_services().answer(request, self._provider)
             return self._no_conversation(request, entry) if batch is None else _batch(batch, entry)
@@ -205,8 +205,8 @@ class Emulator:
         model: str | None,
     ) -> Reply:
         """Return what a turn or the mind says to a request for a model of this name."""
-        mind = turn if turn is not None and turn.says else self._mind
-        reply = count_usage(accepted, with_ids(mind(accepted), accepted, to.wire))
+        answer = turn if turn is not None and turn.says else self._responder
+        reply = count_usage(accepted, with_ids(answer(accepted), accepted, to.wire))
         if (turn is None or turn.usage is None) and not reply.usage.cache_read:
             usage = self._cache.apply(accepted, reply.usage, provider=to.provider)
             reply = msgspec.structs.replace(reply, usage=usage)
@@ -244,7 +244,7 @@ class Emulator:
 
     def _item(self, request: HttpRequest) -> "HttpResponse | Outcome":
         """Return the answer to one request of a batch, as it would have been alone."""
-        to = route(request.url, provider=self._provider)
+        to = find_route(request.url, provider=self._provider)
         if to is None:
             return _nowhere(request, guess_route(request, self._provider))
         if _streams(request.body):

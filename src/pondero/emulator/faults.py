@@ -34,7 +34,7 @@ from ..canon import HttpRequest, HttpResponse, ResponseHead
 from ..dialects import Dialect
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
-from .routes import route
+from .routes import find_route
 
 Kind = Literal[
     "status",
@@ -215,11 +215,11 @@ _OF_EVENTS = ("error_event", "no_end")  # only who makes the events can leave on
 Faults = Iterable[Fault | str | int | None]
 
 
-class Faulty:
+class FaultyTransport:
     """A transport whose next exchanges go wrong, one fault each; None for one that goes well.
 
-    >>> from pondero.emulator import Emulator, Faulty
-    >>> faulty = Faulty(Emulator(), [529])
+    >>> from pondero.emulator import Emulator, FaultyTransport
+    >>> faulty = FaultyTransport(Emulator(), [529])
     >>> client = pondero.Client(transport=faulty, retry=pondero.Retry(base=0.01))
     >>> client.ask("gpt-5.1", "What is 17 * 23?").text
     '17 * 23 = 391'
@@ -247,11 +247,11 @@ class Faulty:
         self._transport.close()
 
 
-class AsyncFaulty:
+class AsyncFaultyTransport:
     """The same for asyncio.
 
-    >>> from pondero.emulator import AsyncFaulty, Emulator
-    >>> faulty = AsyncFaulty(Emulator(), [529])
+    >>> from pondero.emulator import AsyncFaultyTransport, Emulator
+    >>> faulty = AsyncFaultyTransport(Emulator(), [529])
     >>> client = pondero.AsyncClient(transport=faulty, retry=pondero.Retry(base=0.01))
     >>> (await client.ask("gpt-5.1", "What is 17 * 23?")).text
     '17 * 23 = 391'
@@ -297,7 +297,7 @@ def _without(fault: Fault, request: HttpRequest, timeouts: Timeouts) -> HttpResp
         raise Unreachable("nobody answers there: connection refused")
     if fault.kind == "hang" and fault.at is None:
         raise Timeout(f"no first byte within {timeouts.first_byte:g} s")
-    to = route(request.url)
+    to = find_route(request.url)
     return instead(fault, to.wire if to else None)
 
 

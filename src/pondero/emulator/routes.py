@@ -20,14 +20,14 @@ class EmulatedRoute(NamedTuple):
     provider: str
 
 
-def route(url: str, *, provider: str | None = None) -> EmulatedRoute | None:
+def find_route(url: str, *, provider: str | None = None) -> EmulatedRoute | None:
     """Return where a request to this URL goes; None where no dialect has such a path.
 
     The provider is the one named, else the one whose real address this is, else the one whose name
     the path begins with, else the one whose own path is in it, else the dialect's home.
 
-    >>> from pondero.emulator import route
-    >>> found = route("http://127.0.0.1:9100/v1/messages")
+    >>> from pondero.emulator import find_route
+    >>> found = find_route("http://127.0.0.1:9100/v1/messages")
     >>> found.wire.name, found.provider
     ('anthropic', 'anthropic')
     """

@@ -34,11 +34,11 @@ SERVER = "pondero-emulator"
 """
 
 
-def app(emulator: Emulator) -> "Starlette":
+def make_app(emulator: Emulator) -> "Starlette":
     """Return the emulator as an ASGI application, with ``/_emulator/`` to steer it.
 
-    >>> from pondero.emulator import Emulator, app
-    >>> application = app(Emulator())  # for uvicorn, or any other ASGI server
+    >>> from pondero.emulator import Emulator, make_app
+    >>> application = make_app(Emulator())  # for uvicorn, or any other ASGI server
     """
     _check_extra()
     from starlette.applications import Starlette  # noqa: PLC0415 - an extra
@@ -66,13 +66,13 @@ def run(emulator: Emulator, *, sockets: list[socket.socket]) -> NoReturn:
 
 
 @contextmanager
-def serving(
+def run_emulator_in_thread(
     emulator: Emulator | None = None, *, host: str = "127.0.0.1", port: int = 0
 ) -> Iterator[str]:
     """Serve in a thread of this process and yield the base URL; for tests.
 
-    >>> from pondero.emulator import serving
-    >>> with serving() as url:
+    >>> from pondero.emulator import run_emulator_in_thread
+    >>> with run_emulator_in_thread() as url:
     ...     elsewhere = pondero.Client(urls={"anthropic": url}, keys={"anthropic": "any"})
     ...     elsewhere.ask("claude-opus-5/low", "What is 17 * 23?").text
     '17 * 23 = 391'
@@ -174,7 +174,7 @@ def _server(emulator: Emulator) -> Any:
     import uvicorn  # noqa: PLC0415 - an extra
 
     config = uvicorn.Config(
-        app(emulator),
+        make_app(emulator),
         log_level="critical",
         lifespan="off",
         timeout_graceful_shutdown=1,

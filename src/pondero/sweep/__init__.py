@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .results.formatting import format_cost
     from .results.inspect_log import inspect_logs
     from .results.jsonl import iter_jsonl
-    from .results.values import ArmResult, Measure, Recommendation, Results, choose_measure
+    from .results.values import ArmResult, Measure, Recommendation, SweepResults, choose_measure
     from .run.runner import PILOT, ArmProgress, Progress, Runner
     from .run.store import Run, RunSummary, find_run, list_runs, runs_folder
 
@@ -54,7 +54,7 @@ _HOMES = {
     "CostBudget": "engines.engine",
     "Question": "questions",
     "Recommendation": "results.values",
-    "Results": "results.values",
+    "SweepResults": "results.values",
     "Run": "run.store",
     "Runner": "run.runner",
     "TrialResult": "engines.engine",
@@ -104,12 +104,12 @@ __all__ = [
     "Progress",
     "Question",
     "Recommendation",
-    "Results",
     "Run",
     "RunSummary",
     "Runner",
     "Spec",
     "SweepOptions",
+    "SweepResults",
     "Trial",
     "TrialResult",
     "amount_axis",
@@ -152,7 +152,7 @@ class _Room(ModuleType):
         resume: str | None = None,
         progress: "Progress | None" = None,
         **options: Unpack[SweepOptions],
-    ) -> "Results":
+    ) -> "SweepResults":
         """Return which level of which model is enough; see ``asweep``."""
         from .api import sweep  # noqa: PLC0415 - as above
 

@@ -16,11 +16,11 @@ from .arms import Arm, find_arms, sweep_policy
 
 if TYPE_CHECKING:
     from .results.kinds import KindResult
-    from .results.values import ArmResult, Results
+    from .results.values import ArmResult, SweepResults
 
 
 def calibration_of(
-    results: "Results", name: str, *, level: str | None, by_kind: bool
+    results: "SweepResults", name: str, *, level: str | None, by_kind: bool
 ) -> Calibration:
     """Return a calibration of what is recommended, or of the level that the user chose.
 
@@ -54,7 +54,7 @@ def calibration_of(
     )
 
 
-def _chosen(results: "Results", level: str | None) -> "ArmResult":
+def _chosen(results: "SweepResults", level: str | None) -> "ArmResult":
     found = results.recommendation
     if level is None and found is None:
         message = f"run {results.run} recommends nothing: {results.why}"
@@ -69,7 +69,7 @@ def _chosen(results: "Results", level: str | None) -> "ArmResult":
     raise UsageError(message)
 
 
-def _lacks(results: "Results", arm: "ArmResult") -> str:
+def _lacks(results: "SweepResults", arm: "ArmResult") -> str:
     """Return what speaks against trusting this as a recommendation; nothing where all is well."""
     found, lacks = results.recommendation, []
     if found is None:
@@ -82,7 +82,7 @@ def _lacks(results: "Results", arm: "ArmResult") -> str:
     return "; ".join(lacks)
 
 
-def _check_still_sent(results: "Results", arm: "ArmResult | Arm") -> None:
+def _check_still_sent(results: "SweepResults", arm: "ArmResult | Arm") -> None:
     """Raise UsageError where the level would not be sent as it was when it was measured."""
     entry = load_catalog().entry(arm.model)
     wish = parse_intent(arm.level, words=entry.capability.extra_words)
@@ -95,7 +95,7 @@ def _check_still_sent(results: "Results", arm: "ArmResult | Arm") -> None:
         raise UsageError(message)
 
 
-def _kinds(results: "Results") -> dict[str, LevelEvidence]:
+def _kinds(results: "SweepResults") -> dict[str, LevelEvidence]:
     """Return the levels of the kinds that are decided by their own questions."""
     if not results.kinds:
         message = (
@@ -106,7 +106,7 @@ def _kinds(results: "Results") -> dict[str, LevelEvidence]:
     return {each.kind: _finding(results, each) for each in results.kinds if each.arm is not None}
 
 
-def _finding(results: "Results", kind: "KindResult") -> LevelEvidence:
+def _finding(results: "SweepResults", kind: "KindResult") -> LevelEvidence:
     arm = results.facts.arms[kind.arm or 0]
     _check_still_sent(results, arm)
     return LevelEvidence(

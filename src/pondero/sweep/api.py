@@ -18,7 +18,7 @@ from .grading.judges import Judge, check_questions, make_judge
 from .outline import Outline, make_outline
 from .questions import Data, Question
 from .results.compute import compute_results
-from .results.values import Results
+from .results.values import SweepResults
 from .run.runner import Progress, Runner
 from .run.store import Run, find_run
 from .spec import Spec, SweepOptions
@@ -77,7 +77,9 @@ def check_judge(name: str, questions: Iterable[Question]) -> None:
         AsyncClient().prepare(name.partition(":")[2], "?")
 
 
-async def run_sweep(run: Run, engine: Engine, judge: Judge, progress: Progress | None) -> Results:
+async def run_sweep(
+    run: Run, engine: Engine, judge: Judge, progress: Progress | None
+) -> SweepResults:
     """Ask all that a run still needs, and return what it found."""
     try:
         with run.hold_lock(known=engine.begin(run.facts.run)):
@@ -100,7 +102,7 @@ async def asweep(
     resume: str | None = None,
     progress: Progress | None = None,
     **options: Unpack[SweepOptions],
-) -> Results:
+) -> SweepResults:
     """Return which level of which model is enough for these questions; awaits the answers.
 
     ``data`` is a file (JSONL, CSV, or a SWEEP.toml) or mappings with ``id``, ``input``,
@@ -131,7 +133,7 @@ def sweep(
     resume: str | None = None,
     progress: Progress | None = None,
     **options: Unpack[SweepOptions],
-) -> Results:
+) -> SweepResults:
     """Return which level of which model is enough for these questions; see ``asweep``.
 
     >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}

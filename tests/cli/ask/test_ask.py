@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pondero.cli.app import run
-from pondero.emulator import Emulator, Turn, serving
+from pondero.emulator import Emulator, ScriptedTurn, run_emulator_in_thread
 from pondero.exchange import Retry
 
 SUM = "What is 17 * 23?"
@@ -81,10 +81,10 @@ def test_two_levels_are_a_usage_error_and_zero_is_off(ask):
 
 @pytest.mark.parametrize("finish", ["refusal", "content_filter"])
 def test_an_answer_that_the_service_withheld_ends_with_its_own_code(ask, monkeypatch, finish):
-    with serving(emulator := Emulator()) as url:
+    with run_emulator_in_thread(emulator := Emulator()) as url:
         monkeypatch.setenv("OPENAI_BASE_URL", url)
         monkeypatch.setenv("OPENAI_API_KEY", "any")
-        emulator.expect(Turn(text="No.", finish=finish))
+        emulator.expect(ScriptedTurn(text="No.", finish=finish))
         code, out, _ = ask("--no-save", "--json-lines", "openai-chat:gpt-5.1/low", SUM)
     assert json.loads(out.splitlines()[-1])["finish"] == finish
     assert code == 3

@@ -11,7 +11,7 @@ import pytest
 from pondero.cli.app import app
 from pondero.cli.ask.options import SECTIONS
 from pondero.cli.command import Sections
-from pondero.emulator import Emulator, Turn, home_providers, serving
+from pondero.emulator import Emulator, ScriptedTurn, home_providers, run_emulator_in_thread
 
 SUM = "What is 17 * 23?"
 PNG = base64.b64decode(
@@ -40,7 +40,7 @@ def ask(call, data_dir):
 @pytest.fixture
 def service(monkeypatch):
     """An emulator over HTTP, where a service would be; its key is secret."""
-    with serving(emulator := Emulator()) as url:
+    with run_emulator_in_thread(emulator := Emulator()) as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "a-key-nobody-may-see")
         yield emulator
@@ -169,7 +169,7 @@ def test_a_schema_that_is_none_is_a_usage_error(ask, given, said):
 )
 @pytest.mark.parametrize("how", [(), ("--json",)])
 def test_an_answer_that_does_not_fit_is_an_error_and_is_kept(call, service, data_dir, text, said, how):  # fmt: skip
-    service.expect(Turn(text=text))
+    service.expect(ScriptedTurn(text=text))
     code, out, err = call("ask", *how, "claude-opus-5/low", "--schema", json.dumps(SCHEMA), SUM)
     assert code == 1
     assert said in err
@@ -349,7 +349,7 @@ def test_levels_that_cannot_be_are_usage_errors(ask):
 
 
 def test_one_that_fails_does_not_lose_the_others(call, service):
-    service.expect(Turn(text="Fine."))
+    service.expect(ScriptedTurn(text="Fine."))
     code, out, _ = call("ask", "-m", "claude-opus-5", "-m", "gpt-5.1", "--json", SUM)
     fine, failed = json.loads(out)
     assert code == 2

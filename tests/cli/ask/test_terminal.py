@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.tui.terminal import Terminal, running
 
 from pondero.cli.output.live import Typeset, blocks
-from pondero.emulator import Emulator, Fault, Turn, serving
+from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
 from pondero.store import Threads
 
 SUM = "What is 17 * 23?"
@@ -45,7 +45,7 @@ WORDS = " ".join(f"word{number}" for number in range(400))
 @pytest.fixture
 def service(environment):
     """An emulator over HTTP, where a service would be."""
-    with serving(emulator := Emulator()) as url:
+    with run_emulator_in_thread(emulator := Emulator()) as url:
         environment |= {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "any"}
         yield emulator
 
@@ -62,7 +62,7 @@ def asked(*arguments, environment, columns=80, lines=24) -> Terminal:
 
 @pytest.mark.parametrize("columns", [80, 40])
 def test_markdown_is_drawn(service, environment, columns):
-    service.expect(Turn(thinking="hm", text=MARKDOWN))
+    service.expect(ScriptedTurn(thinking="hm", text=MARKDOWN))
     seen = asked(
         "claude-opus-5/low", SUM, "--no-thinking", environment=environment, columns=columns
     )
@@ -79,14 +79,14 @@ def test_markdown_is_drawn(service, environment, columns):
 
 
 def test_plain_is_word_for_word(service, environment):
-    service.expect(Turn(text=MARKDOWN))
+    service.expect(ScriptedTurn(text=MARKDOWN))
     seen = asked("claude-opus-5/off", SUM, "--plain", environment=environment, lines=40)
     assert [line.rstrip() for line in MARKDOWN.splitlines()] == seen.text.rstrip().splitlines()
 
 
 @pytest.mark.parametrize("columns", [80, 41])
 def test_thinking_is_broken_between_words(service, environment, columns):
-    service.expect(Turn(thinking=WORDS, text="391"))
+    service.expect(ScriptedTurn(thinking=WORDS, text="391"))
     given = ("claude-opus-5/high", SUM, "--thinking")
     seen = asked(*given, environment=environment, columns=columns, lines=120)
     lines = seen.text.rstrip().splitlines()
@@ -97,7 +97,7 @@ def test_thinking_is_broken_between_words(service, environment, columns):
 
 
 def test_thinking_in_a_pipe_is_one_line(service, environment):
-    service.expect(Turn(thinking=WORDS, text="391"))
+    service.expect(ScriptedTurn(thinking=WORDS, text="391"))
     program = [sys.executable, "-c", "from pondero.cli import main; main()", "ask", "--thinking"]
     done = subprocess.run(
         [*program, "claude-opus-5/high", SUM],
@@ -111,7 +111,9 @@ def test_thinking_in_a_pipe_is_one_line(service, environment):
 
 
 def test_a_terminal_that_wants_no_colours_gets_none(service, environment):
-    service.expect(Turn(thinking="hm", text=MARKDOWN), Turn(thinking="hm", text=MARKDOWN))
+    service.expect(
+        ScriptedTurn(thinking="hm", text=MARKDOWN), ScriptedTurn(thinking="hm", text=MARKDOWN)
+    )
     coloured = re.compile(rb"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|4[0-7])(?:;\d+)*m")
     assert coloured.search(asked("claude-opus-5/low", SUM, environment=environment).seen)
     plain = {**environment, "NO_COLOR": "1"}
@@ -119,7 +121,7 @@ def test_a_terminal_that_wants_no_colours_gets_none(service, environment):
 
 
 def test_a_dumb_terminal_gets_the_words_and_no_sequence(service, environment):
-    service.expect(Turn(thinking="hm", text=MARKDOWN))
+    service.expect(ScriptedTurn(thinking="hm", text=MARKDOWN))
     dumb = {**environment, "TERM": "dumb", "NO_COLOR": "1"}
     seen = asked("claude-opus-5/low", SUM, environment=dumb, lines=40)
     assert b"\x1b" not in seen.seen
@@ -128,7 +130,7 @@ def test_a_dumb_terminal_gets_the_words_and_no_sequence(service, environment):
 
 def test_an_answer_longer_than_the_screen_is_whole(service, environment):
     listed = "\n".join(f"- item {number}" for number in range(100))
-    service.expect(Turn(text=listed))
+    service.expect(ScriptedTurn(text=listed))
     seen = asked("claude-opus-5/off", SUM, environment=environment)
     screen = pyte.HistoryScreen(80, 24, history=1000, ratio=1)
     pyte.ByteStream(screen).feed(seen.seen)
@@ -153,7 +155,7 @@ def test_a_wait_is_counted_and_leaves_no_trace(service, environment):
 
 
 def test_an_answer_that_is_interrupted_stands_and_is_kept_as_far_as_it_came(service, environment):
-    service.expect(Turn(text=WORDS, fault=Fault(kind="hang", at=4000)))
+    service.expect(ScriptedTurn(text=WORDS, fault=Fault(kind="hang", at=4000)))
     with running("ask", "claude-opus-5/off", SUM, environment=environment) as terminal:
         terminal.until("word9")
         terminal.press("\x03")
@@ -221,7 +223,9 @@ def test_one_that_failed_stands_beside_the_other(environment):
 
 
 def test_answers_that_are_whole_are_shown_when_the_others_are_interrupted(service, environment):
-    service.expect(Turn(text="Whole."), Turn(text=WORDS, fault=Fault(kind="hang", at=4000)))
+    service.expect(
+        ScriptedTurn(text="Whole."), ScriptedTurn(text=WORDS, fault=Fault(kind="hang", at=4000))
+    )
     given = ("claude-opus-5", "--levels", "off,low")
     with running("ask", *given, SUM, environment=environment) as terminal:
         terminal.until("done", "answering")

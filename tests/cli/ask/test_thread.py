@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pondero.canon import TextDelta
-from pondero.emulator import Emulator, Fault, Turn, serving
+from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
 from pondero.store import Threads, set_config
 
 SUM = "What is 17 * 23?"
@@ -29,7 +29,7 @@ def kept(data_dir):
 def service(monkeypatch):
     """An emulator over HTTP, where a service would be."""
     emulator = Emulator()
-    with serving(emulator) as url:
+    with run_emulator_in_thread(emulator) as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
         yield emulator
@@ -264,7 +264,7 @@ def test_a_damaged_file_is_told_of_and_a_new_one_begun(ask, kept, data_dir):
 
 
 def test_an_answer_that_is_cut_off_is_kept_as_far_as_it_came(call, kept, service):
-    service.expect(Turn(text="one two three", thinking="hm", fault=Fault(kind="no_end")))
+    service.expect(ScriptedTurn(text="one two three", thinking="hm", fault=Fault(kind="no_end")))
     code, out, err = call("ask", "claude-opus-5/low", "Count.")
     assert (code, out) == (1, "one two three")
     assert "ended before" in err

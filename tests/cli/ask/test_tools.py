@@ -9,7 +9,7 @@ import pytest
 from tests.tui.terminal import running
 
 from pondero.cli.ask.tools import function_of
-from pondero.emulator import Call, Emulator, Turn, serving
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn, run_emulator_in_thread
 
 WEATHER = '''
 def get_weather(city: str) -> str:
@@ -123,7 +123,7 @@ def test_a_function_is_found_with_its_own_name(tool):
 def service(monkeypatch):
     """An emulator over HTTP that does as it is told."""
     pytest.importorskip("mcp")
-    with serving(emulator := Emulator()) as url:
+    with run_emulator_in_thread(emulator := Emulator()) as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
         yield emulator
@@ -136,9 +136,11 @@ def test_the_tools_of_a_server_are_used_by_name_and_by_command(call, service, co
     )
     for server in ("numbers", SERVER):
         service.expect(
-            Turn(thinking="a sum", tool_calls=(Call("add", {"a": 40, "b": 2}),)),
-            Turn(thinking="one that fails", tool_calls=(Call("fail", {"why": "so"}),)),
-            Turn(text="done"),
+            ScriptedTurn(thinking="a sum", tool_calls=(ScriptedCall("add", {"a": 40, "b": 2}),)),
+            ScriptedTurn(
+                thinking="one that fails", tool_calls=(ScriptedCall("fail", {"why": "so"}),)
+            ),
+            ScriptedTurn(text="done"),
         )
         given = ("--mcp", server, "--approve", "add", "--approve", "fail", "--json-lines")
         code, out, err = call("ask", "--no-save", "claude-opus-5/high", *given, "Go!")
@@ -173,7 +175,9 @@ def environment(tmp_path, service):
 
 
 def called(city):
-    return Turn(thinking="I look.", tool_calls=(Call("get_weather", {"city": city}),))
+    return ScriptedTurn(
+        thinking="I look.", tool_calls=(ScriptedCall("get_weather", {"city": city}),)
+    )
 
 
 def results_of(entry):
@@ -183,7 +187,9 @@ def results_of(entry):
 
 
 def test_on_a_terminal_the_user_sees_name_and_arguments_and_decides(environment, service, tool):
-    service.expect(*map(called, ("Paris", "Bern\x1b[2J", "Rome", "Oslo")), Turn(text="**Enough.**"))
+    service.expect(
+        *map(called, ("Paris", "Bern\x1b[2J", "Rome", "Oslo")), ScriptedTurn(text="**Enough.**")
+    )
     with running("ask", "claude-opus-5/high", "--tool", tool, "Go!", environment=environment) as terminal:  # fmt: skip
         terminal.until("get_weather wants to run:", '"city": "Paris"', "[a]lways:")
         terminal.press("perhaps\rn\r")
@@ -203,7 +209,7 @@ def test_on_a_terminal_the_user_sees_name_and_arguments_and_decides(environment,
 
 
 def test_the_end_of_input_is_a_no_and_an_interrupt_ends_it(environment, service, tool):
-    service.expect(called("Paris"), Turn(text="Well."), called("Paris"))
+    service.expect(called("Paris"), ScriptedTurn(text="Well."), called("Paris"))
     given = ("ask", "claude-opus-5/high", "--tool", tool, "Go!")
     with running(*given, environment=environment) as terminal:
         terminal.until("[a]lways:")

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pondero.canon import Message, Origin, Text, Usage
 from pondero.cli.commands.stats import chart, load_rows
-from pondero.emulator import Emulator, serving
+from pondero.emulator import Emulator, run_emulator_in_thread
 from pondero.gateway.observability.ledger import Ledger
 from pondero.gateway.observability.ledger_database import ledger_database
 from pondero.gateway.observability.receipt import Receipt
@@ -195,7 +195,7 @@ def test_an_offline_run_stays_one_through_export_import_and_fork(call, stats, da
 
 
 def test_an_answer_of_a_service_counts(call, stats, data_dir, monkeypatch):
-    with serving(Emulator()) as url:
+    with run_emulator_in_thread(Emulator()) as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "any")
         call("ask", "claude-opus-5/high", "What is 17 * 23?")

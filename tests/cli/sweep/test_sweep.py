@@ -15,7 +15,7 @@ from tests.sweep.runs import begun
 
 from pondero.cli.sweep import sweep as module
 from pondero.cli.sweep.summary import _lines
-from pondero.emulator import Emulator, Fallible
+from pondero.emulator import Emulator, ErrorProneResponder
 from pondero.sweep import (
     PILOT,
     ArmProgress,
@@ -312,7 +312,7 @@ class Slow:
     needs_key = False
 
     def __init__(self, presses, waiting):
-        self.emulator, self.left = Emulator(mind=Fallible()), presses
+        self.emulator, self.left = Emulator(responder=ErrorProneResponder()), presses
         self.waiting, self.flying = waiting, 0
         self.gate = asyncio.Event()
 

@@ -26,7 +26,7 @@ from pondero.canon import (
     ToolResult,
     UnknownPart,
 )
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.errors import BadParameter, BadThinking, ServerFailed, UnknownModel, UsageError
 from pondero.exchange import Retry
 
@@ -88,8 +88,11 @@ def said(message):
 
 
 def test_calls_at_once_are_answered_in_one_message_in_their_order():
-    calls = (Call("get_time", {"city": "Rome"}), Call("get_weather", {"city": "Bern"}))
-    emulator = Emulator(script=[Turn(tool_calls=calls), Turn(text="done")])
+    calls = (
+        ScriptedCall("get_time", {"city": "Rome"}),
+        ScriptedCall("get_weather", {"city": "Bern"}),
+    )
+    emulator = Emulator(script=[ScriptedTurn(tool_calls=calls), ScriptedTurn(text="done")])
     chat = chat_with(emulator, "claude-opus-5/low", tools=[get_weather, get_time])
     chat.send("Go.")
     results = chat.messages[2].parts
@@ -102,7 +105,9 @@ def test_a_failing_tool_is_told_to_the_model_and_the_turn_goes_on():
         """Fail."""
         raise RuntimeError("out of cheese")
 
-    emulator = Emulator(script=[Turn(tool_calls=(Call("boom"),)), Turn(text="sorry")])
+    emulator = Emulator(
+        script=[ScriptedTurn(tool_calls=(ScriptedCall("boom"),)), ScriptedTurn(text="sorry")]
+    )
     chat = chat_with(emulator, "gpt-5.1", tools=[boom])
     assert chat.send("Go.").text == "sorry"
     (result,) = chat.messages[2].parts
@@ -111,7 +116,9 @@ def test_a_failing_tool_is_told_to_the_model_and_the_turn_goes_on():
 
 
 def test_the_last_step_is_asked_without_tools():
-    script = [Turn(tool_calls=(Call("get_weather", {"city": "Rome"}),))] * 2 + [Turn(text="enough")]
+    script = [ScriptedTurn(tool_calls=(ScriptedCall("get_weather", {"city": "Rome"}),))] * 2 + [
+        ScriptedTurn(text="enough")
+    ]
     emulator = Emulator(script=script)
     chat = chat_with(emulator, "claude-opus-5/low", tools=[get_weather], steps=3)
     assert chat.send("Go.").text == "enough"
@@ -121,15 +128,17 @@ def test_the_last_step_is_asked_without_tools():
 
 def test_a_paused_turn_is_taken_up_again():
     search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
-    waiting = Turn(parts=(UnknownPart("anthropic", search),), finish="paused")
-    chat = chat_with(Emulator(script=[waiting, Turn(text="done")]), "claude-opus-5/low")
+    waiting = ScriptedTurn(parts=(UnknownPart("anthropic", search),), finish="paused")
+    chat = chat_with(Emulator(script=[waiting, ScriptedTurn(text="done")]), "claude-opus-5/low")
     assert chat.send("Go.").text == "done"
     assert roles(chat) == ["user", "assistant", "assistant"]
 
 
 def test_tools_of_the_callers_own_end_the_turn_and_the_next_one_brings_their_results():
     tool = Tool("look", "Look.", {"type": "object", "properties": {}})
-    emulator = Emulator(script=[Turn(tool_calls=(Call("look"),)), Turn(text="seen")])
+    emulator = Emulator(
+        script=[ScriptedTurn(tool_calls=(ScriptedCall("look"),)), ScriptedTurn(text="seen")]
+    )
     chat = chat_with(emulator, "gpt-5.1", tools=[tool])
     (call,) = chat.send("Look.").tool_calls
     assert chat.send(ToolResult(call.id, (Text("a cat"),))).text == "seen"
@@ -220,7 +229,7 @@ def test_a_turn_that_fails_after_its_tools_ran_leaves_nothing_either():
 
 def test_an_interrupted_turn_is_kept_only_where_asked_and_only_what_was_said():
     chat = chat_with(
-        Emulator(script=[Turn(thinking="hm", text="one two three")] * 3), "gpt-5.1/low"
+        Emulator(script=[ScriptedTurn(thinking="hm", text="one two three")] * 3), "gpt-5.1/low"
     )
     for keep in (False, True):
         with chat.stream("Go.", keep=keep) as stream:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 import pondero
 from pondero.canon import Text
-from pondero.emulator import Emulator, Turn
+from pondero.emulator import Emulator, ScriptedTurn
 from pondero.errors import BadParameter
 
 
@@ -48,7 +48,7 @@ ULM = '{"name": "Ulm"}'
     ],
 )
 def test_a_type_may_have_pydantic_models_inside(kind, said, value):
-    emulator = Emulator(script=[Turn(text=said)])
+    emulator = Emulator(script=[ScriptedTurn(text=said)])
     reply = pondero.Client(transport=emulator).ask("gpt-5.1", "Name some.", output=kind)
     assert reply.value == value
     shape = emulator.log.entries[-1].body["text"]["format"]["schema"]
@@ -57,7 +57,7 @@ def test_a_type_may_have_pydantic_models_inside(kind, said, value):
 
 @pytest.mark.parametrize("kind", [list[Town], Road])
 def test_a_wrong_value_inside_is_one_error_of_ours(kind):
-    client = pondero.Client(transport=Emulator(script=[Turn(text='[{"nam": "Ulm"}]')]))
+    client = pondero.Client(transport=Emulator(script=[ScriptedTurn(text='[{"nam": "Ulm"}]')]))
     reply = client.ask("gpt-5.1", "Name some.", output=kind)
     with pytest.raises(pondero.WireError, match="not the"):
         _ = reply.value

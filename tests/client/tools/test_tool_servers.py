@@ -21,7 +21,7 @@ from pondero.canon import Image, Text, ToolResult
 from pondero.client import Tools
 from pondero.client.tools.tools import names_for
 from pondero.dialects import NAMES
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.errors import BadConfig, BadParameter, MissingExtra, Timeout, Unreachable
 from pondero.store import ToolServer, check_config, resolve_tool_server
 
@@ -55,18 +55,18 @@ def tools():
 def steps():
     """Three steps with thinking, then the answer."""
     return [
-        Turn(thinking="first the sum", tool_calls=(Call("add", {"a": 1, "b": 2}),)),
-        Turn(
+        ScriptedTurn(thinking="first the sum", tool_calls=(ScriptedCall("add", {"a": 1, "b": 2}),)),
+        ScriptedTurn(
             thinking="then the product",
-            tool_calls=(Call("multiply_two_numbers", {"a": 3, "b": 4}),),
+            tool_calls=(ScriptedCall("multiply_two_numbers", {"a": 3, "b": 4}),),
         ),
-        Turn(thinking="and a failure", tool_calls=(Call("fail", {"why": "so"}),)),
-        Turn(thinking="enough", text="done"),
+        ScriptedTurn(thinking="and a failure", tool_calls=(ScriptedCall("fail", {"why": "so"}),)),
+        ScriptedTurn(thinking="enough", text="done"),
     ]
 
 
 def chat_with(calls, tools=(), **options):
-    script = [Turn(tool_calls=tuple(calls)), Turn(text="done")]
+    script = [ScriptedTurn(tool_calls=tuple(calls)), ScriptedTurn(text="done")]
     client = pondero.Client(transport=Emulator(script=script))
     return pondero.Chat("claude-opus-5/high", tools=tools, client=client, **options)
 
@@ -129,7 +129,7 @@ def test_the_models_above_speak_every_dialect():
 
 
 def test_pictures_come_as_pictures(tools):
-    chat = chat_with([Call("picture")], tools)
+    chat = chat_with([ScriptedCall("picture")], tools)
     chat.send("Draw.")
     assert results(chat)[0].content == (Image("image/png", PNG),)
 
@@ -141,7 +141,7 @@ def test_a_server_gets_the_variables_its_config_names_and_no_keys(config_dir, mo
         f'[mcp.numbers]\ncommand = "{sys.executable}"\nargs = ["{PROGRAM}"]\n'
         'env = { TOKEN = "$THE_TOKEN" }\n'
     )
-    with chat_with([Call("environment")], mcp=["numbers"]) as chat:
+    with chat_with([ScriptedCall("environment")], mcp=["numbers"]) as chat:
         chat.send("Which?")
     given = [part.text for part in results(chat)[0].content]
     assert {"PATH", "TOKEN"} <= set(given)
@@ -154,12 +154,12 @@ def test_a_server_gets_the_variables_its_config_names_and_no_keys(config_dir, mo
 @each_shell
 def test_a_server_that_dies_is_an_error_result_and_a_note_and_starts_again(shell):
     script = [
-        Turn(tool_calls=(Call("process"),)),
-        Turn(tool_calls=(Call("die"),)),
-        Turn(tool_calls=(Call("add", {"a": 1, "b": 2}),)),
-        Turn(text="so be it"),
-        Turn(tool_calls=(Call("add", {"a": 1, "b": 2}),)),
-        Turn(text="done"),
+        ScriptedTurn(tool_calls=(ScriptedCall("process"),)),
+        ScriptedTurn(tool_calls=(ScriptedCall("die"),)),
+        ScriptedTurn(tool_calls=(ScriptedCall("add", {"a": 1, "b": 2}),)),
+        ScriptedTurn(text="so be it"),
+        ScriptedTurn(tool_calls=(ScriptedCall("add", {"a": 1, "b": 2}),)),
+        ScriptedTurn(text="done"),
     ]
     owned = Tools(mcp=[STDIO])
     try:
@@ -179,7 +179,7 @@ def test_a_server_that_dies_is_an_error_result_and_a_note_and_starts_again(shell
 
 def test_a_server_over_http_that_is_gone_is_an_error_result_and_a_note():
     with serving() as address:
-        chat = chat_with([Call("add", {"a": 1, "b": 2})], mcp=[address])
+        chat = chat_with([ScriptedCall("add", {"a": 1, "b": 2})], mcp=[address])
         chat.list_tools()
     with chat:
         opened, chat._tools.open = chat._tools.open, lambda: None  # gone between turn and call
@@ -192,7 +192,9 @@ def test_a_server_over_http_that_is_gone_is_an_error_result_and_a_note():
 
 def test_a_call_that_takes_too_long_is_an_error_result():
     slow = {**STDIO, "timeout": 5.0}
-    with chat_with([Call("sleep", {"seconds": 60}), Call("process")], mcp=[slow]) as chat:
+    with chat_with(
+        [ScriptedCall("sleep", {"seconds": 60}), ScriptedCall("process")], mcp=[slow]
+    ) as chat:
         chat.list_tools()
         for link in chat._tools._servers._links:
             link.spec = ToolServer(name="numbers", command="x", timeout=0.2)
@@ -203,7 +205,7 @@ def test_a_call_that_takes_too_long_is_an_error_result():
 
 @pytest.mark.parametrize("end", ["close", "error", "collected"])
 def test_no_process_is_left_behind(end):
-    chat = chat_with([Call("process")], mcp=[STDIO])
+    chat = chat_with([ScriptedCall("process")], mcp=[STDIO])
     chat.send("Which?")
     process = int(said(results(chat)[0]))
     background = chat._tools._servers._background
@@ -225,10 +227,10 @@ def test_no_process_is_left_behind(end):
 _SCRIPT = """
 import os, signal, sys
 import pondero
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import ScriptedCall, Emulator, ScriptedTurn
 signal.signal(signal.SIGINT, signal.default_int_handler)
 seconds = float(sys.argv[2])
-script = [Turn(tool_calls=(Call("process"),)), Turn(tool_calls=(Call("sleep", {"seconds": seconds}),)), Turn(text="x")]
+script = [ScriptedTurn(tool_calls=(ScriptedCall("process"),)), ScriptedTurn(tool_calls=(ScriptedCall("sleep", {"seconds": seconds}),)), ScriptedTurn(text="x")]
 def approve(name, arguments):
     print(name, flush=True)
     return True
@@ -295,7 +297,10 @@ def test_without_the_package_the_extra_is_named(monkeypatch):
 
 
 def test_ask_runs_them_and_stream_says_where_to_go():
-    script = [Turn(tool_calls=(Call("add", {"a": 20, "b": 3}),)), Turn(text="23")]
+    script = [
+        ScriptedTurn(tool_calls=(ScriptedCall("add", {"a": 20, "b": 3}),)),
+        ScriptedTurn(text="23"),
+    ]
     with pondero.Client(transport=Emulator(script=script * 2)) as client:
         reply = client.ask("gpt-5.1/low", "Add.", mcp=[STDIO], steps=3)
         assert reply.text == "23"
@@ -314,7 +319,7 @@ def test_threads_share_one_connection(tools):
 
     def work():
         tools.open()
-        gathered.append(tools.run_all([pondero.client.tools.ToolCall("1", "process", {})]))
+        gathered.append(tools.run_all([pondero.client.tools.tools.ToolCall("1", "process", {})]))
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
@@ -441,7 +446,7 @@ HOSTILE = str(Path(__file__).parents[1] / "hostile_server.py")
 
 def hostile(how, *calls):
     given = {"name": "evil", "command": sys.executable, "args": [HOSTILE, how]}
-    return chat_with(calls or [Call("look", {})], mcp=[given])
+    return chat_with(calls or [ScriptedCall("look", {})], mcp=[given])
 
 
 @pytest.mark.parametrize(
@@ -468,7 +473,7 @@ def test_a_list_of_tools_without_an_end_has_each_tool_once():
 
 
 def test_a_list_of_megabytes_is_read():
-    with hostile("large", Call("t1999", {})) as chat:
+    with hostile("large", ScriptedCall("t1999", {})) as chat:
         assert len(chat.list_tools()) == 2000
 
 
@@ -483,8 +488,8 @@ def test_a_server_that_is_wrong_says_so_in_a_line():
 def test_rubbish_on_stdout_is_passed_over_and_nothing_of_it_is_shown():
     # The server's half of mcp sets up logging, so that nothing of it may be imported here.
     program = (
-        "import sys, pondero; from pondero.emulator import Call, Emulator, Turn\n"
-        "script = [Turn(tool_calls=(Call('look', {}),)), Turn(text='done')]\n"
+        "import sys, pondero; from pondero.emulator import ScriptedCall, Emulator, ScriptedTurn\n"
+        "script = [ScriptedTurn(tool_calls=(ScriptedCall('look', {}),)), ScriptedTurn(text='done')]\n"
         "server = {'command': sys.executable, 'args': sys.argv[1:]}\n"
         "client = pondero.Client(transport=Emulator(script=script))\n"
         "with pondero.Chat('claude-opus-5/high', mcp=[server], client=client) as chat:\n"

@@ -10,7 +10,7 @@ from tests.hazards.talking import chat_with
 
 from pondero.contract import check_file
 from pondero.dialects import NAMES
-from pondero.emulator import Call, Emulator, Turn
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 
 # Models of every wire; the same wire at several services, and in several generations.
 MODELS = {
@@ -57,7 +57,7 @@ def test_the_seals_that_go_back_are_counted(model):
 
 _words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 _calls = st.lists(
-    st.builds(lambda city: Call("get_weather", {"city": city}), _words), max_size=2
+    st.builds(lambda city: ScriptedCall("get_weather", {"city": city}), _words), max_size=2
 ).map(tuple)
 _turns = st.lists(
     st.builds(lambda thinking, calls: (thinking, calls), _words, _calls), min_size=1, max_size=4
@@ -69,10 +69,10 @@ _turns = st.lists(
 @given(turns=_turns, level=st.sampled_from(LEVELS), show=st.sampled_from(["auto", "none"]))
 def test_whatever_is_thought_and_called_turn_two_is_fine(model, turns, level, show):
     script = [
-        Turn(thinking=thinking, text=None if calls else "It is fine.", tool_calls=calls)
+        ScriptedTurn(thinking=thinking, text=None if calls else "It is fine.", tool_calls=calls)
         for thinking, calls in turns
     ]
-    tape = Tape(Emulator(script=[*script, Turn(text="Fine."), Turn(text="Four.")]))
+    tape = Tape(Emulator(script=[*script, ScriptedTurn(text="Fine."), ScriptedTurn(text="Four.")]))
     chat = chat_with(tape, f"{model}/{level}", policy={"show": show})
     chat.send("Where is it fine?")
     chat.send("What is 2 + 2?")

@@ -5,22 +5,27 @@ import pytest
 from tests.emulator.talking import MODELS, WEATHER, results, said, talk
 
 from pondero.canon import Message, Reply, Text, Thinking, Usage
-from pondero.emulator import Call, Emulator, Turn, When
+from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn, When
 from pondero.emulator.responders.script import parse_turns
 from pondero.errors import NotFound
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_turns_are_used_in_order_and_then_the_mind_answers(model):
-    emulator = Emulator(script=["one", Turn(text="two")])
+    emulator = Emulator(script=["one", ScriptedTurn(text="two")])
     texts = [talk(emulator, model, "low", "What is 2 + 2?").text for _ in range(3)]
     assert texts == ["one", "two", "2 + 2 = 4"]
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_scripted_tool_loop_is_accepted_on_its_second_turn(model):
-    calls = (Call("get_weather", {"city": "Oslo"}), Call("get_weather", {"city": "Rome"}))
-    emulator = Emulator(script=[Turn(thinking="Two cities.", tool_calls=calls), "Both are fine."])
+    calls = (
+        ScriptedCall("get_weather", {"city": "Oslo"}),
+        ScriptedCall("get_weather", {"city": "Rome"}),
+    )
+    emulator = Emulator(
+        script=[ScriptedTurn(thinking="Two cities.", tool_calls=calls), "Both are fine."]
+    )
     question = said("Go on.")
     first = talk(emulator, model, "low", question, tools=(WEATHER,))
     assert [call.arguments["city"] for call in first.message.tool_calls] == ["Oslo", "Rome"]
@@ -32,8 +37,8 @@ def test_a_scripted_tool_loop_is_accepted_on_its_second_turn(model):
 def test_a_turn_waits_for_the_request_it_is_meant_for():
     emulator = Emulator(
         script=[
-            Turn(text="for opus", when=When(model="claude-opus-5")),
-            Turn(text="about owls", when=When(contains="owl")),
+            ScriptedTurn(text="for opus", when=When(model="claude-opus-5")),
+            ScriptedTurn(text="about owls", when=When(contains="owl")),
         ]
     )
     assert talk(emulator, "gpt-6-sol", "low", "Tell me of owls.").text == "about owls"
@@ -45,7 +50,7 @@ def test_a_turn_waits_for_the_request_it_is_meant_for():
 def test_a_script_takes_replies_and_functions_too():
     whole = Reply(Message("assistant", (Text("as it is"),)), "stop", Usage(1, 0, 0, 2, 0, 3))
     emulator = Emulator(
-        script=[whole, lambda accepted: Turn(text=accepted.request.model)(accepted)]
+        script=[whole, lambda accepted: ScriptedTurn(text=accepted.request.model)(accepted)]
     )
     first = talk(emulator, "claude-opus-5", "low", "x")
     assert (first.text, first.end.usage.output) == ("as it is", 2)
@@ -54,7 +59,7 @@ def test_a_script_takes_replies_and_functions_too():
 
 def test_a_script_can_think_though_it_was_told_not_to():
     """Hazard 31: off was asked, and thinking comes all the same."""
-    emulator = Emulator(script=[Turn(thinking="All the same.", text="Hm.")])
+    emulator = Emulator(script=[ScriptedTurn(thinking="All the same.", text="Hm.")])
     got = talk(emulator, "claude-opus-5", "off", "x")
     assert any(isinstance(part, Thinking) for part in got.message.parts)
     assert got.end.usage.thinking > 0
@@ -63,12 +68,12 @@ def test_a_script_can_think_though_it_was_told_not_to():
 def test_a_script_can_overrun_a_budget():
     """Hazard 38: what was asked and what was used are two figures."""
     usage = Usage(10, 0, 0, 5, 9_000, 9_015)
-    emulator = Emulator(script=[Turn(thinking="On and on.", text="Hm.", usage=usage)])
+    emulator = Emulator(script=[ScriptedTurn(thinking="On and on.", text="Hm.", usage=usage)])
     assert talk(emulator, "claude-sonnet-4-5", 2_000, "x").end.usage.thinking == 9_000
 
 
 def test_redacted_and_sealed_only_thinking_go_back_as_they_came():
-    for turn in (Turn(redacted=True, text="Hm."), Turn(thinking="", text="Hm.")):
+    for turn in (ScriptedTurn(redacted=True, text="Hm."), ScriptedTurn(thinking="", text="Hm.")):
         emulator = Emulator(script=[turn])
         first = talk(emulator, "claude-opus-5", "low", "x")
         (thinking,) = (part for part in first.message.parts if isinstance(part, Thinking))
@@ -80,14 +85,14 @@ def test_redacted_and_sealed_only_thinking_go_back_as_they_came():
 
 def test_grounding_goes_out_as_it_was_written():
     grounding = {"webSearchQueries": ["owls"]}
-    emulator = Emulator(script=[Turn(text="Owls.", grounding=grounding)])
+    emulator = Emulator(script=[ScriptedTurn(text="Owls.", grounding=grounding)])
     got = talk(emulator, "gemini-3-flash-preview", "low", "x")
     assert got.end.grounding == grounding
 
 
 def test_a_blocked_question_has_no_answer():
     blocked = {"promptFeedback": {"blockReason": "SAFETY"}}
-    emulator = Emulator(script=[Turn(finish="content_filter", extras=blocked)])
+    emulator = Emulator(script=[ScriptedTurn(finish="content_filter", extras=blocked)])
     got = talk(emulator, "gemini-3-flash-preview", "low", "x")
     assert (got.end.finish, got.text) == ("content_filter", "")
 
@@ -114,7 +119,7 @@ def test_turns_can_be_written_as_json():
     )
     assert second.fault is not None
     assert not second.says
-    assert third.tool_calls == (Call("f", {"a": 1}),)
+    assert third.tool_calls == (ScriptedCall("f", {"a": 1}),)
     assert parse_turns(msgspec.json.encode(first)) == (first,)
 
 

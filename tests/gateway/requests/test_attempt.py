@@ -9,7 +9,7 @@ import pytest
 from tests.gateway.asgi import came
 
 from pondero.canon import HttpRequest, Thinking, ToolCall
-from pondero.emulator import Emulator, Turn
+from pondero.emulator import Emulator, ScriptedTurn
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
@@ -71,7 +71,7 @@ GROUP = {
 def test_a_grammar_tool_of_a_namespace_is_called_with_text_and_its_call_comes_back(model, stream):
     emulator = Emulator()
     called = ToolCall("call_1", "apply_patch", {"input": PATCH})
-    emulator.expect(Turn(parts=(Thinking("Hm."), called)))
+    emulator.expect(ScriptedTurn(parts=(Thinking("Hm."), called)))
     app = App(
         GatewayContext(GatewayConfig(routes=(GatewayRoute(match="*", to=(model,)),)), emulator)
     )

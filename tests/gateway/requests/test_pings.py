@@ -9,7 +9,7 @@ import pytest
 from tests.gateway.sdks import FRONTS, Front
 
 from pondero.dialects import get_dialect
-from pondero.emulator import Emulator, Fault, Turn
+from pondero.emulator import Emulator, Fault, ScriptedTurn
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
 from pondero.gateway.requests import response_writer as outlet
 from pondero.gateway.requests.response_writer import ResponseWriter
@@ -27,7 +27,9 @@ BACKS = {
     "gpt": "openai:gpt-5.5",
     "gemini": "google:gemini-3-flash-preview",
 }
-SLOW = Turn(thinking="Hm, an owl.", text="It sleeps.", fault=Fault(kind="slow", seconds=0.01))
+SLOW = ScriptedTurn(
+    thinking="Hm, an owl.", text="It sleeps.", fault=Fault(kind="slow", seconds=0.01)
+)
 
 
 @pytest.fixture(scope="module")

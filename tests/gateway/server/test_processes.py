@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, and se
 MAIN = "from pondero.cli import main; main()"
 SLOW = """
 import os, signal, sys
-from pondero.emulator import Emulator, Fault, Turn
+from pondero.emulator import Emulator, Fault, ScriptedTurn
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
 from pondero.gateway.server.run import run
 
@@ -35,7 +35,7 @@ def ready(at):
     print(at, flush=True)
 
 emulator = Emulator()
-emulator.expect(Turn(text="It sleeps. " * 20, fault=Fault(kind="slow", seconds=0.1)))
+emulator.expect(ScriptedTurn(text="It sleeps. " * 20, fault=Fault(kind="slow", seconds=0.1)))
 to = ("anthropic:claude-opus-5",)
 config = GatewayConfig(ServerConfig(port=0, workers=int(sys.argv[1])), (GatewayRoute(match="*", to=to),))
 run(config, transport=emulator, ready=ready)

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from tests.sweep.runs import begun, engine, runner, sums
 
 from pondero.canon import Usage
-from pondero.emulator import Emulator, Fallible, serving
+from pondero.emulator import Emulator, ErrorProneResponder, run_emulator_in_thread
 from pondero.errors import AuthFailed, RateLimited
 from pondero.exchange import RateLimit
 from pondero.store import price_usage
@@ -112,7 +112,7 @@ def test_services_are_asked_over_http(monkeypatch):
     from pondero.sweep.engines.live import LiveEngine
 
     emulator = Emulator()
-    with serving(emulator) as url, begun(10, looks=1) as run:
+    with run_emulator_in_thread(emulator) as url, begun(10, looks=1) as run:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
         live = LiveEngine()
@@ -140,8 +140,8 @@ class Watch:
     needs_key = False
 
     def __init__(self, seconds=0.001):
-        self.mind, self.seconds = Fallible(), seconds
-        self.emulator = Emulator(mind=self.answered)
+        self.mind, self.seconds = ErrorProneResponder(), seconds
+        self.emulator = Emulator(responder=self.answered)
         self.flying = self.most_flying = 0
         self.billed = self.open = self.most = Decimal(0)
 

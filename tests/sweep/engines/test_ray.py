@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from tests.sweep.runs import begun
 
-from pondero.emulator import Emulator, Fallible, Fault, serving
+from pondero.emulator import Emulator, ErrorProneResponder, Fault, run_emulator_in_thread
 from pondero.errors import MissingExtra, UsageError
 from pondero.sweep.engines.live import LiveEngine
 from pondero.sweep.grading.judges import make_judge
@@ -98,7 +98,7 @@ class Service(Emulator):
     """A service that is slow, and writes down which key asked which question at which level."""
 
     def __init__(self, pause=0.02):
-        super().__init__(mind=Fallible(3))
+        super().__init__(responder=ErrorProneResponder(3))
         self.pause = pause
         self.asked = []
 
@@ -273,7 +273,7 @@ def test_a_cluster_of_two_nodes_finds_what_one_process_does(tmp_path, data_dir, 
 
     try:
         service = Service()
-        with cluster(logs) as address, serving(service) as url:
+        with cluster(logs) as address, run_emulator_in_thread(service) as url:
             monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
             asyncio.run(whole(address, service))
         kept = b"".join(each.read_bytes() for each in logs.rglob("*") if each.is_file())

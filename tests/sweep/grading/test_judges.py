@@ -311,7 +311,7 @@ def grading(accepted):
 
 
 def judging():
-    return AsyncClient(transport=Emulator(mind=grading))
+    return AsyncClient(transport=Emulator(responder=grading))
 
 
 def test_a_model_grades_at_its_own_level_and_says_what_it_cost():
@@ -348,7 +348,7 @@ def test_a_judge_is_held_against_what_people_labelled(data_dir):
         return grading(accepted)
 
     def driven(run):
-        judge = make_judge(name, client=lambda: AsyncClient(transport=Emulator(mind=mind)))
+        judge = make_judge(name, client=lambda: AsyncClient(transport=Emulator(responder=mind)))
         return Runner(run, engine(), judge)
 
     with labelled_run(name) as run:
@@ -380,7 +380,7 @@ def test_a_kill_while_labelled_answers_are_judged_asks_none_of_them_twice(data_d
         return grading(accepted)
 
     def driven(run):
-        judge = make_judge(name, client=lambda: AsyncClient(transport=Emulator(mind=mind)))
+        judge = make_judge(name, client=lambda: AsyncClient(transport=Emulator(responder=mind)))
         return Runner(run, engine(), judge)
 
     with labelled_run(name) as run:

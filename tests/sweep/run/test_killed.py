@@ -25,7 +25,7 @@ NURSERY = """
 import asyncio, os, random, sys
 from pondero.store import price_usage
 from pondero.canon import Usage
-from pondero.emulator import Emulator, Fallible
+from pondero.emulator import Emulator, ErrorProneResponder
 from pondero.sweep.grading.judges import make_judge
 from pondero.sweep.engines.live import LiveEngine
 from pondero.sweep.run.runner import Runner
@@ -37,7 +37,7 @@ price_usage("anthropic", "claude-opus-5", Usage(input=1, output=1))
 class Noted:
     needs_key = False
     def __init__(self):
-        self.emulator = Emulator(mind=Fallible())
+        self.emulator = Emulator(responder=ErrorProneResponder())
         self.asked = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     async def send(self, request, timeouts):
         os.write(self.asked, request.body + b"\\n")  # outlives the process

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...contract import Scenario, ScenarioResult, report
+from ...contract import Scenario, ScenarioResult, describe_failure
 from ..command import print_json
 from .echo import echo, style_text
 from .tables import Screen
@@ -34,7 +34,7 @@ def print_results(
         _reasons(console, results)
     for result in results:
         if result.status == "failed":
-            echo("\n", style_text("FAILED", fg="red", bold=True), f" {report(result)}")
+            echo("\n", style_text("FAILED", fg="red", bold=True), f" {describe_failure(result)}")
     console.print(_total(results))
 
 

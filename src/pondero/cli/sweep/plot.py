@@ -13,7 +13,7 @@ from msgspec import Struct
 from ..output.echo import echo
 
 if TYPE_CHECKING:
-    from ...sweep import Axis, Measure, Results
+    from ...sweep import Axis, Measure, SweepResults
 
 _MOST, _LEAST, _HEIGHT = 100, 40, 19
 _FRAME = (6, 3)  # columns and lines around what is drawn: figures, rules
@@ -29,7 +29,7 @@ class Spot(Struct):
     mark: str
 
 
-def print_plot(results: "Results") -> None:
+def print_plot(results: "SweepResults") -> None:
     """Print accuracy against cost, if this is a terminal; arms that nothing beats are filled."""
     from ...sweep import amount_axis, choose_measure, share_axis
 
@@ -74,7 +74,7 @@ def _percent(share: float) -> str:
 
 
 def spots(
-    results: "Results", measure: "Measure", across: "Axis", up: "Axis", columns: int, rows: int
+    results: "SweepResults", measure: "Measure", across: "Axis", up: "Axis", columns: int, rows: int
 ) -> list[Spot]:
     """Return the places of the arms; arms that fall on one place share it."""
     best = results.pareto(measure)

@@ -9,7 +9,7 @@ from ..command import check_free, examples, force_option, print_json
 from ..output.echo import echo, style_text
 
 if TYPE_CHECKING:
-    from ...sweep import Results
+    from ...sweep import SweepResults
 
 _RUN = click.argument("name", metavar="RUN")
 _JUDGE = click.option("--judge", metavar="KIND[:ARG]", help="As another judge has graded it.")
@@ -120,14 +120,14 @@ def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
     return code
 
 
-def _found(name: str, judge: str | None) -> "Results":
+def _found(name: str, judge: str | None) -> "SweepResults":
     from ...sweep import Run, compute_results, find_run
 
     with Run.open(find_run(name)) as run:
         return compute_results(run, judge=judge)
 
 
-def _write_report(results: "Results", path: Path) -> None:
+def _write_report(results: "SweepResults", path: Path) -> None:
     from ...store import write_atomic
     from ...sweep import render_report
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..output.echo import echo, style_text
 
 if TYPE_CHECKING:
-    from ...sweep import ArmProgress, Outline, Progress, Results
+    from ...sweep import ArmProgress, Outline, Progress, SweepResults
 
 _OFTEN = 0.1  # seconds between two drawings
 
@@ -86,7 +86,7 @@ def duration(seconds: float) -> str:
     return f"{minutes}:{rest:02}" if minutes else f"{rest} s"
 
 
-def print_results(results: "Results") -> None:
+def print_results(results: "SweepResults") -> None:
     """Print the table, what is recommended, and on a terminal the plot."""
     from .plot import print_plot
 

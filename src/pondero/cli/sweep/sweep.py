@@ -19,7 +19,7 @@ from .adopt import adopt, print_adopted
 from .report import demo, export, report
 
 if TYPE_CHECKING:
-    from ...sweep import Engine, Judge, Outline, Results, Run, Runner
+    from ...sweep import Engine, Judge, Outline, Run, Runner, SweepResults
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -403,7 +403,7 @@ async def _interruptible(
     return 130
 
 
-def _print(results: "Results", *, as_json: bool) -> None:
+def _print(results: "SweepResults", *, as_json: bool) -> None:
     from .summary import print_results
 
     if as_json:

@@ -76,7 +76,7 @@ def contract(
     PROVIDER, they run for every provider, or for every recorded one. A feature that a target lacks
     is reported as unsupported, not as a failure. PONDERO_SKIP_CONTRACT=1 skips all tests.
     """
-    from ...contract import as_junit, check_writable, run, write
+    from ...contract import as_junit, check_writable, run_scenarios, write
     from ..output.scoreboard import print_results
 
     if junit_file is not None:
@@ -88,7 +88,7 @@ def contract(
     if not skip:
         entries = _at_home(entries, other, named=bool(providers))
     with _progress(len(entries) * len(scenarios), shown=not as_json) as done:
-        results = run(entries, scenarios, other, skip=skip, done=done)
+        results = run_scenarios(entries, scenarios, other, skip=skip, done=done)
     if junit_file is not None:
         write(junit_file, as_junit(results))
     print_results(results, scenarios, as_json=as_json)
@@ -127,7 +127,7 @@ def _entries(
     *,
     live: bool,
 ) -> "list[ModelEntry]":
-    from ...contract import find_model, stand_ins
+    from ...contract import find_model, representative_models
 
     if (base_url or model) and len(providers) != 1:
         what = "--base-url" if base_url else "--model"
@@ -141,7 +141,7 @@ def _entries(
     if cassettes is not None:
         return [_taped(cassettes, name) for name in names]
     one = live or base_url is not None  # exchanges are real, and may cost
-    return [entry for name in names for entry in stand_ins(name)[: 1 if one else None]]
+    return [entry for name in names for entry in representative_models(name)[: 1 if one else None]]
 
 
 def _all(cassettes: Path | None) -> list[str]:
@@ -174,12 +174,12 @@ def _spoken(name: str) -> str:
 
 
 def _taped(folder: Path, name: str) -> "ModelEntry":
-    from ...contract import find_model, most_recorded_model, stand_ins
+    from ...contract import find_model, most_recorded_model, representative_models
 
     if not (folder / name).is_dir() and not _records():
         message = f"there are no cassettes of {name} in {folder}; {_HOW}"
         raise CassetteError(message)
-    first = stand_ins(name)[0]
+    first = representative_models(name)[0]
     model = most_recorded_model(folder, first)
     return first if model is None else find_model(name, model)
 
@@ -188,7 +188,7 @@ def _taped(folder: Path, name: str) -> "ModelEntry":
 
 
 def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Backend":
-    from ...contract import CassetteBackend, Emulated, HttpBackend, ServedEmulatorBackend
+    from ...contract import CassetteBackend, EmulatorBackend, HttpBackend, ServedEmulatorBackend
 
     if base_url == "":  # as where a shell's variable is not set
         raise click.UsageError("--base-url is empty; it is an address, as http://localhost:8080")
@@ -196,7 +196,7 @@ def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Ba
         raise click.UsageError("--live is the provider's own service; --base-url is another")
     reached = HttpBackend(base_url) if live or base_url else None
     if cassettes is None:
-        return reached or Emulated()
+        return reached or EmulatorBackend()
     if _records():
         return CassetteBackend(cassettes, reached or ServedEmulatorBackend(port=_PORT))
     if reached is not None:

@@ -19,7 +19,7 @@ from ...canon import HttpRequest, Json, ResponseHead
 from ...cassettes import RecordedExchange, parse_cassette
 from ...catalog import Provider
 from ...client import load_catalog
-from ...emulator import route
+from ...emulator import find_route
 from ...errors import CassetteError, PonderoError
 from ...exchange import Decoded, decode
 from ...framing import UNREADABLE, parse_json_or_none
@@ -66,7 +66,7 @@ def recognise(
     if not isinstance(body, dict):
         return None
     path = unquote(urlsplit(asked.url).path)
-    found = route(asked.url) or (route(path) if path != asked.url else None)
+    found = find_route(asked.url) or (find_route(path) if path != asked.url else None)
     answer = _answer(recorded, found.wire.name if found else None)
     if found is None:
         return None

@@ -5,7 +5,7 @@ from string import ascii_letters, digits
 
 from ...canon import Message, Text, Thinking, ToolCall, ToolResult
 from ...catalog import ModelEntry
-from ...emulator import Turn
+from ...emulator import ScriptedTurn
 from ..bench import ObservedExchange, Testbed
 from ..scenario import ScenarioCheck, optional_check, same, true
 from ..wire import leaves, objects, says, strings
@@ -65,7 +65,7 @@ def multi_turn(bench: Testbed) -> Iterator[ScenarioCheck]:
 
 def role_mapping(bench: Testbed) -> Iterator[ScenarioCheck]:
     """System, user, assistant and tool result each arrive as what they are."""
-    bench.stage(Turn(tool_calls=(CALL,)), SPOKEN)
+    bench.stage(ScriptedTurn(tool_calls=(CALL,)), SPOKEN)
     question = user(WEATHER)
     first = bench.ask([question], "off", tools=[TOOL], system=_SYSTEM, stream=False)
     calls = require_reply(first).tool_calls
@@ -94,7 +94,7 @@ def role_mapping(bench: Testbed) -> Iterator[ScenarioCheck]:
 def model_echo(bench: Testbed) -> Iterator[ScenarioCheck]:
     """The answer names the model that the wire names, else the one that was asked."""
     named = f"{bench.entry.model}-0815"
-    bench.stage(Turn(text=ANSWER, model=named))
+    bench.stage(ScriptedTurn(text=ANSWER, model=named))
     for stream in (False, True):
         seen = bench.ask(QUESTION, stream=stream)
         model = require_reply(seen).model
@@ -108,7 +108,7 @@ def model_echo(bench: Testbed) -> Iterator[ScenarioCheck]:
             )
         if bench.is_staged and says(seen.body, named):
             yield same("reply.model", named, model)
-        bench.stage(Turn(text=ANSWER, model=named))
+        bench.stage(ScriptedTurn(text=ANSWER, model=named))
 
 
 def thinking_replay(bench: Testbed) -> Iterator[ScenarioCheck]:
@@ -119,8 +119,8 @@ def thinking_replay(bench: Testbed) -> Iterator[ScenarioCheck]:
 
 def _replayed(bench: Testbed, *, stream: bool) -> Iterator[ScenarioCheck]:
     bench.stage(
-        Turn(thinking=THOUGHT, tool_calls=(CALL,), usage=COUNTS),
-        Turn(thinking=THOUGHT, text=ANSWER, usage=COUNTS),
+        ScriptedTurn(thinking=THOUGHT, tool_calls=(CALL,), usage=COUNTS),
+        ScriptedTurn(thinking=THOUGHT, text=ANSWER, usage=COUNTS),
         SPOKEN,
     )
     past: list[Message] = [user(WEATHER)]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...canon import Json
-from ...emulator import Fault, Turn
+from ...emulator import Fault, ScriptedTurn
 from ...errors import AuthFailed, NotFound, PermissionDenied, PonderoError, ServiceError
 from ..bench import ObservedExchange, Testbed
 from ..scenario import ScenarioCheck, not_supported, optional_check, same, true
@@ -12,10 +12,10 @@ from ..wire import objects, says, strings
 from .shared_checks import ANSWER, CALL, QUESTION, TOOL, WEATHER, require_reply
 
 _ENDS = {
-    "stop": Turn(text=ANSWER, finish="stop"),
-    "length": Turn(text=ANSWER, finish="length"),
-    "tool_calls": Turn(tool_calls=(CALL,)),
-    "other": Turn(text=ANSWER, finish="other"),
+    "stop": ScriptedTurn(text=ANSWER, finish="stop"),
+    "length": ScriptedTurn(text=ANSWER, finish="length"),
+    "tool_calls": ScriptedTurn(tool_calls=(CALL,)),
+    "other": ScriptedTurn(text=ANSWER, finish="other"),
 }
 _FILTERED = ("content_filter", "refusal")
 _SOURCE = "https://example.org/four"
@@ -44,12 +44,12 @@ def finish_reasons(bench: Testbed) -> Iterator[ScenarioCheck]:
 
 def content_filter(bench: Testbed) -> Iterator[ScenarioCheck]:
     """An answer that a filter took away is that, whatever the word for it, and no error."""
-    bench.stage(Turn(finish="stop"))
+    bench.stage(ScriptedTurn(finish="stop"))
     plain = bench.ask(QUESTION, stream=False)
     # A wire with several words for it names them; of the others the usual one is staged.
     for word in bench.wire.service().filter_reasons:
         for stream in (False, True):
-            bench.stage(Turn(finish="content_filter", raw_finish=word))
+            bench.stage(ScriptedTurn(finish="content_filter", raw_finish=word))
             seen = bench.ask(QUESTION, stream=stream)
             if not stream and _words(seen) <= _words(plain):
                 raise not_supported("this wire has no word for it")
@@ -67,17 +67,19 @@ def _words(seen: ObservedExchange) -> set[str]:
 def grounding(bench: Testbed) -> Iterator[ScenarioCheck]:
     """What an answer rests on is kept as it came."""
     staged: Json = {"groundingChunks": [{"web": {"uri": _SOURCE, "title": "Four"}}]}
-    yield from _beside(bench, Turn(text=ANSWER, grounding=staged), "grounding", staged, _SOURCE)
+    yield from _beside(
+        bench, ScriptedTurn(text=ANSWER, grounding=staged), "grounding", staged, _SOURCE
+    )
 
 
 def safety_ratings(bench: Testbed) -> Iterator[ScenarioCheck]:
     """How safe a service finds an answer is kept as it came."""
     staged: Json = [{"category": _RATING, "probability": "NEGLIGIBLE"}]
-    yield from _beside(bench, Turn(text=ANSWER, safety=staged), "safety", staged, _RATING)
+    yield from _beside(bench, ScriptedTurn(text=ANSWER, safety=staged), "safety", staged, _RATING)
 
 
 def _beside(
-    bench: Testbed, turn: Turn, field: str, staged: Json, mark: str
+    bench: Testbed, turn: ScriptedTurn, field: str, staged: Json, mark: str
 ) -> Iterator[ScenarioCheck]:
     for stream in (False, True):
         bench.stage(turn)
@@ -152,11 +154,11 @@ def error_server(bench: Testbed) -> Iterator[ScenarioCheck]:
 
 def error_in_stream(bench: Testbed) -> Iterator[ScenarioCheck]:
     """An error after the answer began is an error, and a stream cut off is not an answer."""
-    bench.stage(Turn(fault=Fault(kind="error_event", status=500)))
+    bench.stage(ScriptedTurn(fault=Fault(kind="error_event", status=500)))
     seen = bench.try_ask(QUESTION, stream=True)
     yield true("the answer", "an error", seen.reply, holds=seen.error is not None)
     yield same("error.category", "server", _category(seen.error))
-    bench.stage(Turn(fault=Fault(kind="no_end")))
+    bench.stage(ScriptedTurn(fault=Fault(kind="no_end")))
     cut = bench.try_ask(QUESTION, stream=True)
     yield true("the answer", "an error", cut.reply, holds=cut.error is not None)
     yield same("error", "Truncated", type(cut.error).__name__)
@@ -168,9 +170,9 @@ def _refusing(
     code: str | None = None,
     retry_after: float | None = None,
     message: str | None = None,
-) -> Turn:
+) -> ScriptedTurn:
     fault = Fault(kind="status", status=status, code=code, retry_after=retry_after, message=message)
-    return Turn(fault=fault)
+    return ScriptedTurn(fault=fault)
 
 
 def _is(seen: ObservedExchange, *kinds: type[ServiceError]) -> ScenarioCheck:

@@ -28,7 +28,7 @@ from ...canon import (
     Usage,
 )
 from ...catalog import ModelEntry
-from ...emulator import Call, Turn
+from ...emulator import ScriptedCall, ScriptedTurn
 from ...thinking import Plan, read_thinking
 from ..bench import ObservedExchange, Testbed
 from ..scenario import ScenarioCheck, optional_check, same, true
@@ -53,15 +53,15 @@ TOOL = Tool(
 )
 ARGUMENTS = {"city": "Paris"}
 RESULT = "Sunny, 21 degrees."
-CALL = Call(TOOL.name, ARGUMENTS)
+CALL = ScriptedCall(TOOL.name, ARGUMENTS)
 
 # Figures that no counting comes to by chance.
 COUNTS = Usage(input=1009, cache_read=0, output=211, thinking=503, total=1723)
 CACHED = Usage(input=1009, cache_read=401, output=211, thinking=0, total=1621)
 
-SPOKEN = Turn(text=ANSWER)
-THOUGHT_OF = Turn(thinking=THOUGHT, text=ANSWER, usage=COUNTS)
-CALLED = Turn(tool_calls=(CALL,))
+SPOKEN = ScriptedTurn(text=ANSWER)
+THOUGHT_OF = ScriptedTurn(thinking=THOUGHT, text=ANSWER, usage=COUNTS)
+CALLED = ScriptedTurn(tool_calls=(CALL,))
 
 
 def user(text: str) -> Message:

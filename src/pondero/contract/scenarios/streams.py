@@ -5,7 +5,7 @@ from typing import Any
 
 from ...canon import Event, Message, PartEnd, ResponseHead, TextDelta, ThinkingDelta, ToolDelta
 from ...dialects import AnswerContext
-from ...emulator import Turn
+from ...emulator import ScriptedTurn
 from ...errors import WireError
 from ..bench import ObservedExchange, Testbed
 from ..scenario import ScenarioCheck, optional_check, same, true
@@ -90,7 +90,7 @@ def thinking_streaming(bench: Testbed) -> Iterator[ScenarioCheck]:
 
 def framing(bench: Testbed) -> Iterator[ScenarioCheck]:
     """A stream is read the same however its bytes are cut, and another framing never wrongly."""
-    bench.stage(Turn(text=WIDE))
+    bench.stage(ScriptedTurn(text=WIDE))
     seen = bench.ask(QUESTION, stream=True)
     yield once(seen)
     yield from check_answer(bench, seen, WIDE)
@@ -108,7 +108,12 @@ def framing(bench: Testbed) -> Iterator[ScenarioCheck]:
 
 
 def _as_in_one(
-    bench: Testbed, seen: ObservedExchange, turn: Turn, *, prompt: str = QUESTION, **options: Any
+    bench: Testbed,
+    seen: ObservedExchange,
+    turn: ScriptedTurn,
+    *,
+    prompt: str = QUESTION,
+    **options: Any,
 ) -> Iterator[ScenarioCheck]:
     """Check that the same answer in one piece is the same; only a staged one is given twice."""
     if bench.stages:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ...canon import Message, Text, ToolCall, ToolResult
-from ...emulator import Turn
+from ...emulator import ScriptedTurn
 from ..bench import ObservedExchange, Testbed
 from ..scenario import ScenarioCheck, optional_check, same, true
 from ..wire import says
@@ -43,7 +43,7 @@ def tool_call_id_generation(bench: Testbed) -> Iterator[ScenarioCheck]:
     """
     needed = bench.wire.caller().replay_rules(bench.entry.provider.quirks).minted
     for stream in (False, True):
-        bench.stage(Turn(parts=_UNNAMED), SPOKEN)
+        bench.stage(ScriptedTurn(parts=_UNNAMED), SPOKEN)
         first = bench.ask(WEATHER, "off", tools=[TOOL], stream=stream)
         calls = require_reply(first).tool_calls
         ids = [call.id for call in calls]

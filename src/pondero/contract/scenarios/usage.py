@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ...canon import Usage
-from ...emulator import Turn
+from ...emulator import ScriptedTurn
 from ..bench import ObservedExchange, Testbed
 from ..scenario import ScenarioCheck, optional_check, same, true
 from ..wire import wire_usage
@@ -13,7 +13,7 @@ from .shared_checks import ANSWER, CACHED, COUNTS, QUESTION, SUM, THOUGHT_OF, on
 def token_usage(bench: Testbed) -> Iterator[ScenarioCheck]:
     """What was read, what was cached and what was written stand apart and add up to the total."""
     for stream in (False, True):
-        bench.stage(Turn(text=ANSWER, usage=CACHED))
+        bench.stage(ScriptedTurn(text=ANSWER, usage=CACHED))
         seen = bench.ask(QUESTION, "off", stream=stream)
         usage = require_reply(seen).usage
         yield once(seen)

@@ -24,7 +24,7 @@ _DIFFICULTY = NormalDist(0.5, 1.5)
 _UNIT = 16  # tokens of thinking that are one step of difficulty; each doubling is another
 
 
-class Fallible(Struct, frozen=True):
+class ErrorProneResponder(Struct, frozen=True):
     """Answers as the built-in mind does, or wrongly.
 
     The chance to be right is logistic in thinking minus difficulty. Thinking counts as
@@ -32,8 +32,8 @@ class Fallible(Struct, frozen=True):
     ``[emulator: difficulty 3.5]`` in it says another. The same seed, question, model and depth give
     the same answer; another seed is another try.
 
-    >>> from pondero.emulator import Emulator, Fallible
-    >>> client = pondero.Client(transport=Emulator(mind=Fallible(seed=1)))
+    >>> from pondero.emulator import Emulator, ErrorProneResponder
+    >>> client = pondero.Client(transport=Emulator(responder=ErrorProneResponder(seed=1)))
     >>> client.ask("claude-opus-5/off", "What is 17 * 23? [emulator: difficulty 9]").text
     '17 * 23 = 397'
     """

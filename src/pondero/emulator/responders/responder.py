@@ -1,4 +1,4 @@
-"""The function that makes up the emulator's answers (a ``Mind``); ``ponder`` is the built-in one.
+"""The functions that answer for the emulator; ``ponder`` is the built-in ``Responder``.
 
 The built-in one does sums, calls a tool where the question asks for it plainly, recalls facts of
 the conversation, gives JSON where a schema asks for it, thinks as long as its level says, and gives
@@ -58,14 +58,14 @@ _REPEAT = re.compile(r"(?is)^\s*(?:say|repeat|reply with|answer with)(?: exactly
 _REFUSAL = "I cannot help with that."
 
 
-class Mind(Protocol):
+class Responder(Protocol):
     """A function that answers requests; its tool calls may leave their ids empty.
 
     >>> from pondero.emulator import Emulator
     >>> def parrot(accepted):
     ...     last = accepted.request.messages[-1]
     ...     return pondero.Reply(pondero.Message("assistant", (pondero.Text(last.text),)), "stop")
-    >>> pondero.Client(transport=Emulator(mind=parrot)).ask("gpt-5.1", "Hello!").text
+    >>> pondero.Client(transport=Emulator(responder=parrot)).ask("gpt-5.1", "Hello!").text
     'Hello!'
     """
 
@@ -81,8 +81,8 @@ def ponder(accepted: AcceptedRequest[Json]) -> Reply:
     >>> def shouting(accepted):
     ...     words = pondero.Text(ponder(accepted).text.upper())
     ...     return pondero.Reply(pondero.Message("assistant", (words,)), "stop")
-    >>> pondero.Client(transport=Emulator(mind=shouting)).ask("gpt-5.1", "My name is Ada.").text
-    'NOTED: NAME IS ADA.'
+    >>> pondero.Client(transport=Emulator(responder=shouting)).ask("gpt-5.1", "My name is
+    Ada.").text 'NOTED: NAME IS ADA.'
     """
     request = accepted.request
     asked = parse_question(request.messages)

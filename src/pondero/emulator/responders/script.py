@@ -22,14 +22,15 @@ from ...canon import (
 from ...dialects import AcceptedRequest
 from ..faults import OF_BATCHES, Fault
 from .question import parse_question
-from .responder import Mind
+from .responder import Responder
 
 
-class Call(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class ScriptedCall(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A tool call to be made.
 
-    >>> from pondero.emulator import Call, Emulator, Turn
-    >>> emulator = Emulator(script=[Turn(tool_calls=(Call("get_weather", {"city": "Bern"}),))])
+    >>> from pondero.emulator import ScriptedCall, Emulator, ScriptedTurn
+    >>> emulator = Emulator(script=[ScriptedTurn(tool_calls=(ScriptedCall("get_weather", {"city":
+    "Bern"}),))])
     >>> client = pondero.Client(transport=emulator)
     >>> chat = pondero.Chat("gpt-5.1", tools=[get_weather], client=client)
     >>> chat.send("Do I need a coat?").finish
@@ -44,8 +45,8 @@ class Call(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
 class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Which request a turn is meant for; a field that is None fits any. ``service``: a provider.
 
-    >>> from pondero.emulator import Emulator, Turn, When
-    >>> emulator = Emulator(script=[Turn(text="Hoo.", when=When(contains="owl"))])
+    >>> from pondero.emulator import Emulator, ScriptedTurn, When
+    >>> emulator = Emulator(script=[ScriptedTurn(text="Hoo.", when=When(contains="owl"))])
     >>> client = pondero.Client(transport=emulator)
     >>> client.ask("gpt-5.1", "What is 17 * 23?").text
     '17 * 23 = 391'
@@ -68,14 +69,16 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
         )
 
 
-class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class ScriptedTurn(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One scripted answer, or a fault, or an answer with a fault in it.
 
     ``parts`` is the answer in full; where it is empty, ``thinking``, ``text`` and ``tool_calls``
     make it, in this order. Without any of these the mind answers.
 
-    >>> from pondero.emulator import Emulator, Turn
-    >>> emulator = Emulator(script=[Turn(thinking="Hm.", text="Forty-two.")])
+    >>> from pondero.emulator import Emulator, ScriptedTurn
+    >>> emulator = Emulator(script=[ScriptedTurn(thinking="Hm.", text="Forty-two.")])
     >>> client = pondero.Client(transport=emulator)
     >>> client.ask("claude-opus-5/low", "What is the answer?").text
     'Forty-two.'
@@ -84,7 +87,7 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     text: str | None = None
     thinking: str | tuple[str, ...] = ()
     redacted: bool = False
-    tool_calls: tuple[Call, ...] = ()
+    tool_calls: tuple[ScriptedCall, ...] = ()
     parts: tuple[Part, ...] = ()
     finish: Finish | None = None
     raw_finish: str | None = None
@@ -128,15 +131,15 @@ class Turn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
             yield ToolCall(call.id, call.name, call.arguments)
 
 
-Scripted = Turn | Reply | str | Mind
+Scripted = ScriptedTurn | Reply | str | Responder
 
 
 def turn_of(scripted: Scripted) -> "Taking":
     """Return an entry of a script as a turn; it may be text, a reply, a function or a turn."""
-    if isinstance(scripted, Turn):
+    if isinstance(scripted, ScriptedTurn):
         return scripted
     if isinstance(scripted, str):
-        return Turn(text=scripted)
+        return ScriptedTurn(text=scripted)
     if isinstance(scripted, Reply):
         reply = scripted
         return _Minded(lambda _: reply)
@@ -151,14 +154,14 @@ class _Minded:
     when: When = When()
     says = True
 
-    def __init__(self, mind: Mind) -> None:
+    def __init__(self, mind: Responder) -> None:
         self._mind = mind
 
     def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
         return self._mind(accepted)
 
 
-Taking = Turn | _Minded
+Taking = ScriptedTurn | _Minded
 """An entry of a script, as it is taken out."""
 
 
@@ -215,7 +218,9 @@ def _of_batches(turn: "Taking") -> bool:
     return turn.fault is not None and turn.fault.kind in OF_BATCHES
 
 
-def parse_turns(data: bytes) -> tuple[Turn | str, ...]:
+def parse_turns(data: bytes) -> tuple[ScriptedTurn | str, ...]:
     """Return the turns in JSON: one, or a list; a text is one too. Raises msgspec's errors."""
-    found: Turn | str | list[Turn | str] = decode_json(data, Turn | str | list[Turn | str])
+    found: ScriptedTurn | str | list[ScriptedTurn | str] = decode_json(
+        data, ScriptedTurn | str | list[ScriptedTurn | str]
+    )
     return tuple(found) if isinstance(found, list) else (found,)

@@ -14,7 +14,7 @@ from typing import cast
 
 from ...canon import HttpRequest, Reply, ResponseHead
 from ...client import AsyncClient, reply_cost
-from ...emulator import Emulator, Fallible
+from ...emulator import Emulator, ErrorProneResponder
 from ...errors import (
     AuthFailed,
     BillingFailed,
@@ -326,8 +326,8 @@ def emulators(seed: int) -> Callable[[int], Emulator]:
     made: dict[int, Emulator] = {}
 
     def emulator(repeat: int) -> Emulator:
-        mind = Fallible(seed * 1_000_003 + repeat)
-        return made.setdefault(repeat, Emulator(mind=mind, any_model=True))
+        mind = ErrorProneResponder(seed * 1_000_003 + repeat)
+        return made.setdefault(repeat, Emulator(responder=mind, any_model=True))
 
     return emulator
 

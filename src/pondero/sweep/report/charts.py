@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ..results.axes import Axis, amount_axis, share_axis
 from ..results.formatting import format_share_points, percent
-from ..results.values import ArmResult, Measure, Results
+from ..results.values import ArmResult, Measure, SweepResults
 from .markup import Html, element, join_markup
 
 _WIDTH, _HEIGHT = 440, 320
@@ -60,7 +60,7 @@ class _Spot(Struct, frozen=True):
     low: float
 
 
-def scatter(results: Results, plot: Plot) -> Html:
+def scatter(results: SweepResults, plot: Plot) -> Html:
     """Return a chart of accuracy against a measure; a sentence where there is nothing to draw."""
     known = _drawable(results, plot.measure)
     if not known:
@@ -89,7 +89,7 @@ def scatter(results: Results, plot: Plot) -> Html:
     )  # fmt: skip
 
 
-def undrawn(results: Results, plot: Plot) -> str:
+def undrawn(results: SweepResults, plot: Plot) -> str:
     """Return which arms a chart leaves out, in words."""
     drawn = {number for number, _ in _drawable(results, plot.measure)}
     left_out = [name for n, name in enumerate(results.labels()) if n not in drawn]
@@ -98,7 +98,7 @@ def undrawn(results: Results, plot: Plot) -> str:
     return f"Not drawn, because this is not known of them: {', '.join(left_out)}."
 
 
-def _drawable(results: Results, measure: Measure) -> list[tuple[int, ArmResult]]:
+def _drawable(results: SweepResults, measure: Measure) -> list[tuple[int, ArmResult]]:
     return [
         (number, arm)
         for number, arm in enumerate(results.arms)
@@ -106,7 +106,7 @@ def _drawable(results: Results, measure: Measure) -> list[tuple[int, ArmResult]]
     ]
 
 
-def _described(results: Results, plot: Plot, known: Sequence[tuple[int, ArmResult]]) -> str:
+def _described(results: SweepResults, plot: Plot, known: Sequence[tuple[int, ArmResult]]) -> str:
     names = results.labels()
     measure = plot.measure
     return "; ".join(
@@ -136,7 +136,7 @@ def _spot(number: int, arm: ArmResult, measure: Measure, across: Axis, up: Axis)
 # -- the frame -------------------------------------------------------------------------------------
 
 
-def _band(results: Results, up: Axis) -> Html:
+def _band(results: SweepResults, up: Axis) -> Html:
     """Return what is within the margin of the reference, as a band."""
     share = results.reference.accuracy
     if share is None:
@@ -182,7 +182,7 @@ def _front(spots: Sequence[_Spot]) -> Html:
 # -- arms ------------------------------------------------------------------------------------------
 
 
-def _drawn(spot: _Spot, results: Results) -> Html:
+def _drawn(spot: _Spot, results: SweepResults) -> Html:
     arm, tone = spot.arm, tone_of(results, spot.number)
     said = f"{arm.name}: {percent(arm.accuracy)} ({percent(arm.low)} to {percent(arm.high)})"
     return element(
@@ -200,7 +200,7 @@ def _drawn(spot: _Spot, results: Results) -> Html:
 _TONES = 7  # colours from pale to deep, in style.css
 
 
-def tone_of(results: Results, number: int) -> int:
+def tone_of(results: SweepResults, number: int) -> int:
     """Return the colour of an arm: the deeper, the higher it stands among its model's levels."""
     own = [n for n, arm in enumerate(results.arms) if arm.model == results.arms[number].model]
     steps = max(1, len(own) - 1)
@@ -225,7 +225,9 @@ def _polygon(tone: str, *corners: tuple[float, float]) -> Html:
     return element("polygon", class_=tone, points=" ".join(f"{x:.1f},{y:.1f}" for x, y in corners))
 
 
-def _labels(spots: Sequence[_Spot], results: Results, front: Sequence[ArmResult]) -> Iterator[Html]:
+def _labels(
+    spots: Sequence[_Spot], results: SweepResults, front: Sequence[ArmResult]
+) -> Iterator[Html]:
     """Yield the names of the arms, each at the first place beside its mark that is free."""
     names = results.labels()
     taken = [_Box(s.x - 7, s.y - 7, s.x + 7, s.y + 7) for s in spots]

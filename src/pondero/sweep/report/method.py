@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from ...catalog import catalog_hash
 from ..results.formatting import format_cost
-from ..results.values import Results
+from ..results.values import SweepResults
 from ..statistics.decision import DecisionRule
 from ..statistics.looks import ALPHA, positions
 from ..statistics.progress import LEAST, MISSING
@@ -33,7 +33,7 @@ _MISSING = (
 )
 
 
-def method(results: Results) -> Iterator[Entry]:
+def method(results: SweepResults) -> Iterator[Entry]:
     """Yield the method, a heading and a paragraph at a time."""
     yield "Questions", _questions(results)
     yield "Good enough", _margin(results)
@@ -48,7 +48,7 @@ def method(results: Results) -> Iterator[Entry]:
     yield "Money", _money(results)
 
 
-def _questions(results: Results) -> str:
+def _questions(results: SweepResults) -> str:
     facts = results.facts
     repeats = f", {facts.spec.repeats} times each" if facts.spec.repeats > 1 else ""
     return (
@@ -58,7 +58,7 @@ def _questions(results: Results) -> str:
     )
 
 
-def _margin(results: Results) -> str:
+def _margin(results: SweepResults) -> str:
     spec = results.facts.spec
     margin = f"{100 * spec.margin:g} points"
     if spec.against == "best":
@@ -75,7 +75,7 @@ def _margin(results: Results) -> str:
     )
 
 
-def _intervals(results: Results) -> str:
+def _intervals(results: SweepResults) -> str:
     spec = results.facts.spec
     if spec.cluster:
         alone = f"a t interval over clusters of the field {spec.cluster!r}"
@@ -91,7 +91,7 @@ def _intervals(results: Results) -> str:
     )
 
 
-def _looks(results: Results) -> str:
+def _looks(results: SweepResults) -> str:
     places = positions(len(results.rows), results.facts.looks)
     rule = DecisionRule(margin=results.facts.spec.margin, looks=len(places))
     steps = (f"{at:,} (z {rule.z(n):.3f})" for n, at in enumerate(places, 1))
@@ -103,7 +103,7 @@ def _looks(results: Results) -> str:
     )
 
 
-def _sequence(results: Results) -> str:
+def _sequence(results: SweepResults) -> str:
     if results.facts.spec.against == "best":
         return "An arm must hold against every other one, so that no correction is needed."
     several = (
@@ -116,7 +116,7 @@ def _sequence(results: Results) -> str:
     ) + (several if len(results.models()) > 1 else "")
 
 
-def _judge(results: Results) -> str:
+def _judge(results: SweepResults) -> str:
     said = f"The judge is {results.judge!r}."
     if results.judge != results.facts.spec.judge:
         said += f" The run was asked with {results.facts.spec.judge!r}, and judged anew."
@@ -130,7 +130,7 @@ def _judge(results: Results) -> str:
     return said
 
 
-def _money(results: Results) -> str:
+def _money(results: SweepResults) -> str:
     spec = results.facts.spec
     cap = "No cap was set." if spec.max_cost is None else (
         f"The cap was {format_cost(spec.max_cost)}: what is paid, and the most that everything in "
@@ -148,7 +148,7 @@ def _money(results: Results) -> str:
     return f"{format_cost(results.spent)} {verb} spent. {cap}{unknown}{asked}"
 
 
-def colophon(results: Results, *, version: str, now: float) -> str:
+def colophon(results: SweepResults, *, version: str, now: float) -> str:
     """Return when and by what the run and this report were made."""
     facts = results.facts
     engine = "the emulator" if facts.spec.offline else f"the {facts.spec.engine} engine"

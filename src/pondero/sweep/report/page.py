@@ -13,7 +13,7 @@ import msgspec
 
 from ..questions import Question
 from ..results.formatting import format_cost, format_share_points, letter_of, percent
-from ..results.values import MEASURES, ArmResult, Results
+from ..results.values import MEASURES, ArmResult, SweepResults
 from ..statistics.intervals import RESAMPLES
 from .charts import Plot, draw_marker, scatter, span, tone_of, undrawn
 from .markup import Html, cut, element, join_markup
@@ -31,7 +31,7 @@ _DRAWS, _RESAMPLES = 200_000, 200  # questions drawn again for one ratio, and th
 _WORDS = 1_500  # characters of an example
 
 
-def render_report(results: Results) -> str:
+def render_report(results: SweepResults) -> str:
     """Return a run's report as one HTML page."""
     style, script = _own("style.css"), _own("script.js")
     title = f"{_headline(results)} · run {results.run}"
@@ -62,12 +62,12 @@ def _hash(content: str) -> str:
     return f"sha256-{b64encode(sha256(content.encode()).digest()).decode()}"
 
 
-def _headline(results: Results) -> str:
+def _headline(results: SweepResults) -> str:
     found = results.recommendation
     return f"Recommended: {found.name}" if found else "Nothing is recommended"
 
 
-def _top(results: Results) -> Html:
+def _top(results: SweepResults) -> Html:
     theme = element("button", "dark / light", type="button", id="theme", hidden=True)
     return element(
         "header",
@@ -77,7 +77,7 @@ def _top(results: Results) -> Html:
     )
 
 
-def _main(results: Results) -> Html:
+def _main(results: SweepResults) -> Html:
     made = colophon(results, version=metadata.version("pondero"), now=time.time())
     entries = (
         join_markup((element("dt", name), element("dd", words))) for name, words in method(results)
@@ -100,7 +100,7 @@ def _part(title: str, *inside: str, id: str) -> Html:
 # -- what was found --------------------------------------------------------------------------------
 
 
-def _found(results: Results) -> Html:
+def _found(results: SweepResults) -> Html:
     """Return what was found in the terminal's own words, before anything else."""
     lines = (_finding(label, words) for label, words in results.findings())
     offline = element(
@@ -125,7 +125,7 @@ def _finding(label: str, words: str) -> Html:
 # -- charts and arms -------------------------------------------------------------------------------
 
 
-def _charts(results: Results) -> Iterator[Html]:
+def _charts(results: SweepResults) -> Iterator[Html]:
     yield _models(results)
     yield element("div", *(_figure(results, plot) for plot in _PLOTS), class_="charts")
     yield element(
@@ -138,7 +138,7 @@ def _charts(results: Results) -> Iterator[Html]:
     )
 
 
-def _models(results: Results) -> Html:
+def _models(results: SweepResults) -> Html:
     """Return which letter and which mark is which model, where there are several."""
     models = results.models()
     if len(models) == 1:
@@ -155,7 +155,7 @@ def _key(model: int) -> Html:
     return element("svg", shape, viewbox="0 0 18 18", class_="shape", aria_hidden="true")
 
 
-def _figure(results: Results, plot: Plot) -> Html:
+def _figure(results: SweepResults, plot: Plot) -> Html:
     left_out = undrawn(results, plot)
     note = element("p", left_out, class_="none") if left_out else Html()
     caption = element("figcaption", f"Right answers against {plot.title}")
@@ -165,7 +165,7 @@ def _figure(results: Results, plot: Plot) -> Html:
 _HEAD = ("arm", "verdict", "right", "difference", "better, worse", "thinking", "cost", "time", "n")
 
 
-def _arms(results: Results) -> Html:
+def _arms(results: SweepResults) -> Html:
     margin = results.facts.spec.margin
     bounds = [abs(end) for arm in results.arms for end in (arm.lower, arm.upper) if end is not None]
     reach = min(5 * margin, max([2 * margin, *(1.1 * end for end in bounds)]))
@@ -187,7 +187,7 @@ def _arms(results: Results) -> Html:
 
 
 def _cells(
-    results: Results, number: int, counts: tuple[int, int], *, margin: float, reach: float
+    results: SweepResults, number: int, counts: tuple[int, int], *, margin: float, reach: float
 ) -> Iterator[Html]:
     arm = results.arms[number]
     shape = draw_marker(results.model_number(number), 9, 9, f"mark tone-{tone_of(results, number)}")
@@ -230,7 +230,7 @@ def _difference(arm: ArmResult, *, margin: float, reach: float) -> Html:
     return _cell("difference", element("div", drawn, figures), value=arm.difference)
 
 
-def _times(results: Results, number: int, what: Literal["cost", "thinking"]) -> Html:
+def _times(results: SweepResults, number: int, what: Literal["cost", "thinking"]) -> Html:
     """Return how many times the reference's an arm takes, with the interval."""
     if number == results.facts.reference or results.arms[number].n < 2:
         return Html()
@@ -253,7 +253,7 @@ def _repeated(arm: ArmResult) -> Html:
 # -- what was sent ---------------------------------------------------------------------------------
 
 
-def _sent(results: Results) -> Iterator[Html]:
+def _sent(results: SweepResults) -> Iterator[Html]:
     merged = [arm for arm in results.facts.arms if len(arm.levels) > 1]
     if merged:
         words = (
@@ -275,7 +275,7 @@ def _sent(results: Results) -> Iterator[Html]:
     yield join_markup(_example(row.question) for row in shown)
 
 
-def _fields(results: Results, number: int) -> Html:
+def _fields(results: SweepResults, number: int) -> Html:
     arm = results.facts.arms[number]
     fields = msgspec.json.format(msgspec.json.encode(arm.fields), indent=2).decode()
     changes = (

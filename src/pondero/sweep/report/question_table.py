@@ -11,7 +11,7 @@ from itertools import groupby, pairwise
 from typing import Literal
 
 from ..results.formatting import format_cost, format_share_points
-from ..results.values import Cell, QuestionRow, Results, TrialAnswer
+from ..results.values import Cell, QuestionRow, SweepResults, TrialAnswer
 from .markup import Html, cut, element, join_markup
 
 LISTED = 600
@@ -81,13 +81,13 @@ def _scores(row: QuestionRow, arms: Sequence[int]) -> list[float]:
     return [cell.score for cell in cells if cell is not None and cell.score is not None]
 
 
-def _by_model(results: Results) -> list[list[int]]:
+def _by_model(results: SweepResults) -> list[list[int]]:
     """Return the arms of each model, from the cheapest to the dearest."""
     ranked = sorted(enumerate(results.facts.arms), key=lambda each: each[1].rank)
     return [[n for n, arm in ranked if arm.model == model] for model in results.models()]
 
 
-def section(results: Results) -> Html:
+def section(results: SweepResults) -> Html:
     """Return the picture of all questions, and the list."""
     models = _by_model(results)
     kinds = [(kind_of(row, models), row) for row in results.rows]
@@ -122,7 +122,7 @@ def _ranked(kinds: Sequence[tuple[Kind, QuestionRow]]) -> Iterator[tuple[Kind, Q
         yield from group[kept[kind] :]
 
 
-def _summary(counts: Counter[Kind], results: Results) -> Html:
+def _summary(counts: Counter[Kind], results: SweepResults) -> Html:
     many = f"{len(results.rows):,} questions"
     caution = (
         "One answer to one question says little by itself: what a level is worth is said above, "
@@ -148,7 +148,7 @@ def _folded(ranked: Sequence[tuple[Kind, QuestionRow]]) -> str:
 # -- the picture -----------------------------------------------------------------------------------
 
 
-def _picture(results: Results) -> Html:
+def _picture(results: SweepResults) -> Html:
     """Return every question as a column of colours, one line for each arm."""
     # Arms that were asked most come first, so that early endings do not tear the picture apart.
     arms = sorted(range(len(results.arms)), key=lambda n: (-results.arms[n].n, -n))
@@ -221,7 +221,7 @@ def _controls(counts: Counter[Kind], listed: Counter[Kind]) -> Html:
                    hidden=True)  # fmt: skip
 
 
-def _head(results: Results) -> Html:
+def _head(results: SweepResults) -> Html:
     names = (element("span", element("i", name)) for name in results.labels())
     return element(
         "div",
@@ -232,7 +232,7 @@ def _head(results: Results) -> Html:
     )
 
 
-def _listed(kind: Kind, row: QuestionRow, results: Results) -> Html:
+def _listed(kind: Kind, row: QuestionRow, results: SweepResults) -> Html:
     states = [state_of(cell) for cell in row.cells]
     marks = (_mark(name, state) for name, state in zip(results.labels(), states, strict=True))
     asked = " ".join(row.question.words.split())
@@ -262,7 +262,7 @@ def _tag(kind: Kind) -> Html:
     return element("em", KINDS[kind].partition(",")[0], class_=f"tag {kind}") if shown else Html()
 
 
-def _opened(row: QuestionRow, results: Results) -> Html:
+def _opened(row: QuestionRow, results: SweepResults) -> Html:
     """Return what a question shows when it is opened: its words, what is right, the answers."""
     question = row.question
     right = element("p", "right: ", element("code", cut(" | ".join(question.target), 300)))
@@ -309,7 +309,7 @@ def _said(answer: TrialAnswer) -> Html:
     return element("p", words, element("br") if note else Html(), why)
 
 
-def gains(results: Results) -> Iterator[tuple[int, int]]:
+def gains(results: SweepResults) -> Iterator[tuple[int, int]]:
     """Yield for each arm how often it did better than the reference, and how often worse."""
     for number in range(len(results.arms)):
         pairs = ((row.cells[number], row.cells[results.facts.reference]) for row in results.rows)

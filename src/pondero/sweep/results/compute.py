@@ -22,14 +22,14 @@ from .values import (
     Cell,
     QuestionRow,
     Recommendation,
-    Results,
+    SweepResults,
     TrialAnswer,
     Verdict,
     choose_measure,
 )
 
 
-def compute_results(run: Run, *, judge: str | None = None) -> Results:
+def compute_results(run: Run, *, judge: str | None = None) -> SweepResults:
     """Return what a run found so far, by its own judge or another that has graded it."""
     name = judge or run.facts.spec.judge
     scores = Scores(run, name)
@@ -41,7 +41,7 @@ def compute_results(run: Run, *, judge: str | None = None) -> Results:
     chosen = None if forbidden else against.chosen()
     found = None if chosen is None else _recommended(arms[chosen], against, chosen)
     verdicts = [against.verdict(number, chosen) for number in range(len(arms))]
-    return Results(
+    return SweepResults(
         run=run.facts.run,
         state=run.state,
         facts=run.facts,

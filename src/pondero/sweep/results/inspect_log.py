@@ -16,7 +16,7 @@ import msgspec
 
 from ...canon import Json, Usage, dump_json
 from ..questions import Question
-from .values import ArmResult, Results, TrialAnswer
+from .values import ArmResult, SweepResults, TrialAnswer
 
 TASK = "pondero-sweep"
 _STATUS = {"done": "success", "running": "started"}
@@ -35,7 +35,7 @@ _ROLES = ("system", "user", "assistant")
 _OFF = "none"  # what inspect_ai calls off
 
 
-def inspect_logs(results: Results) -> Iterator[tuple[str, str]]:
+def inspect_logs(results: SweepResults) -> Iterator[tuple[str, str]]:
     """Yield a file's name and its text for each arm that was asked anything."""
     stamp = _time(results.facts.started).replace(":", "-")
     for number, arm in enumerate(results.arms):
@@ -45,7 +45,7 @@ def inspect_logs(results: Results) -> Iterator[tuple[str, str]]:
             yield f"{stamp}_{TASK}_{id_}.json", dump_json(_log(results, arm, samples, id_))
 
 
-def _log(results: Results, arm: ArmResult, samples: list[dict[str, Json]], id_: str) -> Json:
+def _log(results: SweepResults, arm: ArmResult, samples: list[dict[str, Json]], id_: str) -> Json:
     spec, model = results.facts.spec, _model(arm)
     moments = [each["completed_at"] for each in samples]
     started = _time(results.facts.started)
@@ -85,7 +85,7 @@ def _log(results: Results, arm: ArmResult, samples: list[dict[str, Json]], id_: 
     }
 
 
-def _finding(results: Results, arm: ArmResult) -> dict[str, Json]:
+def _finding(results: SweepResults, arm: ArmResult) -> dict[str, Json]:
     """Return what the sweep says of an arm; inspect_ai keeps it as metadata."""
     return {
         "run": results.run,
@@ -101,7 +101,7 @@ def _finding(results: Results, arm: ArmResult) -> dict[str, Json]:
     }
 
 
-def _config(results: Results, arm: ArmResult) -> dict[str, Json]:
+def _config(results: SweepResults, arm: ArmResult) -> dict[str, Json]:
     spec = results.facts.spec
     config: dict[str, Json] = {"extra_body": arm.fields}
     if arm.level.isdecimal():
@@ -124,7 +124,7 @@ _EFFORTS = {
 # -- samples ---------------------------------------------------------------------------------------
 
 
-def _samples(results: Results, number: int) -> Iterator[dict[str, Json]]:
+def _samples(results: SweepResults, number: int) -> Iterator[dict[str, Json]]:
     for row in results.rows:
         cell = row.cells[number]
         for answer in cell.answers if cell is not None else ():
@@ -132,7 +132,7 @@ def _samples(results: Results, number: int) -> Iterator[dict[str, Json]]:
 
 
 def _sample(
-    results: Results, arm: ArmResult, question: Question, answer: TrialAnswer
+    results: SweepResults, arm: ArmResult, question: Question, answer: TrialAnswer
 ) -> dict[str, Json]:
     settled, model = answer.settled, _model(arm)
     asked, usage = _input(question), _usage(answer.settled.usage, answer.settled.cost)
@@ -180,7 +180,7 @@ def _input(question: Question) -> Json:
     )
 
 
-def _scores(results: Results, answer: TrialAnswer) -> Json:
+def _scores(results: SweepResults, answer: TrialAnswer) -> Json:
     """Return the grade as a score; an answer that is missing has none."""
     if answer.score is None:
         return None
@@ -195,7 +195,7 @@ def _scores(results: Results, answer: TrialAnswer) -> Json:
     return {results.judge: score}
 
 
-def _results(results: Results, samples: Sequence[dict[str, Json]]) -> Json:
+def _results(results: SweepResults, samples: Sequence[dict[str, Json]]) -> Json:
     """Return the figures as inspect_ai would make them of these samples: epochs first averaged."""
     by_question: dict[str, list[float]] = {}
     for each in samples:

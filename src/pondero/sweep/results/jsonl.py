@@ -1,6 +1,7 @@
 """Exports: the answers of a run for other programs, one line of JSON each.
 
-``inspect_log`` writes the same for inspect_ai. Both read ``Results`` and nothing else of a run.
+``inspect_log`` writes the same for inspect_ai. Both read ``SweepResults`` and nothing else of a
+run.
 """
 
 from collections.abc import Iterator
@@ -8,10 +9,10 @@ from collections.abc import Iterator
 import msgspec
 
 from ...canon import Json, dump_json
-from .values import QuestionRow, Results, TrialAnswer
+from .values import QuestionRow, SweepResults, TrialAnswer
 
 
-def iter_jsonl(results: Results) -> Iterator[str]:
+def iter_jsonl(results: SweepResults) -> Iterator[str]:
     """Yield one line for each answer, question by question in the order they were asked."""
     for row in results.rows:
         for number, cell in enumerate(row.cells):
@@ -20,7 +21,7 @@ def iter_jsonl(results: Results) -> Iterator[str]:
 
 
 def _record(
-    results: Results, row: QuestionRow, number: int, answer: TrialAnswer
+    results: SweepResults, row: QuestionRow, number: int, answer: TrialAnswer
 ) -> dict[str, Json]:
     arm, question, settled = results.arms[number], row.question, answer.settled
     grade = answer.grade

@@ -160,7 +160,7 @@ class Recommendation(Struct, frozen=True):
         return f"{self.model}/{self.level}"
 
 
-class Results(Struct, frozen=True, kw_only=True):
+class SweepResults(Struct, frozen=True, kw_only=True):
     """What a run found so far; ``why`` says what is recommended, or why nothing is.
 
     >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
