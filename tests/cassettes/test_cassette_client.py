@@ -69,7 +69,7 @@ def test_the_documentations_code_runs_as_printed(block, sums):
     if "reply" in names:
         assert names["reply"].text == "391"
     else:
-        assert names["leaks"](sums) == ()
+        assert names["find_leaks"](sums) == ()
 
 
 def get_weather(city: str) -> str:

@@ -81,8 +81,9 @@ def ponder(accepted: AcceptedRequest[Json]) -> Reply:
     >>> def shouting(accepted):
     ...     words = pondero.Text(ponder(accepted).text.upper())
     ...     return pondero.Reply(pondero.Message("assistant", (words,)), "stop")
-    >>> pondero.Client(transport=Emulator(responder=shouting)).ask("gpt-5.1", "My name is
-    Ada.").text 'NOTED: NAME IS ADA.'
+    >>> client = pondero.Client(transport=Emulator(responder=shouting))
+    >>> client.ask("gpt-5.1", "My name is Ada.").text
+    'NOTED: NAME IS ADA.'
     """
     request = accepted.request
     asked = parse_question(request.messages)

@@ -28,9 +28,9 @@ from .responder import Responder
 class ScriptedCall(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A tool call to be made.
 
-    >>> from pondero.emulator import ScriptedCall, Emulator, ScriptedTurn
-    >>> emulator = Emulator(script=[ScriptedTurn(tool_calls=(ScriptedCall("get_weather", {"city":
-    "Bern"}),))])
+    >>> from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
+    >>> weather = ScriptedCall("get_weather", {"city": "Bern"})
+    >>> emulator = Emulator(script=[ScriptedTurn(tool_calls=(weather,))])
     >>> client = pondero.Client(transport=emulator)
     >>> chat = pondero.Chat("gpt-5.1", tools=[get_weather], client=client)
     >>> chat.send("Do I need a coat?").finish
