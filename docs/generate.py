@@ -39,7 +39,7 @@ FILES = (
     "docs/catalog.md",
     "docs/contracts.md",
     "docs/disagreements.md",
-    "docs/ledger.md",
+    "docs/requirements.md",
     "docs/gateway.md",
     "docs/index.md",
     "docs/reference/cli.md",
@@ -285,7 +285,7 @@ def scenarios() -> str:
     return table(["", "scenario", "row", "shows"], rows)
 
 
-LEDGER = tomllib.loads((ROOT / "docs/ledger.toml").read_text("utf-8"))
+REQUIREMENTS = tomllib.loads((ROOT / "docs/requirements.toml").read_text("utf-8"))
 PARTS = {
     "A": "A: thinking levels across providers",
     "B": "B: a contract for Google",
@@ -303,7 +303,7 @@ def ledger() -> str:
     for letter, title in PARTS.items():
         rows = [
             [id, row["asks"], row["type"], _evidence(row)]
-            for id, row in LEDGER["rows"].items()
+            for id, row in REQUIREMENTS["rows"].items()
             if id.startswith(letter)
         ]
         parts.append(f"## {title}\n\n{table(['id', 'asks for', 'type', 'shown by'], rows)}")
@@ -320,15 +320,17 @@ def _node(name: str) -> str:
     if "::" in name:
         return f"`{name}`"
     alias, _, scenario = name.partition(":")
-    return f"`{LEDGER['tests'][alias]}`" + (f" ({scenario})" if scenario else "")
+    return f"`{REQUIREMENTS['tests'][alias]}`" + (f" ({scenario})" if scenario else "")
 
 
 def account() -> str:
     """Return how many requirements are shown by tests, have a reason, or are open."""
-    rows = LEDGER["rows"].values()
+    rows = REQUIREMENTS["rows"].values()
     shown = sum("shown" in row for row in rows)
     reasoned = sum("shown" not in row and "why" in row for row in rows)
-    left = [id for id, row in LEDGER["rows"].items() if "shown" not in row and "why" not in row]
+    left = [
+        id for id, row in REQUIREMENTS["rows"].items() if "shown" not in row and "why" not in row
+    ]
     named = f" ({' '.join(left)})" if left else ""
     return (
         f"{len(rows)} rows: {shown} shown by tests, {reasoned} with a reason for having none, "

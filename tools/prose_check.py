@@ -112,7 +112,7 @@ PHRASES = {
 }
 PLACES = ("src", "docs", "console")
 # Pages that quote the facts of vendors.
-_GENERATED = {"disagreements.md", "levels.md", "catalog.md", "ledger.md", "requirements.md"}
+_GENERATED = {"disagreements.md", "levels.md", "catalog.md", "requirements.md"}
 _QUOTED = re.compile(r"`[^`]*`")
 
 

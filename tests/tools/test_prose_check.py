@@ -76,7 +76,7 @@ def test_blocks_and_quotes_of_code_in_a_page_are_not_read(tmp_path):
     assert _find(tmp_path, docs__page__md=page) == [("unsaid", "docs", "docs/page.md", 5)]
 
 
-@pytest.mark.parametrize("name", ["levels", "disagreements", "catalog", "ledger", "requirements"])
+@pytest.mark.parametrize("name", ["levels", "disagreements", "catalog", "requirements"])
 def test_pages_that_quote_vendors_are_not_read(tmp_path, name):
     assert _find(tmp_path, **{f"docs__{name}__md": "unsaid"}) == []
 

@@ -92,7 +92,7 @@ NEEDS = {
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
-    """One scenario of the contract. ``row`` is the row of docs/ledger.toml that asks for it.
+    """One scenario of the contract. ``row`` is the row of docs/requirements.toml that asks for it.
 
     ``staged``: its answers must be staged. ``talks``: it has exchanges, so there is a cassette.
     ``basic``: a server that refuses this cannot be used at all.

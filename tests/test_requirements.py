@@ -1,4 +1,4 @@
-"""The ledger has every requirement, and every test it names is there."""
+"""The requirements page has every requirement, and every test it names is there."""
 
 import ast
 import tomllib
@@ -10,8 +10,8 @@ import pytest
 from pondero.contract import SCENARIOS
 
 ROOT = Path(__file__).parent.parent
-LEDGER = tomllib.loads((ROOT / "docs" / "ledger.toml").read_text("utf-8"))
-ROWS = LEDGER["rows"]
+REQUIREMENTS = tomllib.loads((ROOT / "docs" / "requirements.toml").read_text("utf-8"))
+ROWS = REQUIREMENTS["rows"]
 # How many rows each part has, and how many there are of each type.
 PARTS = {"A": 94, "B": 69, "C": 78, "D": 74, "E": 47, "T": 11}
 TYPES = {
@@ -33,7 +33,7 @@ def _tests(file: str) -> set[str]:
 
 
 def _node(name: str) -> str:
-    return name if "::" in name else LEDGER["tests"][name.partition(":")[0]]
+    return name if "::" in name else REQUIREMENTS["tests"][name.partition(":")[0]]
 
 
 def test_every_row_of_every_part_is_there_in_order():
@@ -58,7 +58,7 @@ def test_a_test_that_is_named_exists(name):
 
 def test_no_name_for_a_test_is_left_over():
     used = {name.partition(":")[0] for name in NAMED if "::" not in name}
-    assert used == set(LEDGER["tests"])
+    assert used == set(REQUIREMENTS["tests"])
 
 
 def test_a_scenario_that_is_named_exists():
