@@ -36,6 +36,7 @@ FILES = (
     "README.md",
     "docs/levels.md",
     "docs/adjustments.md",
+    "docs/architecture.md",
     "docs/catalog.md",
     "docs/contracts.md",
     "docs/disagreements.md",
@@ -297,7 +298,7 @@ PARTS = {
 }
 
 
-def ledger() -> str:
+def requirements() -> str:
     """Return every requirement with the tests that show it, part by part."""
     parts = []
     for letter, title in PARTS.items():
@@ -357,6 +358,7 @@ def pairs() -> str:
 
 BLOCKS: dict[str, Callable[[], str]] = {
     **runpy.run_path(str(ROOT / "docs" / "interfaces.py"))["BLOCKS"],
+    **runpy.run_path(str(ROOT / "docs" / "rooms.py"))["BLOCKS"],
     "ladder": lambda: ladder(list(SHOWN)),
     "ladder-few": lambda: ladder(list(FEW)),
     "providers": providers,
@@ -367,7 +369,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "controls": controls,
     "contradictions": contradictions,
     "size": size,
-    "ledger": ledger,
+    "requirements": requirements,
     "account": account,
     "scenarios": scenarios,
     "clients": clients,
