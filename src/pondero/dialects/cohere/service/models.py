@@ -17,7 +17,7 @@ from msgspec import Struct
 from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.dialect import ServedModel
 
-from .errors import refuse
+from .errors import reject
 
 HOME = "cohere"
 """The provider that is meant where none is named."""
@@ -81,17 +81,20 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
     if (name := requested_model(http)) is None:
         return _said({"models": list(models.values()), "next_page_token": ""})
     if name not in models:
-        refuse(f"model '{name}' not found", status=404)
+        # Cohere, models: an unknown one is 404 (recording rig cohere/errors; its text is inferred)
+        reject(f"model '{name}' not found", status=404)
     return _said(models[name])
 
 
 def check_key(http: HttpRequest) -> None:
-    """Refuse a request without a key, or with the one that stands for a wrong one."""
+    """Reject a request without a key, or with the key that stands for a wrong one."""
     scheme, _, token = http.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        refuse("no api key supplied", status=401)
+        # Cohere, keys: 401 without one (SDK 7.3.1 error classes; the text is inferred)
+        reject("no api key supplied", status=401)
     if token.strip() == "invalid":
-        refuse("invalid api token", status=401)
+        # Cohere, keys: 401 for a wrong one (recording maruel/genai cohere errors/bad_apiKey)
+        reject("invalid api token", status=401)
 
 
 def _model(facts: ServedModel) -> Json:

@@ -83,11 +83,12 @@ def address_of(http: HttpRequest) -> Address | None:
 
 
 def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface) -> None:
-    """Refuse a request without a key, or with a bad one."""
+    """Reject a request without a key, or with a bad one."""
     key = headers.get("x-goog-api-key") or in_query
     token = headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key and not token:
-        raise surface.refused("nobody")
+        # Google, keys: 403 without one (recording tmc/langchaingo TestGoogleAIErrorHandling)
+        raise surface.rejection("nobody")
     if key and _BAD_KEY.match(key):
         info = {
             "@type": f"{RPC}.ErrorInfo",
@@ -97,9 +98,11 @@ def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface
         }
         text = surface.words["bad_key"]
         local = {"@type": f"{RPC}.LocalizedMessage", "locale": "en-US", "message": text}
-        raise surface.refused("bad_key", details=[info, local])
+        # Google, keys: a bad one is 400 (recording crewAI google streaming_returns_usage_metrics)
+        raise surface.rejection("bad_key", details=[info, local])
     if not key and _BAD_KEY.match(token):
-        raise surface.refused("bad_token")
+        # Google, errors: a bad token is 401 UNAUTHENTICATED (vendor page, 2026-11-15)
+        raise surface.rejection("bad_token")
 
 
 def _found(path: str, methods: Sequence[str] = _METHODS) -> re.Match[str] | None:

@@ -57,7 +57,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     models: tuple[Model, ...]
 
     def surface(self, provider: str) -> Surface:
-        """Return how a deployment refuses; an unknown one does it like the first."""
+        """Return how a deployment rejects; an unknown one rejects like the first."""
         first = next(iter(self.surfaces.values()))
         own = self.surfaces.get(provider, first)
         return Surface(first.words | own.words, first.statuses | own.statuses)
@@ -147,7 +147,8 @@ def _found(http: HttpRequest, rows: dict[str, Json], surface: Surface) -> HttpRe
         return _said(rows[name])
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     version = found["version"] if found else ""
-    raise surface.refused("no_model", model=name, version=version, method="getModel")
+    # Google, models: an unknown one is 404 (recording rig gemini/error_envelope)
+    raise surface.rejection("no_model", model=name, version=version, method="getModel")
 
 
 def _page(every: list[Json], http: HttpRequest) -> Json:
@@ -173,7 +174,7 @@ def _model(facts: ServedModel, *, max_output: int | None, thinks: bool) -> Json:
 
 
 def _object(body: bytes) -> dict[str, Json]:
-    """Return the body; what is not an object is refused later, when the request is read."""
+    """Return the body; parsing the request rejects one that is no object."""
     try:
         return decode_json(body, dict)
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -77,7 +77,8 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
     surface = table().surface(HOME)
     address = address_of(http)
     if address is None:
-        raise surface.refused("no_address")
+        # Google, errors: an unknown path is 404 NOT_FOUND (vendor page, 2026-11-15)
+        raise surface.rejection("no_address")
     model, raw = split_model(json_object(http.body, surface), address, surface)
     unknown = UnknownFields()
     read = body(raw, surface, unknown)
@@ -101,9 +102,11 @@ def json_object(data: bytes, surface: Surface) -> dict[str, Json]:
     try:
         raw = msgspec.json.decode(data)
     except _UNREADABLE as error:
-        raise surface.refused("bad_json", why=str(error)) from error
+        # Google, JSON: a body that is none is 400 (known issue gera2ld/ai.nvim#13, 2024-05-19)
+        raise surface.rejection("bad_json", why=str(error)) from error
     if not isinstance(raw, dict):
-        raise surface.refused("bad_json", why="Root element must be a message.")
+        # Google, JSON: the root is a message (public protocol buffers, v1beta)
+        raise surface.rejection("bad_json", why="Root element must be a message.")
     return raw
 
 
@@ -115,7 +118,8 @@ def split_model(
         return address.model, raw
     name, inner = raw.get("model"), raw.get("request")
     if not isinstance(name, str) or not isinstance(inner, dict):
-        raise surface.refused("invalid")
+        # Cloud Code Assist, body: model and request (gemini-cli-core 0.61.0, 2026-11-15)
+        raise surface.rejection("invalid")
     return name, {k: v for k, v in inner.items() if k not in ("session_id", "sessionId")}
 
 
@@ -133,7 +137,9 @@ def body(
     ]
     detail = {"@type": f"{RPC}.BadRequest", "fieldViolations": found}
     text = "\n".join(each.description for each in reader.violations)
-    raise surface.refused("as_found", text=text, details=[detail])
+    # Google, fields: unknown names and wrong types are 400 (known issues gera2ld/ai.nvim#13,
+    # prism-php/prism#974, BerriAI/litellm#42237)
+    raise surface.rejection("as_found", text=text, details=[detail])
 
 
 def intent_of(asked: types.ThinkingConfig) -> Intent:

@@ -62,7 +62,7 @@ class Reader:
         for key, value in raw.items():
             name = snake(key)
             if name not in fields:
-                self._refuse(path, key, "Cannot find field.")
+                self._reject_name(path, key, "Cannot find field.")
             elif value is not None:
                 read = self._field(fields[name], value, f"{path}.{name}" if path else name, key)
                 if read is not None:
@@ -77,7 +77,7 @@ class Reader:
             return [one for one in found if one is not None]
         if isinstance(value, list) and kind is not Any:
             above = path.rpartition(".")[0]
-            return self._refuse(above, key, "Proto field is not repeating, cannot start list.")
+            return self._reject_name(above, key, "Proto field is not repeating, cannot start list.")
         if get_origin(kind) is dict and inner[1] is not Any and isinstance(value, dict):
             return {
                 name: self._one(inner[1], one, f"{path}[{number}].value")
@@ -108,7 +108,7 @@ class Reader:
             return words[value]
         return self._invalid(path, f"{_PACKAGE}.{camel(path.rpartition('.')[2])}", value)
 
-    def _refuse(self, path: str, key: str, why: str) -> None:
+    def _reject_name(self, path: str, key: str, why: str) -> None:
         at = f" at '{path}'" if path else ""
         text = f'Invalid JSON payload received. Unknown name "{key}"{at}: {why}'
         self._misfit(f"{path}.{key}" if path else key, Violation(path, text))

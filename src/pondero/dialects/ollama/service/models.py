@@ -19,9 +19,9 @@ from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.bodies import model_of
 from pondero.dialects.dialect import ServedModel
 
-from .errors import JSON, refuse
+from .errors import JSON, reject
 
-_VERSION = "0.13.5"  # clients refuse a server that is older than what they need
+_VERSION = "0.13.5"  # clients reject an older server
 _UNKNOWN_DAY = "1970-01-01T00:00:00Z"
 _MAKER = "gateway"
 _ASKED = {
@@ -96,10 +96,11 @@ def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -
 
 
 def check_key(http: HttpRequest, provider: str) -> None:
-    """Refuse a request without a key, where the deployment wants one."""
+    """Reject a request without a key, if the deployment wants one."""
     scheme, _, token = http.headers.get("authorization", "").partition(" ")
     if provider not in table().keyless and (scheme.lower() != "bearer" or not token.strip()):
-        refuse("unauthorized", status=401)
+        # Ollama, cloud: a bearer key, else 401 (vendor page cloud, 2026-11-15)
+        reject("unauthorized", status=401)
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
@@ -114,7 +115,8 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
     name = requested_model(http)
     facts = next((each for each in known if each.name == name), None)
     if facts is None:
-        refuse(f"model '{name}' not found", status=404)
+        # Ollama, models: an unknown one is 404 (recording maruel/genai ollama errors/bad_model)
+        reject(f"model '{name}' not found", status=404)
     return _said(_shown(facts))
 
 

@@ -34,7 +34,7 @@ from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent
 
 from . import types
-from .errors import refuse, refuse_type
+from .errors import reject, reject_type
 
 _CHAT, _GENERATE = "/api/chat", "/api/generate"
 _UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
@@ -74,14 +74,16 @@ def body(http: HttpRequest, unknown: UnknownFields | None = None) -> Body:
     try:
         raw = msgspec.json.decode(http.body)
     except _UNREADABLE as error:
-        refuse(str(error) if http.body else "missing request body")
+        # Ollama, body: JSON, and not empty (server/routes.go, 2026-08-21)
+        reject(str(error) if http.body else "missing request body")
     if context_of(http).generates and isinstance(raw, dict):
         raw = _with_messages(raw)
     known = raw if unknown is None else _without_strange_tools(raw)
     try:
         return Body(raw, (unknown or UnknownFields()).convert(known, types.Body))
     except msgspec.ValidationError as error:
-        refuse_type(error)
+        # Ollama, fields: known ones of their types (api/types.go, 2026-08-21)
+        reject_type(error)
 
 
 def _with_messages(raw: dict[str, Json]) -> dict[str, Json]:
@@ -179,7 +181,8 @@ def _output(said: Json, unknown: UnknownFields | None) -> OutputFormat | None:
     if isinstance(said, dict):
         return OutputFormat(said)
     if unknown is None:
-        refuse(
+        # Ollama, format: "json" or a schema (llm/server.go, 2026-08-21)
+        reject(
             f"invalid format: {msgspec.json.encode(said).decode()}; "
             'expected "json" or a valid JSON Schema object'
         )
@@ -216,7 +219,8 @@ def _options(raw: dict[str, Json], unknown: UnknownFields | None) -> _Options:
         if (wanted := _misfit(name, given[name])) is None:
             continue
         if unknown is None:
-            refuse(f'option "{name}" must be of type {wanted}')
+            # Ollama, options: typed (api/types.go, 2026-08-21)
+            reject(f'option "{name}" must be of type {wanted}')
         unknown.paths.append(f"options.{name}")
         rest[name] = given.pop(name)
     cap = int(given.get("num_predict", 0))
@@ -328,11 +332,13 @@ def _picture(text: str, *, strict: bool) -> Image:
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        refuse("illegal base64 data at input byte 0")
+        # Ollama, images: base64 (api/types.go and Go's JSON library, 2026-08-21)
+        reject("illegal base64 data at input byte 0")
     found = (kind for magic, kind in _PICTURES.items() if data.startswith(magic))
     kind = next(found, None)
     if kind is None and strict:
-        refuse(_UNKNOWN_PICTURE, status=500)
+        # Ollama, images: 500 for an unknown format (recording maruel/genai ollama gemma4-e2b)
+        reject(_UNKNOWN_PICTURE, status=500)
     return Image(kind, data)
 
 
