@@ -136,11 +136,11 @@ def _headers(data: bytes) -> dict[str, str]:
     return headers
 
 
-def _fixed(size: int) -> Callable[[bytes, int], tuple[int, int]]:
+def _fixed_span(size: int) -> Callable[[bytes, int], tuple[int, int]]:
     return lambda _data, at: (at, at + size)
 
 
-def _sized(data: bytes, at: int) -> tuple[int, int]:
+def _sized_span(data: bytes, at: int) -> tuple[int, int]:
     begin = at + 2
     return begin, begin + int.from_bytes(data[at:begin], "big")
 
@@ -148,14 +148,14 @@ def _sized(data: bytes, at: int) -> tuple[int, int]:
 # Where a value of each type begins and ends: two kinds of yes and no, four of numbers, bytes,
 # text, a time, an identifier.
 _SIZES: Mapping[int, Callable[[bytes, int], tuple[int, int]]] = {
-    0: _fixed(0),
-    1: _fixed(0),
-    2: _fixed(1),
-    3: _fixed(2),
-    4: _fixed(4),
-    5: _fixed(8),
-    6: _sized,
-    _TEXT: _sized,
-    8: _fixed(8),
-    9: _fixed(16),
+    0: _fixed_span(0),
+    1: _fixed_span(0),
+    2: _fixed_span(1),
+    3: _fixed_span(2),
+    4: _fixed_span(4),
+    5: _fixed_span(8),
+    6: _sized_span,
+    _TEXT: _sized_span,
+    8: _fixed_span(8),
+    9: _fixed_span(16),
 }

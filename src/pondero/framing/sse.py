@@ -12,7 +12,7 @@ from .stream import MAX_FRAME, frame_too_large
 _BOM = b"\xef\xbb\xbf"
 # The data of an event written the usual way, nothing for any other event. Only ever used on events
 # that are complete, so that it always matches where an event begins.
-_usual = re.compile(rb"(?:event:.*+\n)?data: ?(.*+)\n\n|(?:.++\n)++\n").findall
+_find_usual = re.compile(rb"(?:event:.*+\n)?data: ?(.*+)\n\n|(?:.++\n)++\n").findall
 
 
 _SMALL = 8192
@@ -45,9 +45,9 @@ class SseReader:
         events = pending + data[:end]
         self._pending = data[end:]
         if len(events) > self._unchecked:
-            events = self._checked(bytes(events))
-        payloads: list[bytes] = _usual(events)
-        return _unusual(bytes(events)) if b"" in payloads else payloads
+            events = self._check_events(bytes(events))
+        payloads: list[bytes] = _find_usual(events)
+        return _read_unusual(bytes(events)) if b"" in payloads else payloads
 
     def eof(self) -> list[bytes]:
         """Return the data of the last event, where no blank line follows it."""
@@ -62,7 +62,7 @@ class SseReader:
         if isinstance(self._pending, bytes) and len(self._pending) > _SMALL:
             self._pending = bytearray(self._pending)
 
-    def _checked(self, events: bytes) -> bytes:
+    def _check_events(self, events: bytes) -> bytes:
         """Return the events without a byte order mark, up to the first oversized one."""
         if self._broken is not None:
             raise self._broken
@@ -96,7 +96,7 @@ class SseReader:
         return data.replace(b"\r", b"\n") if 13 in data else data
 
 
-def _unusual(events: bytes) -> list[bytes]:
+def _read_unusual(events: bytes) -> list[bytes]:
     return [data for event in events.split(b"\n\n") if (data := _data_of(event))]
 
 

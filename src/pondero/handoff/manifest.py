@@ -106,23 +106,23 @@ class ChangeLog:
         self._rewritten: set[Place] = set()
         self._added = 0
 
-    def withhold(self, at: Place, what: str, why: str) -> None:
+    def withhold(self, at: Place, kind: str, why: str) -> None:
         """Note that a part is not in the view."""
         self._withheld.add(at)
         self._rewritten.discard(at)
-        self._changes.append(Change("withheld", what, why, *at))
+        self._changes.append(Change("withheld", kind, why, *at))
 
     def rewrite(
-        self, at: Place, what: str, why: str, *, before: str | None = None, after: str | None = None
+        self, at: Place, kind: str, why: str, *, before: str | None = None, after: str | None = None
     ) -> None:
         """Note that a part is in the view, changed."""
         self._rewritten.add(at)
-        self._changes.append(Change("rewritten", what, why, *at, before, after))
+        self._changes.append(Change("rewritten", kind, why, *at, before, after))
 
-    def add(self, message: int, what: str, why: str) -> None:
+    def add(self, message: int, kind: str, why: str) -> None:
         """Note a part that the thread does not have."""
         self._added += 1
-        self._changes.append(Change("added", what, why, message))
+        self._changes.append(Change("added", kind, why, message))
 
     def leave_out(self, message: int) -> None:
         """Note that nothing is left of a message."""

@@ -33,7 +33,7 @@ def retell_open_loop(messages: Sequence[Message]) -> tuple[Message, ...]:
     end = next(
         (at for at in range(start, len(messages)) if _thinks_first(messages[at])), len(messages)
     )
-    note = (Text(_BEFORE), *(part for each in messages[start:end] for part in _told(each)))
+    note = (Text(_BEFORE), *(part for each in messages[start:end] for part in _iter_told(each)))
     if start and messages[start - 1].role == "user":
         before = messages[start - 1]
         asked = Message("user", (*before.parts, *note), before.origin)
@@ -57,12 +57,12 @@ def _thinks_first(message: Message) -> bool:
     return message.role == "assistant" and isinstance(next(iter(message.parts), None), Thinking)
 
 
-def _told(message: Message) -> Iterator[Text | Image | Blob]:
+def _iter_told(message: Message) -> Iterator[Text | Image | Blob]:
     for part in message.parts:
-        yield from _words(part)
+        yield from _iter_words(part)
 
 
-def _words(part: Part) -> Iterator[Text | Image | Blob]:
+def _iter_words(part: Part) -> Iterator[Text | Image | Blob]:
     match part:
         case Text():
             yield Text(part.text)

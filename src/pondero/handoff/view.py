@@ -63,12 +63,12 @@ class ViewBuilder:
         if (origin := self._origin(last.origin, message.origin)) is not last.origin:
             self._last = Message(last.role, last.parts, origin)
 
-    def _origin(self, one: Origin | None, other: Origin | None) -> Origin | None:
+    def _origin(self, earlier: Origin | None, later: Origin | None) -> Origin | None:
         """Return the origin of two merged messages: the destination's, or the one they share."""
-        for origin in (one, other):
+        for origin in (earlier, later):
             if self._makers.is_own(origin):
                 return origin
-        return one if one == other else None
+        return earlier if earlier == later else None
 
     def _close(self) -> None:
         last = self._last
@@ -219,10 +219,10 @@ class _Weaver:
             else:
                 self._changes.withhold(at, "call", "only the assistant calls tools")
         if self._unpaired is not None and message.role == "assistant":
-            parts = self._paired(parts, places, self._unpaired(parts))
+            parts = self._drop_unpaired(parts, places, self._unpaired(parts))
         return parts, calls
 
-    def _paired(
+    def _drop_unpaired(
         self, parts: list[Part], places: list[Place], unpaired: Mapping[int, str]
     ) -> list[Part]:
         """Return the parts without those that lost the part they belong to."""
@@ -247,11 +247,11 @@ class _Weaver:
             result = cast("ToolResult", message.parts[at[1]])  # answers() finds no other kind
             results.append(self._fitting.result(result, id, at))
             if at != (number + 1, came) or message.role != "user":
-                self._moved(at, number)
+                self._note_move(at, number)
             came += 1
         return results
 
-    def _moved(self, at: Place, number: int) -> None:
+    def _note_move(self, at: Place, number: int) -> None:
         why = "results follow their calls, in the same order"
         before, after = f"{at[0]}.{at[1]}", f"after {number}"
         self._changes.rewrite(at, "place", why, before=before, after=after)

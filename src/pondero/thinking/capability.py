@@ -1,14 +1,11 @@
-"""What a model can do about thinking, as facts: one value per family, no wire names.
-
-``refusal`` answers a service's question from these facts: would this model take that control?
-"""
+"""What a model can do about thinking, as facts: one value per family, no wire names."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from .intent import LEVELS, Intent
+from .intent import LEVELS
 
 Tokens = Annotated[int, Meta(ge=0)]
 Limit = Annotated[int, Meta(ge=1)]
@@ -140,32 +137,3 @@ class Capability(
 
 NOTHING = Capability(source="not in the catalog", checked="", default="unaudited", max_output=None)
 """A model of a line nobody has looked at: nothing can be said to it."""
-
-
-def refusal(intent: Intent, capability: Capability) -> str | None:
-    """Return why the model would refuse exactly this wish, or None where it accepts it."""
-    match intent.kind:
-        case "unset" | "native" | "auto":
-            return None
-        case "off":
-            return None if capability.off else "thinking cannot be switched off"
-        case "level" if intent.level in capability.tolerates:
-            return None
-        case _ if not capability.thinks:
-            return "the model does not think"
-        case "on":
-            return None if capability.can_be_on else "on needs a depth"
-        case "level":
-            words = capability.efforts
-            return None if intent.level in words else f"it has {' '.join(words) or 'no levels'}"
-        case "budget":
-            return _budget(intent.tokens or 0, capability)
-
-
-def _budget(tokens: int, capability: Capability) -> str | None:
-    budget = capability.budget
-    if budget is None:
-        return "it takes no number of tokens"
-    if budget.min <= tokens <= budget.max or tokens in (budget.off, budget.dynamic):
-        return None
-    return f"it takes {budget.min:,} to {budget.max:,} tokens"

@@ -156,9 +156,9 @@ class ResolveContext(Struct, frozen=True):
     cap: int | None
     notes: list[Adjustment]
 
-    def note(self, code: str, what: str, asked: object, got: object, why: str) -> None:
+    def note(self, code: str, topic: str, asked: object, got: object, why: str) -> None:
         """Record one difference."""
-        self.notes.append(Adjustment(code, what, asked, got, why))
+        self.notes.append(Adjustment(code, topic, asked, got, why))
 
 
 class Decision(Struct, frozen=True):

@@ -27,10 +27,10 @@ def fit(
         case.note("max_tokens_clamped", "max_tokens", case.asked.max_tokens, case.cap, why)
     budget, most = case.capability.budget, case.cap
     if target.budget is None or budget is None:
-        return target, _needed(target, case)
+        return target, _required_cap(target, case)
     if most is None and not case.surface.max_tokens_required:
         fitted = max(budget.min, min(target.budget, budget.max))
-        return _lowered(target, fitted, budget.max, intent, case), None
+        return _lower_budget(target, fitted, budget.max, intent, case), None
     if most is None:
         most = target.budget + case.policy.answer_room
         most = min(most, case.capability.max_output or most)
@@ -38,7 +38,7 @@ def fit(
     fitted = max(budget.min, min(target.budget, budget.max, most - room))
     if fitted >= most:
         return _no_room(target, budget.min, most, case), most
-    return _lowered(target, fitted, most, intent, case), most
+    return _lower_budget(target, fitted, most, intent, case), most
 
 
 def beside_a_long_context(target: TargetLevel, case: ResolveContext) -> TargetLevel:
@@ -68,12 +68,12 @@ def lower_for_cap(target: TargetLevel, case: ResolveContext) -> TargetLevel:
     return TargetLevel("level", lower[-1], lower[-1])
 
 
-def _needed(target: TargetLevel, case: ResolveContext) -> int | None:
+def _required_cap(target: TargetLevel, case: ResolveContext) -> int | None:
     required = case.surface.max_tokens_required and target.mode not in ("unset", "native")
     return case.capability.max_output if required and case.cap is None else case.cap
 
 
-def _lowered(
+def _lower_budget(
     target: TargetLevel, fitted: int, most: int, intent: Intent, case: ResolveContext
 ) -> TargetLevel:
     if target.budget is None or fitted == target.budget:

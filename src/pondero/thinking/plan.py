@@ -71,7 +71,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 def describe_plan(plan: Plan) -> list[tuple[str, str]]:
     """Return the plan for people, as labelled lines that end in the exact JSON."""
-    return [*_facts_of(plan), *_labelled("json", _pretty(plan.fields))]
+    return [*_facts_of(plan), *_label("json", _pretty(plan.fields))]
 
 
 def _facts_of(plan: Plan) -> list[tuple[str, str]]:
@@ -79,9 +79,9 @@ def _facts_of(plan: Plan) -> list[tuple[str, str]]:
         ("model", plan.model),
         ("asked", describe_intent(plan.asked)),
         ("sent", describe_result(plan)),
-        *_labelled("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
-        ("facts", _known(plan)),
-        *_labelled("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
+        *_label("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
+        ("facts", _describe_sources(plan)),
+        *_label("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
     ]
 
 
@@ -108,7 +108,7 @@ def describe_result(plan: Plan) -> str:
     return words
 
 
-def _known(plan: Plan) -> str:
+def _describe_sources(plan: Plan) -> str:
     """Return where the facts are from, how they are known, and of which day that is."""
     facts = plan.facts
     if facts.inferred:
@@ -122,7 +122,7 @@ def _cell(text: str) -> str:
     return _MEANINGFUL.sub(lambda found: f"&#{ord(found[0])};", " ".join(text.split()))
 
 
-def _labelled(label: str, texts: list[str]) -> list[tuple[str, str]]:
+def _label(label: str, texts: list[str]) -> list[tuple[str, str]]:
     return [(label if not number else "", text) for number, text in enumerate(texts)]
 
 

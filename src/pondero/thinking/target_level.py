@@ -129,14 +129,14 @@ def target_level(intent: Intent, case: ResolveContext) -> TargetLevel:
     return _BY_KIND[intent.kind](intent, case)
 
 
-def _nothing(intent: Intent, _case: ResolveContext) -> TargetLevel:
+def _send_nothing(intent: Intent, _case: ResolveContext) -> TargetLevel:
     return TargetLevel("native" if intent.kind == "native" else "unset")
 
 
 # -- off --------------------------------------------------------------------------------------
 
 
-def _off(_intent: Intent, case: ResolveContext) -> TargetLevel:
+def _disable(_intent: Intent, case: ResolveContext) -> TargetLevel:
     capability, policy = case.capability, case.policy
     if not capability.thinks:
         return TargetLevel("unset", "off")
@@ -165,7 +165,7 @@ def _off(_intent: Intent, case: ResolveContext) -> TargetLevel:
 def _least(case: ResolveContext) -> TargetLevel:
     capability = case.capability
     if capability.style is None:
-        return TargetLevel("unset", _unasked(case))
+        return TargetLevel("unset", _default_level(case))
     if capability.by_budget and capability.budget is not None:
         return TargetLevel("budget", "minimal", _effort("minimal", case), capability.budget.min)
     if capability.efforts:
@@ -176,38 +176,38 @@ def _least(case: ResolveContext) -> TargetLevel:
 # -- on and levels ----------------------------------------------------------------------------
 
 
-def _on(_intent: Intent, case: ResolveContext) -> TargetLevel:
+def _enable(_intent: Intent, case: ResolveContext) -> TargetLevel:
     capability = case.capability
     if not capability.thinks:
-        return _not_thinking("on", case)
+        return _note_no_thinking("on", case)
     if capability.can_be_on:
         return TargetLevel("on", "on")
     if not capability.levels:
-        return _uncontrolled("on", case)
+        return _note_no_control("on", case)
     fixed = capability.budget.fixed if capability.budget else {}
     if case.policy.budgets == "fixed" and "on" in fixed:
         found = TargetLevel("budget", "on", _effort("medium", case), fixed["on"])
     else:
-        found = _at_level("medium", case)
+        found = _find_level("medium", case)
     why = "this model does not think unasked and has no on without a depth"
     case.note("on_as_level", "level", "on", found.got, why)
     return found
 
 
-def _level(intent: Intent, case: ResolveContext) -> TargetLevel:
-    return _at_level(intent.level or "medium", case)
+def _use_level(intent: Intent, case: ResolveContext) -> TargetLevel:
+    return _find_level(intent.level or "medium", case)
 
 
-def _at_level(level: str, case: ResolveContext) -> TargetLevel:
+def _find_level(level: str, case: ResolveContext) -> TargetLevel:
     capability = case.capability
     if not capability.thinks:
-        return _not_thinking(level, case)
+        return _note_no_thinking(level, case)
     if capability.style is None:
-        return _uncontrolled(level, case)
+        return _note_no_control(level, case)
     if capability.by_budget:
-        return _in_tokens(level, case)
+        return _find_tokens(level, case)
     if not capability.efforts and not capability.can_be_on:
-        return _uncontrolled(level, case)
+        return _note_no_control(level, case)
     if not capability.efforts:
         why = "this model's thinking is on or off, without levels"
         case.note("unsupported_level", "level", level, "on", why)
@@ -219,7 +219,7 @@ def _at_level(level: str, case: ResolveContext) -> TargetLevel:
     return TargetLevel("level", got, got)
 
 
-def _in_tokens(level: str, case: ResolveContext) -> TargetLevel:
+def _find_tokens(level: str, case: ResolveContext) -> TargetLevel:
     budget = case.capability.budget
     if budget is None:
         return TargetLevel("unset")
@@ -236,16 +236,16 @@ def _in_tokens(level: str, case: ResolveContext) -> TargetLevel:
 # -- a number of tokens -----------------------------------------------------------------------
 
 
-def _budget(intent: Intent, case: ResolveContext) -> TargetLevel:
+def _use_budget(intent: Intent, case: ResolveContext) -> TargetLevel:
     capability, tokens = case.capability, intent.tokens or 0
     if not capability.thinks:
-        return _not_thinking(tokens, case)
+        return _note_no_thinking(tokens, case)
     if capability.style is None:
-        return _uncontrolled(tokens, case)
+        return _note_no_control(tokens, case)
     if capability.by_number:
-        return _clamped(tokens, intent, case)
+        return _clamp_budget(tokens, intent, case)
     if not capability.efforts and not capability.can_be_on:
-        return _uncontrolled(tokens, case)
+        return _note_no_control(tokens, case)
     if not capability.efforts:
         why = "this model's thinking is on or off, without a number of tokens"
         case.note("budget_as_level", "budget", tokens, "on", why)
@@ -259,7 +259,7 @@ def _budget(intent: Intent, case: ResolveContext) -> TargetLevel:
     return TargetLevel("level", level, level)
 
 
-def _clamped(tokens: int, intent: Intent, case: ResolveContext) -> TargetLevel:
+def _clamp_budget(tokens: int, intent: Intent, case: ResolveContext) -> TargetLevel:
     capability, budget = case.capability, case.capability.budget
     if budget is None:
         return TargetLevel("unset")
@@ -276,7 +276,7 @@ def _clamped(tokens: int, intent: Intent, case: ResolveContext) -> TargetLevel:
 # -- what cannot be ---------------------------------------------------------------------------
 
 
-def _not_thinking(asked: str | int, case: ResolveContext) -> TargetLevel:
+def _note_no_thinking(asked: str | int, case: ResolveContext) -> TargetLevel:
     why = "this model does not think, and refuses to be told to"
     if case.capability.sibling:
         why += f"; {case.capability.sibling} thinks"
@@ -284,8 +284,8 @@ def _not_thinking(asked: str | int, case: ResolveContext) -> TargetLevel:
     return TargetLevel("unset", "off")
 
 
-def _uncontrolled(asked: str | int, case: ResolveContext) -> TargetLevel:
-    got = _unasked(case)
+def _note_no_control(asked: str | int, case: ResolveContext) -> TargetLevel:
+    got = _default_level(case)
     why = "this model takes no word about thinking"
     if not case.capability.checked:
         why = "nothing is known of this model's thinking; pass its own fields to control it"
@@ -293,7 +293,7 @@ def _uncontrolled(asked: str | int, case: ResolveContext) -> TargetLevel:
     return TargetLevel("unset", got)
 
 
-def _unasked(case: ResolveContext) -> str | None:
+def _default_level(case: ResolveContext) -> str | None:
     default = case.capability.default
     return None if default in ("dynamic", "unaudited") else default
 
@@ -303,11 +303,11 @@ def _effort(level: str, case: ResolveContext) -> str | None:
 
 
 _BY_KIND: dict[str, Callable[[Intent, ResolveContext], TargetLevel]] = {
-    "unset": _nothing,
-    "auto": _nothing,  # nobody has looked for a calibration
-    "native": _nothing,
-    "off": _off,
-    "on": _on,
-    "level": _level,
-    "budget": _budget,
+    "unset": _send_nothing,
+    "auto": _send_nothing,  # nobody has looked for a calibration
+    "native": _send_nothing,
+    "off": _disable,
+    "on": _enable,
+    "level": _use_level,
+    "budget": _use_budget,
 }

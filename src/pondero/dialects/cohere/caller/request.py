@@ -131,7 +131,7 @@ def _assistant(message: Message) -> list[Json]:
     for part in message.parts:
         if isinstance(part, Text) and is_plan(part.signature):
             wire["tool_plan"] = wire.get("tool_plan", "") + part.text
-        elif (one := _spoken(part)) is not None:
+        elif (one := _write_part(part)) is not None:
             content.append(one)
     if calls := [_call(call) for call in message.tool_calls]:
         wire["tool_calls"] = calls
@@ -142,7 +142,7 @@ def _assistant(message: Message) -> list[Json]:
     return [wire] if len(wire) > 1 else []
 
 
-def _spoken(part: Part) -> Json:
+def _write_part(part: Part) -> Json:
     match part:
         case Text() if part.text:
             return {"type": "text", "text": part.text}
@@ -177,14 +177,14 @@ def _user(message: Message) -> list[Json]:
 
 def _content(parts: Iterable[Part]) -> Json:
     """Return a lone text as a string, anything else as a list."""
-    content = [wire for part in parts if (wire := _shown(part)) is not None]
+    content = [wire for part in parts if (wire := _write_content(part)) is not None]
     if not content:
         return ""
     lone = len(content) == 1 and content[0].keys() == {"type", "text"}
     return content[0]["text"] if lone else content
 
 
-def _shown(part: Part) -> Json:
+def _write_content(part: Part) -> Json:
     match part:
         case Text():
             return {"type": "text", "text": part.text}

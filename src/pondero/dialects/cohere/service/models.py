@@ -79,11 +79,11 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
     """Return the list of any models, or the one that is asked for; or raise Rejected."""
     models = {each.name: _model(each) for each in known}
     if (name := requested_model(http)) is None:
-        return _said({"models": list(models.values()), "next_page_token": ""})
+        return _respond({"models": list(models.values()), "next_page_token": ""})
     if name not in models:
         # Cohere, models: an unknown one is 404 (recording rig cohere/errors; its text is inferred)
         reject(f"model '{name}' not found", status=404)
-    return _said(models[name])
+    return _respond(models[name])
 
 
 def check_key(http: HttpRequest) -> None:
@@ -109,5 +109,5 @@ def _model(facts: ServedModel) -> Json:
     }
 
 
-def _said(value: Json) -> HttpResponse:
+def _respond(value: Json) -> HttpResponse:
     return HttpResponse(200, {"content-type": "application/json"}, msgspec.json.encode(value))

@@ -33,13 +33,13 @@ _GENERATION = re.compile(r"gemini-(\d+)")
 def contents(messages: Iterable[Message], *, route: str, models: tuple[str, ...]) -> list[Json]:
     """Return the conversation; the first of the model's names that has a number counts."""
     found = next((number for model in models if (number := _GENERATION.search(model))), None)
-    talk = _Talk(route, newer=found is not None and int(found[1]) >= SIGNS_SINCE)
+    writer = _ContentsWriter(route, newer=found is not None and int(found[1]) >= SIGNS_SINCE)
     for message in messages:
         if message.role == "assistant":
-            talk.model(message.parts)
+            writer.model(message.parts)
         elif message.role == "user":
-            talk.user(message.parts)
-    return talk.contents
+            writer.user(message.parts)
+    return writer.contents
 
 
 def text_parts(parts: Iterable[Part]) -> list[Json]:
@@ -47,7 +47,7 @@ def text_parts(parts: Iterable[Part]) -> list[Json]:
     return [{"text": part.text} for part in parts if isinstance(part, Text) and part.text]
 
 
-class _Talk:
+class _ContentsWriter:
     def __init__(self, route: str, *, newer: bool) -> None:
         self.contents: list[Json] = []
         self._route = route
@@ -89,32 +89,32 @@ class _Talk:
     def _part(self, part: Part) -> Json:
         match part:
             case Text():
-                return self._signed({"text": part.text}, part.signature, empty=not part.text)
+                return self._sign_part({"text": part.text}, part.signature, empty=not part.text)
             case Thinking():
                 if part.signature is not None and part.signature.dialect != NAME:
                     return None
                 thought: dict[str, Json] = {"text": part.text, "thought": True}
-                return self._signed(thought, part.signature, empty=not part.text)
+                return self._sign_part(thought, part.signature, empty=not part.text)
             case Image() | Blob():
-                return self._signed(_medium(part), part.signature, empty=False)
+                return self._sign_part(_medium(part), part.signature, empty=False)
             case UnknownPart():
                 if part.dialect != NAME:
                     return None
-                return self._signed(dict(part.raw), part.signature, empty=False)
+                return self._sign_part(dict(part.raw), part.signature, empty=False)
             case _:
                 return None
 
-    def _signed(self, part: dict[str, Json], seal: Signature | None, *, empty: bool) -> Json:
+    def _sign_part(self, part: dict[str, Json], own: Signature | None, *, empty: bool) -> Json:
         """Return the part with its signature; None where it is empty and has none."""
-        signature = self._signature(seal)
+        signature = self._signature(own)
         if signature is not None:
             part["thoughtSignature"] = signature
         return None if empty and signature is None else part
 
-    def _signature(self, seal: Signature | None) -> Json:
-        if seal is None or seal.dialect != NAME:
+    def _signature(self, own: Signature | None) -> Json:
+        if own is None or own.dialect != NAME:
             return None
-        return seal.value if seal.route in (None, self._route) else None
+        return own.value if own.route in (None, self._route) else None
 
     def _call(self, call: ToolCall, before: list[Json], *, first: bool) -> Json:
         arguments = call.arguments
@@ -126,7 +126,7 @@ class _Talk:
         part: dict[str, Json] = {"functionCall": function}
         signature = self._signature(call.signature)
         if signature is None and first and self._newer:
-            signature = _left_before(before) or UNSIGNED
+            signature = _take_signature(before) or UNSIGNED
         if signature is not None:
             part["thoughtSignature"] = signature
         return part
@@ -144,7 +144,7 @@ class _Talk:
         return [{"functionResponse": response}, *media]
 
 
-def _left_before(parts: list[Json]) -> Json:
+def _take_signature(parts: list[Json]) -> Json:
     """Take away a signature that stands alone right before a call: it is the call's."""
     last = parts[-1] if parts else {}
     if last.get("text") == "" and "thoughtSignature" in last:

@@ -15,7 +15,7 @@ from pondero.thinking import Adjustment
 
 from .contents import UNSIGNED
 
-_REFUSED = re.compile(
+_BAD_SIGNATURE = re.compile(
     r"(?:corrupted|invalid) thought.?signature|thought.?signature is not valid|TYPE_BYTES"
     r"|missing a thought_signature",
     re.IGNORECASE,
@@ -26,8 +26,8 @@ _KEYS = ("thoughtSignature", "thought_signature")
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the request without what was refused; None where the refusal names no cure."""
-    if _REFUSED.search(error.message):
-        return _without_seals(request, SavedRepair("unseal"))
+    if _BAD_SIGNATURE.search(error.message):
+        return _without_signatures(request, SavedRepair("unseal"))
     return (
         reapply_repair(request, SavedRepair("hide thoughts"))
         if _NAMED.search(error.message)
@@ -57,32 +57,34 @@ def _without_thoughts(request: HttpRequest, cure: SavedRepair) -> Repair | None:
         del settings["thinkingConfig"]
     why = "this model takes no wish for readable thinking here"
     note = Adjustment("summary_refused", "show", "summary" if asked else "none", None, why)
-    return Repair(_sent(request, body), note, cure, "model")
+    return Repair(_rebuild(request, body), note, cure, "model")
 
 
-def _without_seals(request: HttpRequest, cure: SavedRepair) -> Repair:
+def _without_signatures(request: HttpRequest, cure: SavedRepair) -> Repair:
     """Return the request with stand-ins for its signatures."""
     body = msgspec.json.decode(request.body)
     inner = body.get("request", body)
-    unsealed = [seal for each in inner.get("contents", ()) for seal in _seals(each)]
+    dropped = [
+        signature for each in inner.get("contents", ()) for signature in _iter_signatures(each)
+    ]
     for content in inner.get("contents", ()):
-        content["parts"] = list(_unsigned(content.get("parts", ())))
+        content["parts"] = list(_iter_unsigned(content.get("parts", ())))
     inner["contents"] = [each for each in inner.get("contents", ()) if each["parts"]]
     why = "a thought signature was not accepted; the documented word for none stands in for it"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    return Repair(_sent(request, body), note, cure, "thread", tuple(unsealed))
+    return Repair(_rebuild(request, body), note, cure, "thread", tuple(dropped))
 
 
-def _sent(request: HttpRequest, body: Json) -> HttpRequest:
+def _rebuild(request: HttpRequest, body: Json) -> HttpRequest:
     return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
 
 
-def _seals(content: Json) -> Iterator[str]:
+def _iter_signatures(content: Json) -> Iterator[str]:
     for part in content.get("parts", ()):
         yield from (part[key] for key in _KEYS if key in part and part[key] != UNSIGNED)
 
 
-def _unsigned(parts: list[Json]) -> Iterator[Json]:
+def _iter_unsigned(parts: list[Json]) -> Iterator[Json]:
     """Yield the parts without signatures; the first call of a step gets the stand-in."""
     called = False
     for part in parts:
@@ -95,6 +97,6 @@ def _unsigned(parts: list[Json]) -> Iterator[Json]:
 
 
 _CURES: dict[str, Callable[[HttpRequest, SavedRepair], Repair | None]] = {
-    "unseal": _without_seals,
+    "unseal": _without_signatures,
     "hide thoughts": _without_thoughts,
 }

@@ -50,7 +50,7 @@ class Address(NamedTuple):
 
 def serves(path: str) -> bool:
     """Return whether an address with this path is one of this wire's."""
-    return _found(path) is not None
+    return _match_path(path) is not None
 
 
 def model_of(http: HttpRequest) -> str | None:
@@ -68,7 +68,7 @@ def with_model(http: HttpRequest, model: str) -> HttpRequest:
 def address_of(http: HttpRequest) -> Address | None:
     """Return what the address says; None where it is not one of this wire's."""
     parts = urlsplit(http.url)
-    found = _found(parts.path, (*_METHODS, COUNT))
+    found = _match_path(parts.path, (*_METHODS, COUNT))
     if http.method != "POST" or found is None:
         return None
     query = parse_qs(parts.query)
@@ -105,6 +105,6 @@ def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface
         raise surface.rejection("bad_token")
 
 
-def _found(path: str, methods: Sequence[str] = _METHODS) -> re.Match[str] | None:
+def _match_path(path: str, methods: Sequence[str] = _METHODS) -> re.Match[str] | None:
     found = _NAMED.fullmatch(path) or _UNNAMED.fullmatch(path)
     return found if found is not None and found["method"] in methods else None

@@ -109,7 +109,7 @@ def counts(http: HttpRequest) -> HttpRequest:
 def write_count(tokens: int) -> HttpResponse:
     """Return the answer to countTokens."""
     details = [{"modality": "TEXT", "tokenCount": tokens}]
-    return _said({"totalTokens": tokens, "promptTokensDetails": details})
+    return _respond({"totalTokens": tokens, "promptTokensDetails": details})
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
@@ -123,7 +123,7 @@ def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -
         for each in known
         if (row := table().model(each.name, provider=provider))
     }
-    return _found(http, rows, surface)
+    return _write_found(http, rows, surface)
 
 
 def requested_model(http: HttpRequest) -> str | None:
@@ -137,14 +137,14 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
     rows = {
         each.name: _model(each, max_output=each.max_output, thinks=each.thinks) for each in known
     }
-    return _found(http, rows, table().surface(HOME))
+    return _write_found(http, rows, table().surface(HOME))
 
 
-def _found(http: HttpRequest, rows: dict[str, Json], surface: Surface) -> HttpResponse:
+def _write_found(http: HttpRequest, rows: dict[str, Json], surface: Surface) -> HttpResponse:
     if (name := requested_model(http)) is None:
-        return _said(_page(list(rows.values()), http))
+        return _respond(_page(list(rows.values()), http))
     if name in rows:
-        return _said(rows[name])
+        return _respond(rows[name])
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     version = found["version"] if found else ""
     # Google, models: an unknown one is 404 (recording rig gemini/error_envelope)
@@ -181,5 +181,5 @@ def _object(body: bytes) -> dict[str, Json]:
         return {}
 
 
-def _said(value: Json) -> HttpResponse:
+def _respond(value: Json) -> HttpResponse:
     return HttpResponse(200, {"content-type": JSON}, pretty(value))

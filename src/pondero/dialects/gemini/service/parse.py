@@ -163,11 +163,11 @@ def canon(
 ) -> Request:
     """Return the request as canon; seals name the provider that was asked, where it is known."""
     config, system = request.generation_config, request.system_instruction
-    talk = _Talk(model, provider, lenient=lenient)
+    messages_in = _MessageReader(model, provider, lenient=lenient)
     choice = _choice(request.tool_config.function_calling_config, lenient=lenient)
     return Request(
         model=model,
-        messages=tuple(talk.message(n, each) for n, each in enumerate(request.contents)),
+        messages=tuple(messages_in.message(n, each) for n, each in enumerate(request.contents)),
         system=tuple(Text(part.text) for part in system.parts if part.text) if system else (),
         tools=tuple(tool for each in request.tools for tool in _tools(each, lenient=lenient)),
         tool_choice=choice,
@@ -182,7 +182,7 @@ def canon(
     )
 
 
-class _Talk:
+class _MessageReader:
     def __init__(self, model: str, provider: str | None, *, lenient: bool) -> None:
         self._model = model
         self._provider = provider
@@ -194,24 +194,24 @@ class _Talk:
         return Message("assistant" if content.role == "model" else "user", tuple(parts))
 
     def _part(self, part: types.Part, where: str) -> Part:
-        seal = self._seal(part)
+        signature = self._make_signature(part)
         if part.function_call is not None:
-            return self._call(part.function_call, seal, where)
+            return self._call(part.function_call, signature, where)
         if part.function_response is not None:
             return self._result(part.function_response)
         if part.text is not None:
-            return Thinking(part.text, seal) if part.thought else Text(part.text, seal)
-        medium = _medium(part.inline_data, part.file_data, seal)
-        return medium or UnknownPart(NAME, _less(part.raw, {"thought_signature"}), seal)
+            return Thinking(part.text, signature) if part.thought else Text(part.text, signature)
+        medium = _medium(part.inline_data, part.file_data, signature)
+        return medium or UnknownPart(NAME, _less(part.raw, {"thought_signature"}), signature)
 
-    def _seal(self, part: types.Part) -> Signature | None:
+    def _make_signature(self, part: types.Part) -> Signature | None:
         if not part.thought_signature or is_stand_in(part.thought_signature):
             return None
         return Signature(NAME, part.thought_signature, self._model, self._provider)
 
-    def _call(self, said: types.FunctionCall, seal: Signature | None, where: str) -> ToolCall:
-        id = said.id or _minted(where, said.name)
-        call = ToolCall(id, said.name, said.args, seal, not said.id)
+    def _call(self, said: types.FunctionCall, signature: Signature | None, where: str) -> ToolCall:
+        id = said.id or _make_id(where, said.name)
+        call = ToolCall(id, said.name, said.args, signature, not said.id)
         self._open.append(call)
         return call
 
@@ -251,24 +251,24 @@ def _all_strings(values: list[Json]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-def _minted(where: str, name: str) -> str:
-    mark = f"{where}:{name}".encode("utf-8", "replace")
-    digest = hashlib.blake2b(mark, digest_size=16).digest()
+def _make_id(where: str, name: str) -> str:
+    seed = f"{where}:{name}".encode("utf-8", "replace")
+    digest = hashlib.blake2b(seed, digest_size=16).digest()
     return base64.urlsafe_b64encode(digest)[:22].decode()
 
 
 def _medium(
-    inline: types.Blob | None, file: types.FileData | None, seal: Signature | None
+    inline: types.Blob | None, file: types.FileData | None, signature: Signature | None
 ) -> Image | Blob | None:
     if inline is not None:
         kind, data = inline.mime_type, from_base64(inline.data)
         if kind.startswith("image/"):
-            return Image(kind, data, signature=seal)
-        return Blob(kind, data, signature=seal)
+            return Image(kind, data, signature=signature)
+        return Blob(kind, data, signature=signature)
     if file is not None:
         if file.mime_type is None or file.mime_type.startswith("image/"):
-            return Image(file.mime_type, url=file.file_uri, signature=seal)
-        return Blob(file.mime_type, url=file.file_uri, signature=seal)
+            return Image(file.mime_type, url=file.file_uri, signature=signature)
+        return Blob(file.mime_type, url=file.file_uri, signature=signature)
     return None
 
 

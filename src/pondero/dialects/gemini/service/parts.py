@@ -44,13 +44,13 @@ _GROUNDING = (
 
 def part_of(part: Part, signature: Json) -> Json:
     """Return a part with its signature on it; None where it is empty and has none."""
-    said = _said(part)
+    said = _write_part(part)
     if signature is not None:
         return {**said, "thoughtSignature": signature}
     return None if said.get("text") == "" else said
 
 
-def _said(part: Part) -> dict[str, Json]:
+def _write_part(part: Part) -> dict[str, Json]:
     match part:
         case Text():
             return {"text": part.text}
@@ -97,14 +97,14 @@ def ending_of(finished: Finished, cited: Sequence[Json] = ()) -> dict[str, Json]
     extras = finished.extras if isinstance(finished.extras, dict) else {}
     ending: dict[str, Json] = {
         "finishReason": finished.raw_finish or _WORDS[finished.finish],
-        "groundingMetadata": _grounding(finished.grounding, cited),
+        "groundingMetadata": _make_grounding(finished.grounding, cited),
         "safetyRatings": _ratings(finished.safety),
         **{name: extras.get(name) for name in _EXTRAS},
     }
     return {name: value for name, value in ending.items() if value is not None}
 
 
-def _grounding(grounding: Json, cited: Sequence[Json]) -> Json:
+def _make_grounding(grounding: Json, cited: Sequence[Json]) -> Json:
     """Return what an answer rests on: in this wire's words, or the pages it cites on another."""
     if isinstance(grounding, dict) and any(name in grounding for name in _GROUNDING):
         return grounding

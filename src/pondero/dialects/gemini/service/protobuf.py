@@ -54,7 +54,7 @@ class Reader:
     def message(self, kind: type[_M], raw: Json, path: str = "") -> _M:
         """Return one message."""
         if not isinstance(raw, dict):
-            text = f"Invalid value at '{path}' ({_PACKAGE}.{kind.__name__}), {_quoted(raw)}"
+            text = f"Invalid value at '{path}' ({_PACKAGE}.{kind.__name__}), {_quote(raw)}"
             self._misfit(path, Violation(path, text), passable=kind is Schema)
             return kind()
         fields = fields_of(kind)
@@ -96,7 +96,7 @@ class Reader:
         if kind is Base64 and isinstance(value, str):
             if self._unknown is not None and path.endswith(".thought_signature"):
                 return value
-            why = f"Base64 decoding failed for {_quoted(value)}"
+            why = f"Base64 decoding failed for {_quote(value)}"
             text = f"Invalid value at '{path}' (TYPE_BYTES), {why}"
             return self._misfit(path, Violation(path, text), passable=False)
         return self._invalid(path, _TYPES.get(kind, "TYPE_MESSAGE"), value)
@@ -114,7 +114,7 @@ class Reader:
         self._misfit(f"{path}.{key}" if path else key, Violation(path, text))
 
     def _invalid(self, path: str, kind: str, value: Json) -> None:
-        text = f"Invalid value at '{path}' ({kind}), {_quoted(value)}"
+        text = f"Invalid value at '{path}' ({kind}), {_quote(value)}"
         self._misfit(path, Violation(path, text))
 
     def _misfit(self, path: str, violation: Violation, *, passable: bool = True) -> None:
@@ -176,5 +176,5 @@ def _number(kind: Any, value: Json) -> Json:
     return value if kind is float else int(value) if value == value // 1 else None
 
 
-def _quoted(value: Json) -> str:
+def _quote(value: Json) -> str:
     return msgspec.json.encode(value).decode()

@@ -59,7 +59,7 @@ def _each(value: Json) -> Json:
     return [json_schema(each) for each in value] if isinstance(value, list) else json_schema(value)
 
 
-def _named(value: Json) -> Json:
+def _read_named(value: Json) -> Json:
     if not isinstance(value, dict):
         return value
     return {name: json_schema(inner) for name, inner in value.items()}
@@ -69,7 +69,7 @@ _READ: Mapping[str, Callable[[Json], Json]] = {
     "type": _type,
     **dict.fromkeys(("items", "anyOf", "allOf", "oneOf", "prefixItems", "not"), _each),
     **dict.fromkeys(("additionalProperties",), json_schema),
-    **dict.fromkeys(("properties", "$defs", "definitions"), _named),
+    **dict.fromkeys(("properties", "$defs", "definitions"), _read_named),
     **dict.fromkeys(_SIZES, _size),
 }
 _SPELT = frozenset(snake(name) for name in (*_READ, *_ONLY_HERE) if not name.startswith("$"))

@@ -149,11 +149,11 @@ def _user(message: Message, calls: dict[str, ToolCall], said: list[Json]) -> Non
         else:
             rest.append(part)
     if rest:
-        said.append({"role": "user", **_shown(rest)})
+        said.append({"role": "user", **_write_content(rest)})
 
 
 def _result(result: ToolResult, call: ToolCall | None) -> Json:
-    wire: dict[str, Json] = {"role": "tool", **_shown(result.content)}
+    wire: dict[str, Json] = {"role": "tool", **_write_content(result.content)}
     if name := result.name or (call.name if call is not None else None):
         wire["tool_name"] = name
     if call is None or not call.minted:
@@ -161,7 +161,7 @@ def _result(result: ToolResult, call: ToolCall | None) -> Json:
     return wire
 
 
-def _shown(parts: Iterable[Part]) -> dict[str, Json]:
+def _write_content(parts: Iterable[Part]) -> dict[str, Json]:
     """Return text and images; text after an image begins a new line."""
     content = ""
     images: list[str] = []

@@ -82,7 +82,7 @@ def requested_model(http: HttpRequest) -> str | None:
     """Return the one model that is asked about; None where it is the list, or the version."""
     if _kind(http) != "show":
         return None
-    return model_of(http) or model_of(msgspec.structs.replace(http, body=_renamed(http.body)))
+    return model_of(http) or model_of(msgspec.structs.replace(http, body=_rename_field(http.body)))
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
@@ -107,17 +107,17 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
     """Return the list of any models, or the one that is asked about; or raise Rejected."""
     match _kind(http):
         case "version":
-            return _said({"version": _VERSION})
+            return _respond({"version": _VERSION})
         case "running":
-            return _said({"models": []})
+            return _respond({"models": []})
         case "tags":
-            return _said({"models": [_tag(each) for each in known]})
+            return _respond({"models": [_tag(each) for each in known]})
     name = requested_model(http)
     facts = next((each for each in known if each.name == name), None)
     if facts is None:
         # Ollama, models: an unknown one is 404 (recording maruel/genai ollama errors/bad_model)
         reject(f"model '{name}' not found", status=404)
-    return _said(_shown(facts))
+    return _respond(_describe(facts))
 
 
 def _kind(http: HttpRequest) -> str | None:
@@ -128,7 +128,7 @@ def _kind(http: HttpRequest) -> str | None:
     return None
 
 
-def _renamed(body: bytes) -> bytes:
+def _rename_field(body: bytes) -> bytes:
     """Return a body that says ``name``, as older clients do, with its ``model``."""
     try:
         said = msgspec.json.decode(body)
@@ -148,7 +148,7 @@ def _tag(facts: ServedModel) -> Mapping[str, Json]:
     }
 
 
-def _shown(facts: ServedModel) -> Mapping[str, Json]:
+def _describe(facts: ServedModel) -> Mapping[str, Json]:
     able = {"completion": True, "tools": True, "vision": facts.sees, "thinking": facts.thinks}
     length = {f"{_MAKER}.context_length": facts.context} if facts.context else {}
     return {
@@ -173,5 +173,5 @@ def _details() -> Mapping[str, Json]:
     }
 
 
-def _said(value: Json) -> HttpResponse:
+def _respond(value: Json) -> HttpResponse:
     return HttpResponse(200, {"content-type": JSON}, msgspec.json.encode(value))

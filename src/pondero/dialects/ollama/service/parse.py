@@ -275,7 +275,7 @@ class _Reader:
             if message.role == "tool":
                 self._results.append(self._result(message))
             elif message.role == "user":
-                self._settle(self._shown(message))
+                self._settle(self._read_parts(message))
             elif message.role == "assistant":
                 self._settle()
                 self._messages.append(Message("assistant", self._assistant(message)))
@@ -310,13 +310,15 @@ class _Reader:
         by_id = (call for call in self._open if id and call.id == id)
         by_name = (call for call in self._open if not id and name in (None, call.name))
         call = next(by_id, None) or next(by_name, None)
-        content = tuple(part for part in self._shown(message) if isinstance(part, Text | Image))
+        content = tuple(
+            part for part in self._read_parts(message) if isinstance(part, Text | Image)
+        )
         if call is None:
             return ToolResult(id or name or "", content, name=name)
         self._open.remove(call)
         return ToolResult(call.id, content, name=None if name in (None, call.name) else name)
 
-    def _shown(self, message: types.Message) -> tuple[Part, ...]:
+    def _read_parts(self, message: types.Message) -> tuple[Part, ...]:
         texts = (Text(message.content),) if message.content else ()
         images = message.images or ()
         return (*texts, *(_picture(data, strict=self._strict) for data in images))
@@ -324,7 +326,7 @@ class _Reader:
 
 def _call(call: types.Call, where: str) -> ToolCall:
     function = call.function
-    id = call.id or _minted(f"{where} {function.name}")
+    id = call.id or _make_id(f"{where} {function.name}")
     return ToolCall(id, function.name, function.arguments, minted=not call.id)
 
 
@@ -342,6 +344,6 @@ def _picture(text: str, *, strict: bool) -> Image:
     return Image(kind, data)
 
 
-def _minted(mark: str) -> str:
-    digest = hashlib.sha256(mark.encode("utf-8", "replace")).digest()
+def _make_id(seed: str) -> str:
+    digest = hashlib.sha256(seed.encode("utf-8", "replace")).digest()
     return base64.urlsafe_b64encode(digest)[:22].decode()
