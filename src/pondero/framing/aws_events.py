@@ -16,7 +16,7 @@ from .stream import MAX_FRAME, frame_too_large
 _PRELUDE = Layout(">III")  # the frame's length, that of its headers, and their checksum
 _CRC = Layout(">I")
 _LEAST = _PRELUDE.size + _CRC.size
-_KNOWN = 64  # header blocks a stream repeats; what is beyond them is read anew each time
+_KNOWN = 64  # header blocks to remember; further ones are parsed each time
 _TEXT = 7
 
 
@@ -52,8 +52,8 @@ class AwsEventsReader:
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self._max_frame = max_frame
-        self._pending = bytearray()  # a frame whose end has not come
-        self._wanted = _PRELUDE.size  # nothing is looked at before so many bytes are there
+        self._pending = bytearray()  # an unfinished frame
+        self._wanted = _PRELUDE.size  # bytes needed before the next read
         self._known: dict[bytes, Mapping[str, str]] = {}
         self._broken: Malformed | None = None
 
@@ -76,7 +76,7 @@ class AwsEventsReader:
         return events  # whole frames first; the next call raises
 
     def eof(self) -> list[AwsEvent]:
-        """Return nothing; raise Truncated where a frame was left open."""
+        """Return nothing; raise Truncated inside a frame."""
         if self._broken is not None:
             raise self._broken
         if self._pending:

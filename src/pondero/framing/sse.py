@@ -1,7 +1,6 @@
-"""Server-sent events to their data: the WHATWG event stream, read as far as an API uses it.
+"""Server-sent events to their data: the part of the WHATWG event stream that APIs use.
 
-Only data matters: event names, ids, retry hints and comments are passed over, and an event
-without data, or with empty data, gives nothing.
+Event names, ids, retry hints, comments and events without data are ignored.
 """
 
 import re
@@ -10,11 +9,9 @@ from ..errors import Malformed
 from .stream import MAX_FRAME, frame_too_large
 
 _BOM = b"\xef\xbb\xbf"
-# The data of an event written the usual way, nothing for any other event. Only ever used on events
-# that are complete, so that it always matches where an event begins.
+# The data of an event in the usual form, nothing for any other. Used on complete events only, so
+# that it always matches at the start of an event.
 _find_usual = re.compile(rb"(?:event:.*+\n)?data: ?(.*+)\n\n|(?:.++\n)++\n").findall
-
-
 _SMALL = 8192
 
 
@@ -23,9 +20,8 @@ class SseReader:
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self._max_frame = max_frame
-        self._unchecked = -1  # so many bytes need no second look; before the first event, none
-        # An event whose blank line has not come; line ends are LF. Adding to bytes is quickest
-        # while they are few, and a bytearray takes over before that costs anything.
+        self._unchecked = -1  # up to this size no check is needed; -1 before the first event
+        # An unfinished event; line ends are LF. Bytes are fastest while short, then a bytearray.
         self._pending: bytes | bytearray = b""
         self._after_cr = False  # the last byte was CR: a LF that follows belongs to it
         self._broken: Malformed | None = None

@@ -1,7 +1,7 @@
-"""Fits one part at a time to the destination: unchanged, rewritten, or left out.
+"""Adapts one part at a time to the destination: unchanged, rewritten, or left out.
 
-Whatever we write in our own words stands in a user's message, in brackets. It never stands in an
-assistant's turn: a model takes what it reads there for its own words, and imitates them.
+Our own text is in brackets in a user's message, never in an assistant's turn: a model imitates what
+it reads there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -31,7 +31,7 @@ OPENING = Text("[The conversation begins with the answer that follows.]")
 
 
 def is_plain(part: Text) -> bool:
-    """Return whether a text can go to every destination as it is; most can."""
+    """Return whether every destination takes this text unchanged; most do."""
     return part.signature is None and not part.citations and has_no_surrogates(part.text)
 
 
@@ -95,9 +95,9 @@ Signed = TypeVar("Signed", bound=Image | Blob | UnknownPart)
 
 
 class PartAdapter:
-    """Fits the parts of one thread; ``notes`` go into a user's message before the current turn.
+    """Adapts the parts of one thread; ``notes`` go into a user's message before the current turn.
 
-    A part that needs no change comes back as the very same object.
+    An unchanged part is returned as the same object.
     """
 
     def __init__(self, destination: Destination, changes: ChangeLog) -> None:
@@ -114,7 +114,7 @@ class PartAdapter:
         }
 
     def part(self, part: Part, at: Place, message: Message) -> Part | None:
-        """Return a part other than a call or result as it may be sent; None to leave it out."""
+        """Return a part (no call, no result) as it may be sent; None to leave it out."""
         return self._kinds[type(part)](part, at, message)
 
     # -- words and thinking ----------------------------------------------------------------------
@@ -166,7 +166,7 @@ class PartAdapter:
     def _reason_to_withhold(self, part: Thinking, message: Message) -> str | None:
         """Return the reason not to send thinking back, or None."""
         if message.role != "assistant":
-            return "thinking stands in the assistant's turns only"
+            return "only the assistant's turns have thinking"
         if part.signature is not None:
             if not self._makers.reads(part.signature, message):
                 return _FOREIGN
@@ -288,7 +288,7 @@ _A_USER = Message("user", ())
 
 
 def accepts_media(takes: ReplayRules, media: tuple[str, ...], part: Image | Blob) -> bool:
-    """Return whether a medium can be shown where ``media`` are the beginnings of what is taken."""
+    """Return whether a medium is accepted; ``media`` are prefixes of accepted types."""
     here = part.data is not None or (part.url or "").startswith("data:")
     if not (here or takes.addresses):
         return False

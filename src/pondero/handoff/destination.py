@@ -26,10 +26,9 @@ from .surrogates import iter_texts
 class Destination(Struct, frozen=True, kw_only=True):
     """One model at one provider, and what it accepts of earlier messages.
 
-    ``provider`` and ``model`` are compared with a message's origin, ``route`` and ``model`` with
-    a signature's; ``aliases`` are other names of the same model. ``foreign`` is what becomes of
-    another model's thinking: it is dropped, or becomes a note in a user's message. ``refused`` are
-    the marks of signatures that the destination refused before.
+    ``provider`` and ``model`` are compared with a message's origin, ``route`` and ``model`` with a
+    signature's; ``aliases`` are other names of the model. ``foreign``: another model's thinking is
+    dropped, or becomes a user's note. ``refused``: digests of signatures it rejected before.
     """
 
     dialect: str
@@ -84,10 +83,7 @@ class OwnershipRules:
         return not self._by_model or origin.model in self._names
 
     def holds(self, part: UnknownPart, message: Message) -> bool:
-        """Return whether a part we do not know is one of the destination's own.
-
-        Such a part may name things that only its provider has; its model does not matter.
-        """
+        """Return whether an unknown part is the destination's own; its provider decides."""
         origin = _maker(message)
         if part.dialect != self._dialect or (origin and origin.provider != self._provider):
             return False
@@ -113,7 +109,7 @@ def is_named(message: Message) -> bool:
 
 
 def _deployment(route: str) -> str:
-    """Return the provider of a route; after its slash stands the upstream of a gateway."""
+    """Return the provider of a route; a gateway's upstream follows after a slash."""
     return route.partition("/")[0]
 
 
@@ -129,9 +125,9 @@ def _first_signature(message: Message) -> Signature | None:
 
 
 class Rejection(Struct, frozen=True, omit_defaults=True):
-    """What a model at a provider refused once: signatures, by their marks, or what a cure changes.
+    """What a model at a provider rejected once: signatures, by digest, or what a repair changes.
 
-    ``message`` is all that older versions kept: the refusal in the service's words.
+    Older versions stored only the service's ``message``.
     """
 
     provider: str
@@ -142,7 +138,7 @@ class Rejection(Struct, frozen=True, omit_defaults=True):
 
 
 def signature_digest(text: str) -> str:
-    """Return a short mark of a signature's text, the same every time."""
+    """Return a short digest of a signature's text."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""What a handoff did to a thread: what was kept, withheld, rewritten and added, and why.
+"""What a handoff kept, withheld, rewrote and added, and why.
 
-No seal and no word of the conversation stands in a manifest: it can be shown and logged.
+A manifest has no signature and no text of the conversation: it can be shown and logged.
 """
 
 from collections import Counter
@@ -19,9 +19,8 @@ Place = tuple[int, int]
 class Change(Struct, frozen=True, gc=False):
     """One difference between the thread and the view.
 
-    ``message`` and ``part`` count from 0 in the thread; ``part`` is None where the whole message
-    is meant, or something that is not in the thread was added beside it. ``before`` and ``after``
-    are the two ids, or the two places, where that is what changed.
+    ``message`` and ``part`` count from 0 in the thread; ``part`` is None for a whole message, and
+    for an addition. ``before`` and ``after`` are the two ids, or the two places, that changed.
     """
 
     action: Action
@@ -134,7 +133,7 @@ class ChangeLog:
         self._changes.append(Change("merged", "message", why, message))
 
     def manifest(self, parts: int) -> Manifest:
-        """Return what was noted about a thread of so many parts, in the thread's order."""
+        """Return the manifest of a thread with this number of parts, in the thread's order."""
         changes = sorted(self._changes, key=_order)
         withheld, rewritten = len(self._withheld), len(self._rewritten)
         kept = parts - withheld - rewritten

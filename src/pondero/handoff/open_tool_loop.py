@@ -1,9 +1,8 @@
-"""An open tool loop that another model began, told in words, so that a new model may think.
+"""Turns an open tool loop of another model into text, for ``exchange.prepare``.
 
-Some services let a model think in a tool loop only where the loop begins with its own thinking.
-Another model's thinking cannot be sent, so its calls and their results become a note of the user's:
-the model then answers a question, and thinks about it. ``exchange.prepare`` calls
-``retell_open_loop``.
+Some services let a model think in a tool loop only if the loop begins with its own thinking.
+Another model's thinking cannot be sent, so its calls and results become a user's note, and the
+model thinks about that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,10 +24,7 @@ _BEFORE = "[A note: what another model did so far about the question above]"
 
 
 def retell_open_loop(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with the beginning of an open loop told as a note of the user's.
-
-    What follows the first answer that begins with thinking stays as it is.
-    """
+    """Return the messages with the open loop as a note, up to an answer that starts with thinking."""
     start = _start(messages)
     end = next(
         (at for at in range(start, len(messages)) if _thinks_first(messages[at])), len(messages)

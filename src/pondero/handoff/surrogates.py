@@ -31,7 +31,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def replace_surrogates_in_json(value: Json) -> Json:
-    """Return JSON with every text in it made whole; the same object where all are."""
+    """Return JSON with lone surrogates replaced; the same object if there are none."""
     try:
         _ENCODER.encode(value)  # a hundred times quicker than a look at every text
     except UnicodeEncodeError:

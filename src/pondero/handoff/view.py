@@ -1,7 +1,7 @@
 """A thread as one destination may see it; the thread itself does not change.
 
-``exchange.prepare`` calls ``handoff`` for every request. Where the destination wants it so,
-neighbouring messages of one role are merged, and the first message is the user's.
+``exchange.prepare`` calls ``handoff`` for every request. If the destination needs it, neighbouring
+messages of one role are merged, and the first message is the user's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ class ViewBuilder:
         if self._waits_for_user and message.role != "system":
             self._waits_for_user = False
             if message.role == "assistant":
-                self._changes.add(number, "text", "the first word must be the user's here")
+                self._changes.add(number, "text", "the first message must be the user's here")
                 self.add_parts("user", (OPENING,), number)
         last = self._last
         if last is None or not self._merges or last.role != message.role or last.role == "system":
@@ -91,8 +91,7 @@ class View(Struct, frozen=True):
     def open_loop_without_thinking(self) -> bool:
         """Return whether the view ends in an unfinished tool loop that has no thinking first.
 
-        Some services refuse to think until such a loop is finished. Its thinking is missing
-        because another model did it, because it was cut off, or because there was none.
+        Some services reject thinking until such a loop is finished.
         """
         first: Message | None = None
         answered, after = False, "user"
@@ -112,9 +111,9 @@ class View(Struct, frozen=True):
 def handoff(messages: Sequence[Message], target: Destination) -> View:
     """Return the thread as the target may see it, and what is different in it.
 
-    A seal stays only where the target can read it. Every call gets exactly one result, right after
-    its turn and in the order of the calls, and ids that the target accepts. To fit a view again
-    changes nothing.
+    A signature stays only if the target can read it. Every call gets an id that the target accepts,
+    and exactly one result right after its turn, in the order of the calls. A second handoff of the
+    view changes nothing.
     """
     if _is_plain(messages, target):
         return View(tuple(messages), Manifest(kept=_count(messages)))

@@ -5,11 +5,11 @@ from .decision import ParameterRanges, RequestParameters, ResolveContext, Target
 from .intent import Intent
 
 LONG_CONTEXT = 150_000
-"""Above so many tokens of conversation the policy's context_cap applies."""
+"""The policy's context_cap applies above this number of tokens."""
 
 
 def cap(capability: Capability, asked: RequestParameters, surface: ParameterRanges) -> int | None:
-    """Return max_tokens, brought to what the service takes and the model can write."""
+    """Return max_tokens within the limits of the service and the model."""
     if asked.max_tokens is None:
         return None
     most = int(surface.clamp("max_tokens", asked.max_tokens))
@@ -19,7 +19,7 @@ def cap(capability: Capability, asked: RequestParameters, surface: ParameterRang
 def fit(
     target: TargetLevel, intent: Intent, case: ResolveContext
 ) -> tuple[TargetLevel, int | None]:
-    """Return the target with a budget that fits, and the cap to send beside it, if any."""
+    """Return the target with a budget that fits, and the cap to send with it, if any."""
     if case.cap != case.asked.max_tokens:
         why = f"this model writes at most {case.cap or 0:,} tokens"
         if (case.cap or 0) > (case.asked.max_tokens or 0):
@@ -41,8 +41,8 @@ def fit(
     return _lower_budget(target, fitted, most, intent, case), most
 
 
-def beside_a_long_context(target: TargetLevel, case: ResolveContext) -> TargetLevel:
-    """Return a smaller budget where the policy wants one beside a long conversation."""
+def limit_for_context(target: TargetLevel, case: ResolveContext) -> TargetLevel:
+    """Return a smaller budget if the policy limits it after a long conversation."""
     budget, most = case.capability.budget, case.policy.context_cap
     context = case.asked.context or 0
     if not most or target.budget is None or budget is None or context <= LONG_CONTEXT:
@@ -50,20 +50,20 @@ def beside_a_long_context(target: TargetLevel, case: ResolveContext) -> TargetLe
     lean = max(budget.min, min(target.budget, most))
     if lean == target.budget:
         return target
-    why = f"the context has {context:,} tokens, and the policy caps thinking there at {most:,}"
+    why = f"the context has {context:,} tokens, and the policy limits thinking then to {most:,}"
     case.note("context_cap", "budget", target.budget, lean, why)
     return TargetLevel(target.mode, target.level, target.effort, lean)
 
 
 def lower_for_cap(target: TargetLevel, case: ResolveContext) -> TargetLevel:
-    """Return a lower level where this one does not go with a cap on the output."""
+    """Return a lower level if this one cannot be combined with a cap on the output."""
     capability = case.capability
     if case.cap is None or target.effort not in capability.uncapped:
         return target
     lower = [word for word in capability.efforts if word not in capability.uncapped]
     if not lower:
         return target
-    why = f"{target.effort} does not go with a cap on the output, and max_tokens is {case.cap:,}"
+    why = f"{target.effort} cannot be combined with max_tokens, which is {case.cap:,}"
     case.note("max_tokens_level", "level", target.level, lower[-1], why)
     return TargetLevel("level", lower[-1], lower[-1])
 

@@ -19,7 +19,7 @@ Path = tuple[str, ...]
 class Placement(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """Where one style of control stands in a body: a JSON template for each mode.
+    """The fields of one style of control in a body: a JSON template for each mode.
 
     ``$effort`` and ``$budget`` are filled in; ``words`` spells an effort the service's way.
     ``show`` asks for readable thinking and ``hide`` for none, laid over the others. ``also``
@@ -111,7 +111,7 @@ _MISSING = object()
 
 
 class ReadThinking(Struct, frozen=True):
-    """What a body says about thinking: the wish, the cap, and whether to show the thinking."""
+    """What a body says about thinking: the intent, the cap, and whether to show it."""
 
     intent: Intent
     max_tokens: int | None = None
@@ -125,7 +125,7 @@ def read_thinking(
     cap = _get(body, parameters["max_tokens"]) if "max_tokens" in parameters else _MISSING
     intent, shown = _intent(body, placement), _read_visibility(body, placement)
     if intent.kind == "unset" and shown:
-        intent = ON  # who asks to read the thinking wants it, at whatever depth
+        intent = ON  # a request to read thinking implies thinking, at any depth
     return ReadThinking(intent, cap if isinstance(cap, int) else None, shown)
 
 
@@ -148,7 +148,7 @@ def _intent(body: Mapping[str, Any], placement: Placement) -> Intent:
 def _match_form(
     body: Mapping[str, Any], form: tuple[str, Any], placement: Placement
 ) -> tuple[tuple[int, int], str, dict[str, Any]] | None:
-    """Return what a template binds in a body, with its rank: the most specific one is meant."""
+    """Return what a template binds in a body, with its rank; the most specific one wins."""
     kind, template = form
     bound: dict[str, Any] = {}
     if not template or not _matches(body, template, placement, bound):
@@ -214,10 +214,9 @@ def _at(body: Mapping[str, Any], key: str, placement: Placement) -> Any:
 
 
 class NativeThinking(Struct, frozen=True):
-    """What a caller wrote of thinking in a body's own fields.
+    """The parts of a body that set thinking in the service's own fields; empty if there are none.
 
-    ``depth`` is whether and how much to think, with all that stands beside it; ``shown`` is what of
-    it is readable. Each is the part of the body that says it, and empty where nothing does.
+    ``depth``: whether and how much to think, with its neighbours. ``shown``: what is readable.
     """
 
     depth: dict[str, Any]
@@ -225,7 +224,7 @@ class NativeThinking(Struct, frozen=True):
 
 
 def read_native(body: Mapping[str, Any], placement: Placement) -> NativeThinking:
-    """Return what a body itself says of thinking."""
+    """Return the thinking fields of a body."""
     depth: dict[str, Any] = {}
     for path in depth_paths(placement):
         if found := _find_path(body, path, placement):
@@ -239,14 +238,14 @@ def read_native(body: Mapping[str, Any], placement: Placement) -> NativeThinking
 
 
 def depth_paths(placement: Placement) -> Iterator[Path]:
-    """Yield every place where a body may say whether, and how much, to think."""
+    """Yield every path at which a body may set whether, and how much, to think."""
     forms = (placement.off, placement.on, placement.level, placement.budget)
     for template in (*forms, *(form for each in placement.also for form in each.values())):
         yield from _paths(template or {})
 
 
 def visibility_paths(placement: Placement) -> Iterator[Path]:
-    """Yield every place where a body may say what of the thinking is readable."""
+    """Yield every path at which a body may set how much thinking is readable."""
     for template in (placement.show, placement.hide):
         yield from _paths(template or {})
 
@@ -260,7 +259,7 @@ def _paths(template: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
 
 
 def _find_path(body: Any, path: Path, placement: Placement) -> Path:
-    """Return a path as this body spells it, as far as there are objects; empty where it is not."""
+    """Return a path in this body's spelling, as far as it has objects; empty if it is absent."""
     found: Path = ()
     for key in path:
         if not isinstance(body, Mapping):

@@ -1,8 +1,7 @@
-"""Finds the nearest thing a model has to what was asked for; ``resolve`` calls ``target_level``.
+"""Finds the nearest thing a model has to an intent; ``resolve`` calls ``target_level``.
 
-First comes the arithmetic of levels: which word a model has for one, and how many tokens it means.
-Repairs of refused requests use some of it too. Then ``target_level``, with one function for each
-kind of intent.
+First the arithmetic of levels, which repairs use too: a model's word for one, and its tokens. Then
+``target_level``, with one function for each kind of intent.
 """
 
 import re
@@ -30,10 +29,10 @@ FIGURES = {
     "xhigh": 32_000,
     "max": 64_000,
 }
-"""Level -> the number of tokens that people commonly mean by it, for models that take only words.
+"""Level -> the usual number of tokens, for models that take only words.
 
-Agents ask for "think hard" with 16,000 to 24,000 tokens and for the most with 32,000 (Claude Code,
-Aider and the examples of the vendors), whatever a model could write in all.
+Agents send 16,000 to 24,000 tokens for "think hard" and 32,000 for the most (Claude Code, Aider and
+the vendors' examples), whatever the model's output limit.
 """
 
 
@@ -80,9 +79,9 @@ def nearest_level(tokens: int) -> str:
     return min(FIGURES, key=lambda level: abs(FIGURES[level] - tokens))
 
 
-def parse_offered_levels(refusal: str) -> tuple[str, ...]:
-    """Return the levels that a refusal's message says would be taken, the weakest first."""
-    _, offer, words = _OFFER.split(refusal, maxsplit=1) if _OFFER.search(refusal) else ("", "", "")
+def parse_offered_levels(message: str) -> tuple[str, ...]:
+    """Return the levels that a rejection's message offers, the weakest first."""
+    _, offer, words = _OFFER.split(message, maxsplit=1) if _OFFER.search(message) else ("", "", "")
     if not offer:
         return ()
     found = {ALIASES.get(word, word): word for word in _WORD.findall(words.lower())}
@@ -98,10 +97,10 @@ def closest_word(level: str, words: tuple[str, ...]) -> str:
 
 
 def explain_substitute(got: str, wanted: str, words: tuple[str, ...]) -> str:
-    """Return, for an adjustment, why a level was taken in place of the one that was asked for."""
+    """Return why one level replaces another, for an adjustment."""
     if _rank(got, words) > _rank(wanted, words):
         return f"{got} is the next above {wanted}"
-    return f"{got} is the highest" if got == words[-1] else f"{got} stands in for {wanted}"
+    return f"{got} is the highest" if got == words[-1] else f"{got} replaces {wanted}"
 
 
 def _stand_in(got: str, wanted: str, capability: Capability) -> str:
@@ -142,14 +141,14 @@ def _disable(_intent: Intent, case: ResolveContext) -> TargetLevel:
         return TargetLevel("unset", "off")
     if policy.off == "omit":
         if capability.thinks_unasked is not False:
-            why = "the policy off=omit sends nothing, and unasked this model may think"
+            why = "the policy off=omit sends nothing, and by default this model may think"
             case.note("off_omitted", "level", "off", capability.default, why)
         return TargetLevel("unset", "off")
     if policy.off == "least" and capability.off:
         return TargetLevel("off", "off")
     least = _least(case)
     if capability.off:
-        why = "the policy off=floor asks for the smallest thinking instead of none"
+        why = "the policy off=floor asks for the lowest level instead of off"
         case.note("off_floor", "level", "off", least.got, why)
         return least
     if least.mode == "unset":
@@ -189,7 +188,7 @@ def _enable(_intent: Intent, case: ResolveContext) -> TargetLevel:
         found = TargetLevel("budget", "on", _effort("medium", case), fixed["on"])
     else:
         found = _find_level("medium", case)
-    why = "this model does not think unasked and has no on without a depth"
+    why = "this model does not think by default and has no on without a depth"
     case.note("on_as_level", "level", "on", found.got, why)
     return found
 
@@ -252,7 +251,7 @@ def _use_budget(intent: Intent, case: ResolveContext) -> TargetLevel:
         return TargetLevel("on", "on")
     meant = nearest_level(tokens)
     level = models_word(meant, capability)
-    why = f"this model takes words, not numbers; {meant} is about {FIGURES[meant]:,} tokens"
+    why = f"this model takes levels, not token budgets; {meant} is about {FIGURES[meant]:,} tokens"
     if level != meant:
         why += f", and {_stand_in(level, meant, capability)}"
     case.note("budget_as_level", "budget", tokens, level, why)
@@ -273,11 +272,11 @@ def _clamp_budget(tokens: int, intent: Intent, case: ResolveContext) -> TargetLe
     return TargetLevel("budget", None, effort, fitting)
 
 
-# -- what cannot be ---------------------------------------------------------------------------
+# -- no control -------------------------------------------------------------------------------
 
 
 def _note_no_thinking(asked: str | int, case: ResolveContext) -> TargetLevel:
-    why = "this model does not think, and refuses to be told to"
+    why = "this model does not think, and rejects a request to"
     if case.capability.sibling:
         why += f"; {case.capability.sibling} thinks"
     case.note("no_thinking", "level", asked, "off", why)
@@ -286,7 +285,7 @@ def _note_no_thinking(asked: str | int, case: ResolveContext) -> TargetLevel:
 
 def _note_no_control(asked: str | int, case: ResolveContext) -> TargetLevel:
     got = _default_level(case)
-    why = "this model takes no word about thinking"
+    why = "this model has no control for thinking"
     if not case.capability.checked:
         why = "nothing is known of this model's thinking; pass its own fields to control it"
     case.note("no_control", "level", asked, got, why)
@@ -304,7 +303,7 @@ def _effort(level: str, case: ResolveContext) -> str | None:
 
 _BY_KIND: dict[str, Callable[[Intent, ResolveContext], TargetLevel]] = {
     "unset": _send_nothing,
-    "auto": _send_nothing,  # nobody has looked for a calibration
+    "auto": _send_nothing,  # not yet looked up
     "native": _send_nothing,
     "off": _disable,
     "on": _enable,

@@ -1,7 +1,6 @@
-"""Finds where a conversation sent back over this wire is refused, or loses thinking.
+"""Finds what Gemini rejects in a replayed conversation, and where thinking is lost.
 
-This is the caller's own reading of the rules for replay, written apart from the service's side.
-Fields count in both spellings, thoughtSignature and thought_signature.
+Written apart from the service's side. Fields count in both spellings, camelCase and snake_case.
 """
 
 import base64
@@ -60,7 +59,7 @@ class _Content(NamedTuple):
 
 
 def find_issues(sent: SentRequest) -> list[ReplayIssue]:
-    """Return the places in this request's past that are refused, or lose thinking."""
+    """Return the places in this request's history that are rejected, or lose thinking."""
     contents = _contents(sent.body)
     return [
         *_find_misplaced(contents),
@@ -107,9 +106,9 @@ def _find_misplaced(contents: list[_Content]) -> Iterator[ReplayIssue]:
             yield ReplayIssue(
                 code="seal_misplaced",
                 path=f"{placed.path}.functionCall.{field}",
-                what="the signature stands inside the function call",
+                what="the signature is inside the function call",
                 then=f"400 Unknown name {field!r} at 'function_call': Cannot find field",
-                cure="put thoughtSignature beside functionCall, into the same part",
+                cure="put thoughtSignature next to functionCall, in the same part",
             )
 
 
@@ -158,7 +157,7 @@ def _find_lost(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIs
                 code="thinking_lost",
                 path=first.path,
                 what=f"the signature that exchange {given.number} gave is not sent back",
-                then="it is taken; the model goes on without what it thought",
+                then="it is accepted; the model continues without its earlier thinking",
                 cure="send thoughtSignature back on the part it came on",
                 refused=False,
             )
@@ -250,7 +249,7 @@ def _find_bad_signatures(sent: SentRequest, contents: list[_Content]) -> Iterato
             yield ReplayIssue(
                 code="seal_broken",
                 path=placed.path,
-                what="the signature is not base64: it was cut or written anew",
+                what="the signature is not base64: it was cut or rewritten",
                 then="400 Base64 decoding failed for the field thought_signature (TYPE_BYTES)",
                 cure="send the signature back byte for byte",
             )

@@ -2,7 +2,7 @@
 
 ``response`` and ``stream`` both use it. Parts follow each other, so a piece belongs to the part
 that is open: recorded streams give two parts the same number. The plan before a call is text,
-marked by a seal so that it goes back as a plan.
+with a signature, so that it goes back as a plan.
 """
 
 from typing import NamedTuple

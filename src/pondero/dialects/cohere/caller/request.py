@@ -51,7 +51,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 
 def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
-    """Return what of a past this wire takes back: which ids and media."""
+    """Return which ids and media of a history this wire accepts."""
     return ReplayRules(
         id_pattern=r"\S+",
         allows_unsigned=True,  # thinking is never signed here
@@ -68,7 +68,7 @@ def _body(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
     }
     if request.tools:
         body |= _tools(request.tools, request.tool_choice)
-    elif request.output is not None:  # refused beside tools
+    elif request.output is not None:  # Cohere rejects it with tools (SDK 7.3.1)
         body["response_format"] = _format(request.output)
     for ours, theirs in _NAMES.items():
         if ours not in dropped and (value := getattr(request, ours)) is not None:
@@ -125,7 +125,7 @@ def _messages(request: Request) -> list[Json]:
 
 
 def _assistant(message: Message) -> list[Json]:
-    """Return the turn; one without content and calls is refused, and so left out."""
+    """Return the turn; leave out one without content and calls, which Cohere rejects."""
     wire: dict[str, Json] = {"role": "assistant"}
     content: list[Json] = []
     for part in message.parts:
@@ -146,9 +146,7 @@ def _write_part(part: Part) -> Json:
     match part:
         case Text() if part.text:
             return {"type": "text", "text": part.text}
-        case Thinking() if (
-            part.text and part.signature is None
-        ):  # this wire seals no thinking: a seal is another dialect's
+        case Thinking() if part.text and part.signature is None:  # signed: another dialect's
             return {"type": "thinking", "thinking": part.text}
         case UnknownPart() if part.dialect == NAME:
             return part.raw
@@ -194,7 +192,7 @@ def _write_content(part: Part) -> Json:
                 image["detail"] = part.detail
             return {"type": "image_url", "image_url": image}
         case Blob():
-            raise BadParameter(f"this wire takes pictures and no {part.media_type!r}")
+            raise BadParameter(f"Cohere takes no {part.media_type!r}; send an image")
         case UnknownPart() if part.dialect == NAME:
             return part.raw
         case _:

@@ -1,7 +1,4 @@
-"""The service's table of models (models.toml), for ``rules``, and its lists of models.
-
-The table is written apart from the catalog; tests compare the two.
-"""
+"""The service's table of models (models.toml, apart from the catalog), and its lists of models."""
 
 import re
 import tomllib
@@ -20,7 +17,6 @@ from pondero.dialects.dialect import ServedModel
 from .errors import reject
 
 HOME = "cohere"
-"""The provider that is meant where none is named."""
 SDK = "x-fern-sdk-name"
 """A header of its SDK; others list models at the same address, and no other wire sends it."""
 
@@ -28,7 +24,7 @@ _MODELS = re.compile(r".*/v1/models(?:/(?P<model>.+))?")
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one line of models takes; models.toml says what each field means."""
+    """One row of models.toml, which explains each field."""
 
     match: tuple[str, ...]
     thinks: bool = False
@@ -64,19 +60,19 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
 
 
 def requested_model(http: HttpRequest) -> str | None:
-    """Return the one model that is asked for; None where the list is."""
+    """Return the one requested model; None for the list."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return unquote(found["model"]) if found and found["model"] else None
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], _provider: str) -> HttpResponse:
-    """Return the list, or the one model that is asked for; or raise Rejected."""
+    """Return the list or the one requested model, or raise Rejected."""
     check_key(http)
     return write_any_list(http, [each for each in known if table().model(each.name) is not None])
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Return the list of any models, or the one that is asked for; or raise Rejected."""
+    """Return a list of any models or the one requested, or raise Rejected."""
     models = {each.name: _model(each) for each in known}
     if (name := requested_model(http)) is None:
         return _respond({"models": list(models.values()), "next_page_token": ""})

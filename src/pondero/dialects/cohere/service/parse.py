@@ -1,8 +1,7 @@
 """Reads a request: JSON to the service's types, and these to canon.
 
-``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse`` makes the same
-two steps without rules, and passes over fields that the types do not have: ``pondero.sdk`` and
-the gateway call it.
+``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse``, for
+``pondero.sdk`` and the gateway, has no rules and ignores unknown fields.
 """
 
 import base64
@@ -67,7 +66,7 @@ def serves(path: str) -> bool:
 
 
 def parse(http: HttpRequest) -> ParsedRequest[None]:
-    """Return what a request means, by no rules; raises Rejected where it cannot be read."""
+    """Return what a request means, without rules; raises Rejected if it is unreadable."""
     raw, unread = _split_unknown(json_value(http.body))
     unknown = UnknownFields()
     unknown.paths += unread
@@ -103,7 +102,7 @@ def body(raw: Json, unknown: UnknownFields | None = None) -> types.Body:
 
 
 def intent_of(asked: types.Thinking | None) -> Intent:
-    """Return the wish for thinking."""
+    """Return the intent."""
     if asked is None:
         return UNSET
     if asked.type == "disabled":
@@ -223,7 +222,7 @@ class _MessageReader:
         return system, tuple(self._messages)
 
     def _settle(self, parts: tuple[Part, ...] = ()) -> None:
-        """End a run of results; what the user says after them stands in the same message."""
+        """End a run of results; the user's parts after them join the same message."""
         parts = (*self._results, *parts)
         self._results = []
         if parts:

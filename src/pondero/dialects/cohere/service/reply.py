@@ -1,4 +1,4 @@
-"""Writes answers as the service does: whole, or as server-sent events. Nothing is sealed here."""
+"""Writes answers as the service does: whole, or as server-sent events. Nothing is signed here."""
 
 import hashlib
 import uuid
@@ -100,7 +100,7 @@ class Stream:
                 return b""
 
     def eof(self) -> bytes:
-        """Return the mark behind the last event."""
+        """Return the line after the last event."""
         return b"data: [DONE]\n\n"
 
     def fail(self, error: HttpResponse) -> bytes:
@@ -142,23 +142,23 @@ class Stream:
                 return self._call("tool-call-delta", {"function": {"arguments": event.json}})
 
     def _stop(self, end: PartEnd) -> bytes:
-        """Return the end of a part; what came at once, without deltas, is one delta."""
-        unsaid = end.index not in self._told
+        """Return the end of a part; a part without deltas becomes one delta."""
+        whole = end.index not in self._told
         match end.part:
             case ToolCall() as call:
                 text = _call(call)["function"]["arguments"]
-                said = self._delta(ToolDelta(end.index, text)) if unsaid else b""
+                said = self._delta(ToolDelta(end.index, text)) if whole else b""
                 number, self._calls = self._calls, self._calls + 1
                 return said + _write_frame("tool-call-end", index=number)
             case Text() as part:
-                said = self._delta(TextDelta(end.index, part.text)) if unsaid and part.text else b""
+                said = self._delta(TextDelta(end.index, part.text)) if whole and part.text else b""
                 cited = b"".join(
                     self._write_citation(n, each) for n, each in enumerate(_citations(part))
                 )
                 return said + cited + self._content_end()
             case Thinking() as part if self._answering.shown:
                 said = b""
-                if unsaid and part.text:
+                if whole and part.text:
                     said = self._delta(ThinkingDelta(end.index, part.text))
                 return said + self._content_end()
             case _:
@@ -235,7 +235,7 @@ def _reason(finish: str, extras: Json) -> str:
 
 
 def _counts(usage: Usage) -> Json:
-    """Return the counts twice, as the service does; None where nothing is known."""
+    """Return the counts twice, as the service does; None if nothing is known."""
     if usage == Usage():
         return None
     given = (usage.input or 0) + (usage.cache_write or 0)

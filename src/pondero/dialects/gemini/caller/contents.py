@@ -1,8 +1,8 @@
-"""Writes messages as ``contents``, for ``request``: which parts and seals go back, and how.
+"""Writes messages as ``contents``, for ``request``: which parts and signatures go back, and how.
 
-A seal goes back on the part it came on, byte for byte, and only to the route that made it. From
-Gemini 3 on the first function call of every step carries a signature: its own, or the documented
-stand-in for none. An id that we made up (minted) is never sent.
+A signature goes back on its own part, byte for byte, and only to the route that made it. From
+Gemini 3 on the first function call of every step is signed: with its own signature, or with the
+documented placeholder (vendor page thought-signatures, 2026-11-15). A generated id is never sent.
 """
 
 import base64
@@ -26,7 +26,7 @@ from pondero.canon import (
 from .parts import NAME
 
 UNSIGNED = "skip_thought_signature_validator"
-SIGNS_SINCE = 3  # from this generation on unsigned calls are refused, and results may have media
+SIGNS_SINCE = 3  # generation that rejects unsigned calls and takes media in results
 _GENERATION = re.compile(r"gemini-(\d+)")
 
 
@@ -81,7 +81,7 @@ class _ContentsWriter:
         if not said:
             return
         if only_results and self._results is not None:
-            self._results += said  # the results of one step stand in one content
+            self._results += said  # one content for the results of a step
             return
         self.contents.append({"role": "user", "parts": said})
         self._results = said if only_results else None
@@ -105,7 +105,7 @@ class _ContentsWriter:
                 return None
 
     def _sign_part(self, part: dict[str, Json], own: Signature | None, *, empty: bool) -> Json:
-        """Return the part with its signature; None where it is empty and has none."""
+        """Return the part with its signature; None if it is empty and unsigned."""
         signature = self._signature(own)
         if signature is not None:
             part["thoughtSignature"] = signature
@@ -145,7 +145,7 @@ class _ContentsWriter:
 
 
 def _take_signature(parts: list[Json]) -> Json:
-    """Take away a signature that stands alone right before a call: it is the call's."""
+    """Remove and return a signature alone right before a call: it is the call's."""
     last = parts[-1] if parts else {}
     if last.get("text") == "" and "thoughtSignature" in last:
         return parts.pop()["thoughtSignature"]

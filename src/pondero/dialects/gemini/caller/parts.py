@@ -329,7 +329,7 @@ class _Calling:
         return same and (call.name is None or bool(call.partial_args))
 
     def call(self) -> ToolCall:
-        """Return the call as far as it came."""
+        """Return the call received so far."""
         arguments = self.streamed.whole() if self.streamed is not None else self._call.args or {}
         return ToolCall(
             self.id, self._call.name or "", arguments, self.signature, not self._call.id

@@ -1,7 +1,4 @@
-"""The address of a request: path, model, method and framing, and the key that comes with it.
-
-Without the rules, ``pondero.sdk`` and the gateway use ``serves`` and ``model_of``.
-"""
+"""The address of a request: path, model, method, framing, and its key."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,7 +26,7 @@ _BAD_KEY = re.compile(r"bad|invalid|wrong|expired", re.IGNORECASE)
 
 
 class Address(NamedTuple):
-    """What the address of a request says; ``model`` is None where the body names it."""
+    """The parts of a request's address; ``model`` is None if the body names it."""
 
     model: str | None
     method: str
@@ -54,7 +51,7 @@ def serves(path: str) -> bool:
 
 
 def model_of(http: HttpRequest) -> str | None:
-    """Return the model's name; None where the address does not have it."""
+    """Return the model's name; None if the address has none."""
     found = _MODEL.search(http.url)
     return unquote(found[0]) if found else None
 
@@ -66,7 +63,7 @@ def with_model(http: HttpRequest, model: str) -> HttpRequest:
 
 
 def address_of(http: HttpRequest) -> Address | None:
-    """Return what the address says; None where it is not one of this wire's."""
+    """Return the parts of an address; None if it is not one of this wire's."""
     parts = urlsplit(http.url)
     found = _match_path(parts.path, (*_METHODS, COUNT))
     if http.method != "POST" or found is None:

@@ -33,7 +33,7 @@ _STATUS_WORDS = {
     504: "DEADLINE_EXCEEDED",
     529: "UNAVAILABLE",
 }
-# Codes of every wire: the service's own for them, or None where status and words say it.
+# Common code -> the service's own; None if status and message suffice.
 _COMMON: Mapping[str, str | None] = {
     TOO_LONG: None,
     "insufficient_quota": "QUOTA_EXHAUSTED",

@@ -1,7 +1,4 @@
-"""The service's table of models (models.toml), its lists of models, and its counts of tokens.
-
-The table is written apart from the catalog; tests compare the two.
-"""
+"""The service's table of models (models.toml, apart from the catalog), lists and token counts."""
 
 import re
 import tomllib
@@ -31,7 +28,7 @@ _LABEL = re.compile(r"[a-z]+|\d[\d.]*")
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one line of models takes; models.toml says what each field means."""
+    """One row of models.toml, which explains each field."""
 
     max_output: int
     match: tuple[str, ...] = ()
@@ -113,7 +110,7 @@ def write_count(tokens: int) -> HttpResponse:
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
-    """Return a page of the list, or the one model that the address names; or raise Rejected."""
+    """Return a page of the list or the one requested model, or raise Rejected."""
     surface = table().surface(provider)
     parts = urlsplit(http.url)
     query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
@@ -127,13 +124,13 @@ def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -
 
 
 def requested_model(http: HttpRequest) -> str | None:
-    """Return the one model that the address names; None where it is the list's."""
+    """Return the one requested model; None for the list."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return unquote(found["model"]) if found and found["model"] else None
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Return a page of any models, or the one that the address names; or raise Rejected."""
+    """Return a page of any models or the one requested, or raise Rejected."""
     rows = {
         each.name: _model(each, max_output=each.max_output, thinks=each.thinks) for each in known
     }

@@ -1,8 +1,8 @@
 """Reads a request: JSON to the service's types, and these to canon.
 
-``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse`` makes the same
-two steps without rules, for ``pondero.sdk`` and the gateway. It passes over fields that the types
-do not have, and says in common words what ``canon`` otherwise leaves as the wire's own.
+``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse``, for
+``pondero.sdk`` and the gateway, has no rules, ignores unknown fields, and makes the wire's own
+parts common ones.
 """
 
 import base64
@@ -73,7 +73,7 @@ class Context(Struct, frozen=True):
 
 
 def parse(http: HttpRequest) -> ParsedRequest[Context]:
-    """Return what a request means, by no rules; raises Rejected where it cannot be read."""
+    """Return what a request means, without rules; raises Rejected if it is unreadable."""
     surface = table().surface(HOME)
     address = address_of(http)
     if address is None:
@@ -102,7 +102,7 @@ def json_object(data: bytes, surface: Surface) -> dict[str, Json]:
     try:
         raw = msgspec.json.decode(data)
     except _UNREADABLE as error:
-        # Google, JSON: a body that is none is 400 (known issue gera2ld/ai.nvim#13, 2024-05-19)
+        # Google, JSON: any other body is 400 (known issue gera2ld/ai.nvim#13, 2024-05-19)
         raise surface.rejection("bad_json", why=str(error)) from error
     if not isinstance(raw, dict):
         # Google, JSON: the root is a message (public protocol buffers, v1beta)
@@ -143,7 +143,7 @@ def body(
 
 
 def intent_of(asked: types.ThinkingConfig) -> Intent:
-    """Return the wish for thinking; a budget of 0 is off, and -1 leaves the depth to the model."""
+    """Return the intent; a budget of 0 is off, and -1 leaves the depth to the model."""
     level, budget = asked.thinking_level, asked.thinking_budget
     if level is not None and level != "THINKING_LEVEL_UNSPECIFIED":
         return Intent("level", level.lower())
@@ -161,7 +161,7 @@ def canon(
     provider: str | None = None,
     lenient: bool = False,
 ) -> Request:
-    """Return the request as canon; seals name the provider that was asked, where it is known."""
+    """Return the request as canon; signatures name the provider, if known."""
     config, system = request.generation_config, request.system_instruction
     messages_in = _MessageReader(model, provider, lenient=lenient)
     choice = _choice(request.tool_config.function_calling_config, lenient=lenient)
@@ -306,7 +306,7 @@ def _output(config: types.GenerationConfig, *, lenient: bool) -> OutputFormat | 
 
 
 def _extras(request: types.GenerateContentRequest, choice: ToolChoice | None) -> dict[str, Json]:
-    """Return the fields that canon has no word for, where they stood."""
+    """Return the fields that canon lacks, in their places."""
     extras = _rest(request, _SAID)
     if config := _rest(request.generation_config, _CONFIG_SAID):
         extras["generationConfig"] = config

@@ -43,7 +43,7 @@ _GROUNDING = (
 
 
 def part_of(part: Part, signature: Json) -> Json:
-    """Return a part with its signature on it; None where it is empty and has none."""
+    """Return a part with its signature; None if it is empty and unsigned."""
     said = _write_part(part)
     if signature is not None:
         return {**said, "thoughtSignature": signature}
@@ -75,7 +75,7 @@ def _write_part(part: Part) -> dict[str, Json]:
 
 
 def usage_of(usage: Usage) -> Json:
-    """Return the counts as this wire has them: thoughts beside the candidates, no zeros."""
+    """Return the counts as this wire has them: thoughts apart from candidates, no zeros."""
     if usage == Usage():
         return None
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
@@ -93,7 +93,7 @@ def usage_of(usage: Usage) -> Json:
 
 
 def ending_of(finished: Finished, cited: Sequence[Json] = ()) -> dict[str, Json]:
-    """Return what a candidate says at its end: there stand the pages that its texts cite."""
+    """Return the end of a candidate, with the pages that its texts cite."""
     extras = finished.extras if isinstance(finished.extras, dict) else {}
     ending: dict[str, Json] = {
         "finishReason": finished.raw_finish or _WORDS[finished.finish],
@@ -122,7 +122,7 @@ def _ratings(safety: Json) -> Json:
 
 
 def feedback_of(finished: Finished) -> Json:
-    """Return why the prompt itself was refused, if it was."""
+    """Return why the prompt itself was blocked, if it was."""
     extras = finished.extras if isinstance(finished.extras, dict) else {}
     feedback = extras.get("promptFeedback")
     if not isinstance(feedback, dict):

@@ -75,10 +75,10 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events to the pieces of an answer.
 
-    Words are sent as they come. A part that comes whole waits for the next event: if that is the
-    end, its finish reason goes with the part, because some readers drop an answer whose last piece
-    has no parts. A seal known at the start of a part stands on its first piece; one known at its
-    end stands on an empty piece after it, and so does the seal of an answer that ends in text.
+    Text is sent at once. A whole part waits for the next event, so that a finish reason can go with
+    it: some readers drop an answer whose last piece has no parts. A signature known at a part's
+    start is on its first piece; one known at its end, or at the end of a text answer, is on an
+    empty piece after it.
     """
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
@@ -89,9 +89,9 @@ class Stream:
         self._waiting: list[Json] = []
         self._pieces = 0  # of the part that is open
         self._signature: Json = None  # of the part that is open, until it is sent
-        self._asked = False  # whether the sealer was asked for the part that is open
+        self._asked = False  # whether the open part was signed already
         self._frames = 0
-        self._around: dict[bool, tuple[bytes, bytes]] = {}  # what stands around a piece of text
+        self._around: dict[bool, tuple[bytes, bytes]] = {}  # the bytes around a piece of text
         self._last: Part | None = None  # of those that ended
         self._cited: list[Json] = []  # by the texts that ended
 
@@ -135,7 +135,7 @@ class Stream:
         return self._flush() + self._frame(msgspec.json.decode(error.body)) + self.eof()
 
     def _begin(self, event: PartStart) -> bytes:
-        """Take a part's start; where a text's seal is known already, the first piece has it."""
+        """Begin a part; the first piece carries a text's signature, if known already."""
         self._pieces, self._signature = 0, None
         self._asked = event.kind == "text" and event.signature is not None
         if self._asked:

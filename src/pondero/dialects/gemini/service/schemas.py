@@ -1,9 +1,8 @@
-"""The wire's own form of schemas, in JSON Schema: every other wire speaks that.
+"""Converts the wire's own form of schemas to JSON Schema, for ``parse``.
 
-``parse`` calls ``json_schema`` for functions and for answers. The wire's form (a part of OpenAPI)
-writes types in capitals, has ``nullable`` beside the type, and sizes as text, because it is a
-protocol buffer. Clients send it in fields that should hold JSON Schema, too, so a schema is read by
-what stands in it: one that is JSON Schema already comes back as it is.
+That form, a subset of OpenAPI in a protocol buffer, has types in capitals, ``nullable``, and sizes
+as text. Clients send both forms in either field, so each keyword decides; JSON Schema is returned
+unchanged.
 """
 
 from collections.abc import Callable, Mapping

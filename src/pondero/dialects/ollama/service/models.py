@@ -48,7 +48,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     models: tuple[Model, ...]
 
     def model(self, name: str) -> Model | None:
-        """Return the row with the longest match of a model's name; None where it is not pulled."""
+        """Return the row with the longest match of a name; None if the model is not pulled."""
         bare = name.rpartition("/")[2]
         if bare.partition(":")[0] in self.absent:
             return None
@@ -79,14 +79,14 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
 
 
 def requested_model(http: HttpRequest) -> str | None:
-    """Return the one model that is asked about; None where it is the list, or the version."""
+    """Return the one requested model; None for the list or the version."""
     if _kind(http) != "show":
         return None
     return model_of(http) or model_of(msgspec.structs.replace(http, body=_rename_field(http.body)))
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
-    """Return the list, or the one model that is asked about; or raise Rejected."""
+    """Return the list or the one requested model, or raise Rejected."""
     check_key(http, provider)
     if (name := requested_model(http)) is not None and (row := table().model(name)) is not None:
         facts = next((each for each in known if each.name == name), ServedModel(name))
@@ -104,7 +104,7 @@ def check_key(http: HttpRequest, provider: str) -> None:
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Return the list of any models, or the one that is asked about; or raise Rejected."""
+    """Return a list of any models or the one requested, or raise Rejected."""
     match _kind(http):
         case "version":
             return _respond({"version": _VERSION})

@@ -1,9 +1,7 @@
 """Reads a request: JSON to the server's types, and these to canon.
 
-``body`` and ``canon`` are the two steps; the rules call them with their checks between. ``parse``
-is the lenient road, which ``pondero.sdk`` and the gateway take: the same two steps and no
-checks. Each step is lenient when it is passed a collector of unknown fields; the server itself
-refuses next to nothing.
+``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse``, for
+``pondero.sdk`` and the gateway, has no checks. Steps are lenient if they collect unknown fields.
 """
 
 import base64
@@ -44,17 +42,14 @@ _UNKNOWN_PICTURE = "Failed to create new sequence: failed to process inputs: ima
 
 
 class Body(NamedTuple):
-    """A body, as it came and typed."""
+    """A body, unchanged and typed."""
 
     raw: dict[str, Json]
     typed: types.Body
 
 
 class Context(Struct, frozen=True):
-    """What an answer depends on beside the canon request.
-
-    ``generates``: it was asked for at ``/api/generate``, where a message is a field of the answer.
-    """
+    """``generates``: the request came to ``/api/generate``, whose answer has its message on top."""
 
     generates: bool = False
 
@@ -99,7 +94,7 @@ def _with_messages(raw: dict[str, Json]) -> dict[str, Json]:
 
 
 def _without_strange_tools(raw: Json) -> Json:
-    """Return a body without tools that are no functions: ``canon`` keeps them as they came."""
+    """Return a body without tools that are no functions; ``canon`` keeps these unchanged."""
     tools = raw.get("tools") if isinstance(raw, dict) else None
     if not isinstance(tools, list):
         return raw
@@ -143,7 +138,7 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
 
 
 def intent_of(think: Json, unknown: UnknownFields) -> Intent:
-    """Return the wish; a value that is no word for one is listed."""
+    """Return the intent; list a value of another type."""
     match think:
         case None:
             return UNSET
@@ -212,7 +207,7 @@ class _Options(Struct, frozen=True):
 
 
 def _options(raw: dict[str, Json], unknown: UnknownFields | None) -> _Options:
-    """Return the options; one of a wrong type is refused, or left in the rest and listed."""
+    """Return the options; reject one of a wrong type, or leave it in the rest and list it."""
     given = {name: value for name, value in raw.items() if value is not None}
     rest = {name: value for name, value in raw.items() if name not in _IN_CANON}
     for name in [name for name in given if name != "stop"] + ["stop"] * ("stop" in given):
@@ -288,7 +283,7 @@ class _Reader:
         return tuple(system), tuple(self._messages)
 
     def _settle(self, parts: tuple[Part, ...] = ()) -> None:
-        """Close a run of results; what the user says after them stands in the same message."""
+        """End a run of results; the user's parts after them join the same message."""
         parts = (*self._results, *parts)
         self._results = []
         if parts:
