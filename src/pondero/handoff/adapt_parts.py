@@ -164,7 +164,6 @@ class PartAdapter:
         return None
 
     def _reason_to_withhold(self, part: Thinking, message: Message) -> str | None:
-        """Return the reason not to send thinking back, or None."""
         if message.role != "assistant":
             return "only the assistant's turns have thinking"
         if part.signature is not None:
@@ -204,7 +203,6 @@ class PartAdapter:
         return None
 
     def _replace_surrogates(self, part: Image | Blob, at: Place) -> Image | Blob:
-        """Return a medium whose address and name can be written."""
         named = part.name if isinstance(part, Blob) else None
         if has_no_surrogates(part.url or "") and has_no_surrogates(named or ""):
             return part
@@ -228,13 +226,11 @@ class PartAdapter:
         return replace(part, signature=None)
 
     def _sendable(self, signature: Signature | None, message: Message) -> Signature | None:
-        """Return the signature if it may be sent, else None."""
         if signature is None or not self._makers.reads(signature, message):
             return None
         return None if is_rejected(signature, self._to.refused) else signature
 
     def _why(self, signature: Signature) -> str:
-        """Return why a signature is not sent."""
         return REFUSED if is_rejected(signature, self._to.refused) else _FOREIGN_SIGNATURE
 
     # -- calls and results -----------------------------------------------------------------------

@@ -24,7 +24,7 @@ _BEFORE = "[A note: what another model did so far about the question above]"
 
 
 def retell_open_loop(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with the open loop as a note, up to an answer that starts with thinking."""
+    """Return the messages with the open loop as a note, up to an answer that begins by thinking."""
     start = _start(messages)
     end = next(
         (at for at in range(start, len(messages)) if _thinks_first(messages[at])), len(messages)

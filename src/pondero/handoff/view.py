@@ -231,7 +231,6 @@ class _Weaver:
         return [part for index, part in enumerate(parts) if index not in unpaired]
 
     def _results(self, number: int, calls: list[tuple[Place, str]]) -> list[Part]:
-        """Return the results of a turn's calls, in their order."""
         results: list[Part] = []
         came = 0
         if number == self._open and not any(at in self._answers for at, _ in calls):

@@ -109,7 +109,6 @@ def describe_result(plan: Plan) -> str:
 
 
 def _describe_sources(plan: Plan) -> str:
-    """Return source, evidence and date of the facts."""
     facts = plan.facts
     if facts.inferred:
         like = facts.like or plan.family

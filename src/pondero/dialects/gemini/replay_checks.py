@@ -113,7 +113,6 @@ def _find_misplaced(contents: list[_Content]) -> Iterator[ReplayIssue]:
 
 
 def _find_unsigned(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
-    """Find steps of the current turn whose first call is not signed."""
     if sent.facts.replay not in ("tools", "required"):
         yield from _find_lost(sent, contents)
         return

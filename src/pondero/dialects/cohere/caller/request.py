@@ -110,7 +110,6 @@ def _format(output: OutputFormat) -> Json:
 
 
 def _messages(request: Request) -> list[Json]:
-    """Return the messages of a request, the system prompt first."""
     said: list[Json] = []
     if request.system:
         said.append({"role": "system", "content": _content(request.system)})

@@ -33,6 +33,7 @@ from pondero.canon import (
 )
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
+from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent
 
 from . import types
@@ -41,7 +42,6 @@ from .types import NAME
 
 CHOICES: dict[str, Literal["none", "required"]] = {"NONE": "none", "REQUIRED": "required"}
 _PATH = "/v2/chat"
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises
 _DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 _SAID = (
     *("model", "messages", "stream", "tools", "strict_tools", "tool_choice", "response_format"),
@@ -85,7 +85,7 @@ def json_value(data: bytes) -> Json:
     """Return the JSON that these bytes are."""
     try:
         return msgspec.json.decode(data)
-    except _UNREADABLE:
+    except UNREADABLE:
         # Cohere, body: JSON, else 400 (SDK 7.3.1 error classes; the text is inferred)
         invalid("the body is not JSON")
 
@@ -280,7 +280,7 @@ def _call(call: types.Call) -> ToolCall:
 def _arguments(text: str) -> Json:
     try:
         value = msgspec.json.decode(text) if text.strip() else {}
-    except _UNREADABLE:
+    except UNREADABLE:
         return text
     return {} if value is None else text if isinstance(value, str) else value
 

@@ -214,8 +214,6 @@ def _call(call: ToolCall) -> Json:
 
 
 def _citations(part: Text) -> list[Json]:
-    """Return the citations of a text as the service has them."""
-
     def page(found: WebPage) -> Json:
         document = {"url": found.url, "title": found.title}
         source = {"type": "document", "id": found.url, "document": document}

@@ -70,7 +70,6 @@ def _check_dependent_fields(body: types.Body) -> None:
 
 
 def _check_messages(messages: list[types.Message], model: Model) -> None:
-    """Reject the first message that is wrong: an unpaired result, an empty turn, a picture."""
     called: set[str] = set()
     for message in messages:
         match message:

@@ -57,7 +57,6 @@ def _without_thoughts(request: HttpRequest, cure: SavedRepair) -> Repair | None:
 
 
 def _without_signatures(request: HttpRequest, cure: SavedRepair) -> Repair:
-    """Return the request with placeholders for its signatures."""
     body = msgspec.json.decode(request.body)
     inner = body.get("request", body)
     dropped = [

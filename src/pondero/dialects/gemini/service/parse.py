@@ -34,6 +34,7 @@ from pondero.canon import (
 )
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
+from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent, Kind
 
 from . import types
@@ -45,7 +46,6 @@ from .schemas import json_schema
 from .signatures import is_stand_in
 from .types import NAME
 
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises
 _SAID = {"contents", "system_instruction", "tools", "tool_config", "generation_config", "model"}
 _CONFIG_SAID = {
     "max_output_tokens",
@@ -101,7 +101,7 @@ def json_object(data: bytes, surface: Surface) -> dict[str, Json]:
     """Return the JSON object that these bytes are."""
     try:
         raw = msgspec.json.decode(data)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         # Google, JSON: any other body is 400 (known issue gera2ld/ai.nvim#13, 2024-05-19)
         raise surface.rejection("bad_json", why=str(error)) from error
     if not isinstance(raw, dict):
@@ -322,7 +322,6 @@ def _extras(request: types.GenerateContentRequest, choice: ToolChoice | None) ->
 
 
 def _rest(message: types.Wire, said: set[str]) -> types.Object:
-    """Return the known fields of a message but these."""
     known = fields_of(type(message))
     rest = _less(message.raw, said)
     return {name: value for name, value in rest.items() if snake(name) in known}

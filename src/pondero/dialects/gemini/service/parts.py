@@ -114,7 +114,6 @@ def _make_grounding(grounding: Json, cited: Sequence[Json]) -> Json:
 
 
 def _ratings(safety: Json) -> Json:
-    """Return the ratings, if this wire wrote them."""
     rated = isinstance(safety, list) and all(
         isinstance(each, dict) and "category" in each for each in safety
     )

@@ -19,7 +19,6 @@ from pondero.dialects.bodies import UnknownFields
 
 from .types import Base64, Schema, Wire
 
-UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises
 _PACKAGE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
 _HUMP = re.compile(r"(?<!^)([A-Z])")
 _TYPES: dict[Any, str] = {

@@ -143,7 +143,6 @@ class Stream:
         return self._flush()
 
     def _piece(self, text: str, *, thought: bool) -> bytes:
-        """Return a piece of text, at once."""
         if not text:
             return b""
         self._pieces += 1

@@ -29,13 +29,13 @@ from pondero.canon import (
 )
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
+from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent
 
 from . import types
 from .errors import reject, reject_type
 
 _CHAT, _GENERATE = "/api/chat", "/api/generate"
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 _SAID = ("model", "messages", "tools", "format", "options", "stream", "think")
 _PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
 _UNKNOWN_PICTURE = "Failed to create new sequence: failed to process inputs: image: unknown format"
@@ -68,7 +68,7 @@ def body(http: HttpRequest, unknown: UnknownFields | None = None) -> Body:
     """Return the body; fields the server does not know are left out of the typed one."""
     try:
         raw = msgspec.json.decode(http.body)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         # Ollama, body: JSON, and not empty (server/routes.go, 2026-08-21)
         reject(str(error) if http.body else "missing request body")
     if context_of(http).generates and isinstance(raw, dict):
@@ -232,7 +232,6 @@ def _options(raw: dict[str, Json], unknown: UnknownFields | None) -> _Options:
 
 
 def _misfit(name: str, value: Json) -> str | None:
-    """Return the type that an option must have and has not."""
     if name in _INTEGERS and not _is_whole(value):
         return "integer"
     if name in _NUMBERS and not _is_number(value):
