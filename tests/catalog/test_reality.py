@@ -5,9 +5,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import msgspec
+from tests.capabilities import explain_rejection
 
 from pondero.catalog import Lookup, ModelEntry, load_shipped
-from pondero.thinking import ReadThinking, read_thinking, refusal
+from pondero.thinking import ReadThinking, read_thinking
 
 # Who answered, as the recordings name it, to the provider of ours that speaks that wire.
 _PROVIDERS = {
@@ -71,7 +72,9 @@ def test_what_a_service_took_the_catalog_takes(recordings):
         if exchange["response"]["status"] >= 300 or "error" in exchange["kind"]:
             continue
         checked += 1
-        why = refusal(_reading(entry, exchange["request"]["body"]).intent, entry.capability)
+        why = explain_rejection(
+            _reading(entry, exchange["request"]["body"]).intent, entry.capability
+        )
         if why and not _explained("taken", entry):
             contradictions[f"{entry.id} took it, we say {why}"] += 1
     assert not contradictions
@@ -87,7 +90,7 @@ def test_what_a_service_refused_about_thinking_the_catalog_refuses(recordings):
         if not any(word in _message(exchange) for word in _ABOUT_THINKING):
             continue
         intent = _reading(entry, exchange["request"]["body"]).intent
-        if not refusal(intent, entry.capability) and not _explained("refused", entry):
+        if not explain_rejection(intent, entry.capability) and not _explained("refused", entry):
             contradictions[f"{entry.id}: {_message(exchange)[:200]}"] += 1
     assert not contradictions
 

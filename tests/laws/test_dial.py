@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.capabilities import explain_rejection
 
 import pondero
 from pondero.client import load_catalog
@@ -16,7 +17,6 @@ from pondero.thinking import (
     parse_intent,
     place_fields,
     read_thinking,
-    refusal,
     resolve,
 )
 
@@ -84,7 +84,7 @@ def test_the_ladder_is_monotone_under_any_cap(entry, cap, policy):
 def test_only_what_the_family_accepts_is_sent(entry, wish, policy, asked):
     made = _plan(entry, wish, policy, asked)
     said = read_thinking(made.fields, entry.placement, entry.provider.parameters).intent
-    assert refusal(said, entry.capability) is None
+    assert explain_rejection(said, entry.capability) is None
 
 
 @given(_entries, _wishes, _policies, _asked)

@@ -1,6 +1,7 @@
 """Would this model take that control? What its facts say, wish by wish."""
 
 import pytest
+from tests.capabilities import explain_rejection
 
 from pondero.thinking import (
     OFF,
@@ -15,7 +16,6 @@ from pondero.thinking import (
     parse_intent,
     resolve,
 )
-from pondero.thinking.capability import refusal
 
 
 def facts(**given) -> Capability:
@@ -52,7 +52,7 @@ LEVEL, TOKENS = (lambda word: Intent("level", word)), (lambda n: Intent("budget"
     ],
 )
 def test_a_wish_is_refused_for_what_the_model_lacks(intent, capability, why):
-    assert refusal(intent, capability) == why
+    assert explain_rejection(intent, capability) == why
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Splits streams into frames, for every stream format, and reads the JSON in them.
 
-Every reader takes bytes in any split and returns whole frames. No byte is scanned twice, so the
-cost is linear in the bytes fed, one at a time or all at once.
+Every reader takes bytes in any split and returns whole frames. No byte is scanned twice.
 """
 
 from .aws_events import AwsEvent, AwsEventsReader, write_aws_event

@@ -16,7 +16,7 @@ from .stream import MAX_FRAME, frame_too_large
 _PRELUDE = Layout(">III")  # the frame's length, that of its headers, and their checksum
 _CRC = Layout(">I")
 _LEAST = _PRELUDE.size + _CRC.size
-_KNOWN = 64  # header blocks a stream repeats; what is beyond them is read anew each time
+_KNOWN = 64  # header blocks to remember; further ones are parsed each time
 _TEXT = 7
 
 
@@ -52,8 +52,8 @@ class AwsEventsReader:
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self._max_frame = max_frame
-        self._pending = bytearray()  # a frame whose end has not come
-        self._wanted = _PRELUDE.size  # nothing is looked at before so many bytes are there
+        self._pending = bytearray()  # an unfinished frame
+        self._wanted = _PRELUDE.size  # bytes needed before the next read
         self._known: dict[bytes, Mapping[str, str]] = {}
         self._broken: Malformed | None = None
 
@@ -76,7 +76,7 @@ class AwsEventsReader:
         return events  # whole frames first; the next call raises
 
     def eof(self) -> list[AwsEvent]:
-        """Return nothing; raise Truncated where a frame was left open."""
+        """Return nothing; raise Truncated inside a frame."""
         if self._broken is not None:
             raise self._broken
         if self._pending:
@@ -136,11 +136,11 @@ def _headers(data: bytes) -> dict[str, str]:
     return headers
 
 
-def _fixed(size: int) -> Callable[[bytes, int], tuple[int, int]]:
+def _fixed_span(size: int) -> Callable[[bytes, int], tuple[int, int]]:
     return lambda _data, at: (at, at + size)
 
 
-def _sized(data: bytes, at: int) -> tuple[int, int]:
+def _sized_span(data: bytes, at: int) -> tuple[int, int]:
     begin = at + 2
     return begin, begin + int.from_bytes(data[at:begin], "big")
 
@@ -148,14 +148,14 @@ def _sized(data: bytes, at: int) -> tuple[int, int]:
 # Where a value of each type begins and ends: two kinds of yes and no, four of numbers, bytes,
 # text, a time, an identifier.
 _SIZES: Mapping[int, Callable[[bytes, int], tuple[int, int]]] = {
-    0: _fixed(0),
-    1: _fixed(0),
-    2: _fixed(1),
-    3: _fixed(2),
-    4: _fixed(4),
-    5: _fixed(8),
-    6: _sized,
-    _TEXT: _sized,
-    8: _fixed(8),
-    9: _fixed(16),
+    0: _fixed_span(0),
+    1: _fixed_span(0),
+    2: _fixed_span(1),
+    3: _fixed_span(2),
+    4: _fixed_span(4),
+    5: _fixed_span(8),
+    6: _sized_span,
+    _TEXT: _sized_span,
+    8: _fixed_span(8),
+    9: _fixed_span(16),
 }

@@ -1,7 +1,6 @@
-"""The elements of one JSON array while it still arrives; a bare object is an array of one.
+"""The elements of one JSON array while it arrives; a bare object is an array of one.
 
-Elements are objects. Their bytes are given as they came; whether they are good JSON is for the
-decoder to say.
+Elements are objects, returned as unchanged bytes; the decoder checks their JSON.
 """
 
 import re
@@ -20,13 +19,13 @@ class JsonArrayReader:
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self._max_frame = max_frame
-        self._pending = bytearray()  # an element whose end has not come
+        self._pending = bytearray()  # an unfinished element
         self._depth = 0  # how many brackets of that element are open
         self._in_string = False
         self._escaped = False  # the last byte was a backslash in a string
         self._in_array = False
         self._closed = False
-        self._seen = 0  # bytes before the first bracket, where a byte order mark may stand
+        self._seen = 0  # bytes of a byte order mark before the first bracket
         self._broken: Malformed | None = None
 
     def feed(self, data: bytes) -> list[bytes]:
@@ -44,7 +43,7 @@ class JsonArrayReader:
         return elements  # whole elements first; the next call raises
 
     def eof(self) -> list[bytes]:
-        """Return nothing; raise Truncated where an element or the array was left open."""
+        """Return nothing; raise Truncated inside an element or the array."""
         if self._broken is not None:
             raise self._broken
         if self._depth or (self._in_array and not self._closed):

@@ -22,7 +22,7 @@ class NdjsonReader:
         end = data.rfind(b"\n")
         if end < 0:
             pending += data
-            return self._bounded([]) if len(pending) > self._max_frame else []
+            return self._check_sizes([]) if len(pending) > self._max_frame else []
         whole = data[:end]
         if pending:
             whole = bytes(pending + whole)
@@ -31,7 +31,7 @@ class NdjsonReader:
             pending += data[end + 1 :]
         lines = whole.split(b"\n")
         if len(whole) > self._max_frame or len(pending) > self._max_frame:
-            return self._bounded(lines)
+            return self._check_sizes(lines)
         return [stripped for line in lines if (stripped := line.strip(_BLANK))]
 
     def eof(self) -> list[bytes]:
@@ -40,9 +40,9 @@ class NdjsonReader:
             raise self._broken
         last = bytes(self._pending)
         self._pending.clear()
-        return self._bounded([last])
+        return self._check_sizes([last])
 
-    def _bounded(self, lines: list[bytes]) -> list[bytes]:
+    def _check_sizes(self, lines: list[bytes]) -> list[bytes]:
         whole = []
         for line in lines:
             if len(line) > self._max_frame:

@@ -1,7 +1,6 @@
-"""What a body or a frame carries: which framing it is, its JSON, or the words of an error page.
+"""Parses frames and bodies for the dialects: the framing, the JSON, or the text of an error page.
 
-Dialects parse every frame and body here; ``read_payloads`` and ``detect_framing`` serve the rooms
-that look at recorded streams without knowing their dialect.
+``read_payloads`` and ``detect_framing`` read recorded streams of an unknown dialect.
 """
 
 import re
@@ -42,7 +41,7 @@ _READERS: Mapping[str, type[FrameReader]] = {
 
 
 def read_payloads(data: bytes) -> list[bytes]:
-    """Return the payload of every frame; raises WireError where the stream is broken or cut."""
+    """Return the payload of every frame; raises WireError if the stream is broken or cut."""
     framing = detect_framing(data)
     if framing == "aws_events":
         events = AwsEventsReader()
@@ -72,7 +71,7 @@ def parse_payload(data: bytes | Raw, decoder: Decoder[T], *, at: str = "$") -> T
 
 
 def parse_json_or_none(data: bytes) -> Json:
-    """Return the data's JSON value; None where it is not JSON."""
+    """Return the data's JSON value; None if it is not JSON."""
     try:
         return _ANYTHING.decode(data)
     except UNREADABLE:
@@ -99,7 +98,7 @@ def _misfit(error: ValidationError, at: str) -> Malformed:
     return Malformed(place[1], path=at + place[2])
 
 
-# A style or script that is never closed goes on to the end, so that nothing is scanned twice.
+# An unclosed style or script extends to the end, so that nothing is scanned twice.
 _TAGS = re.compile(r"<(style|script)\b.*?(?:</\1>|$)|<[^>]{0,1000}>", re.DOTALL | re.IGNORECASE)
 _LOOKED_AT = 20_000
 _SHOWN = 300

@@ -1,7 +1,6 @@
-"""Server-sent events to their data: the WHATWG event stream, read as far as an API uses it.
+"""Server-sent events to their data: the part of the WHATWG event stream that APIs use.
 
-Only data matters: event names, ids, retry hints and comments are passed over, and an event
-without data, or with empty data, gives nothing.
+Event names, ids, retry hints, comments and events without data are ignored.
 """
 
 import re
@@ -10,11 +9,9 @@ from ..errors import Malformed
 from .stream import MAX_FRAME, frame_too_large
 
 _BOM = b"\xef\xbb\xbf"
-# The data of an event written the usual way, nothing for any other event. Only ever used on events
-# that are complete, so that it always matches where an event begins.
-_usual = re.compile(rb"(?:event:.*+\n)?data: ?(.*+)\n\n|(?:.++\n)++\n").findall
-
-
+# The data of an event in the usual form, nothing for any other. Used on complete events only, so
+# that it always matches at the start of an event.
+_find_usual = re.compile(rb"(?:event:.*+\n)?data: ?(.*+)\n\n|(?:.++\n)++\n").findall
 _SMALL = 8192
 
 
@@ -23,9 +20,8 @@ class SseReader:
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
         self._max_frame = max_frame
-        self._unchecked = -1  # so many bytes need no second look; before the first event, none
-        # An event whose blank line has not come; line ends are LF. Adding to bytes is quickest
-        # while they are few, and a bytearray takes over before that costs anything.
+        self._unchecked = -1  # up to this size no check is needed; -1 before the first event
+        # An unfinished event; line ends are LF. Bytes are fastest while short, then a bytearray.
         self._pending: bytes | bytearray = b""
         self._after_cr = False  # the last byte was CR: a LF that follows belongs to it
         self._broken: Malformed | None = None
@@ -45,9 +41,9 @@ class SseReader:
         events = pending + data[:end]
         self._pending = data[end:]
         if len(events) > self._unchecked:
-            events = self._checked(bytes(events))
-        payloads: list[bytes] = _usual(events)
-        return _unusual(bytes(events)) if b"" in payloads else payloads
+            events = self._check_events(bytes(events))
+        payloads: list[bytes] = _find_usual(events)
+        return _read_unusual(bytes(events)) if b"" in payloads else payloads
 
     def eof(self) -> list[bytes]:
         """Return the data of the last event, where no blank line follows it."""
@@ -62,7 +58,7 @@ class SseReader:
         if isinstance(self._pending, bytes) and len(self._pending) > _SMALL:
             self._pending = bytearray(self._pending)
 
-    def _checked(self, events: bytes) -> bytes:
+    def _check_events(self, events: bytes) -> bytes:
         """Return the events without a byte order mark, up to the first oversized one."""
         if self._broken is not None:
             raise self._broken
@@ -96,7 +92,7 @@ class SseReader:
         return data.replace(b"\r", b"\n") if 13 in data else data
 
 
-def _unusual(events: bytes) -> list[bytes]:
+def _read_unusual(events: bytes) -> list[bytes]:
     return [data for event in events.split(b"\n\n") if (data := _data_of(event))]
 
 

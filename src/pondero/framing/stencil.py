@@ -1,7 +1,7 @@
-"""Reads the text of a frame that is an earlier one with another text, without parsing it.
+"""Reads the text of frames that differ from an earlier one in their text alone, without parsing.
 
-Nearly all frames of a long stream differ from the one before in their text alone. A decoder parses
-one and cuts a stencil of it; what fits the stencil is that frame, with the text in the hole.
+Nearly all frames of a long stream do. A decoder parses one and cuts a stencil of it; a frame that
+fits the stencil is that frame with another text in the hole.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from ..canon import get_decoder
 from ..errors import Malformed
 from .payloads import UNREADABLE
 
-_IN_VAIN = 8  # tries that nothing came of, after which a stream is thought to be of another kind
+_IN_VAIN = 8  # failed tries after which a stream gets no stencil
 _PROBE = "probe"
 
 _string = get_decoder(str).decode
@@ -20,10 +20,9 @@ P = TypeVar("P")
 
 
 class Stencil(Generic[P]):
-    """The bytes of a frame before and behind its text; ``place`` is where the decoder puts that.
+    """The bytes of a frame before and after its text; ``place`` is where the decoder puts the text.
 
-    It is exact: between the two a JSON string and nothing else may stand, so that a frame that fits
-    is the same JSON but for this one value.
+    It is exact: only a JSON string fits between the two.
     """
 
     __slots__ = ("_after", "_before", "_end", "_in_vain", "_start", "place")
@@ -36,14 +35,14 @@ class Stencil(Generic[P]):
 
     @property
     def is_wanted(self) -> bool:
-        """Return whether it is worth while to cut it from the next frame."""
+        """Return whether to cut it from the next frame."""
         return self._in_vain < _IN_VAIN
 
     def cut(self, frame: bytes, read: Callable[[bytes], tuple[P, str] | None]) -> None:
-        """Cut it from a frame, if that has text and nothing else.
+        """Cut it from a frame that has only text.
 
-        ``read`` returns place and text of such a frame, None of any other. It is asked again with
-        another text in the hole: the same letters may stand elsewhere in the frame.
+        ``read`` returns place and text of such a frame, else None. It is called again with another
+        text in the hole, because the same letters may occur elsewhere in the frame.
         """
         self._in_vain += 1
         found = read(frame)
@@ -63,10 +62,7 @@ class Stencil(Generic[P]):
             self._start, self._end = len(before), -len(after)
 
     def texts(self, frames: list[bytes], at: int = 0) -> list[str]:
-        """Return the texts of the frames that fit, from one on up to the first that does not.
-
-        One without text does not: a decoder may have nothing to tell of it.
-        """
+        """Return the texts of the frames from ``at`` up to one that is empty or does not fit."""
         before, after, start, end = self._before, self._after, self._start, self._end
         found: list[str] = []
         try:

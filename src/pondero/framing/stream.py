@@ -1,7 +1,6 @@
-"""What all stream decoders share: frames in, events out, and what happens when one fails.
+"""What all stream decoders share: frames in, events out, and failures.
 
-Each dialect makes a ``FrameStream`` from a frame reader and its own ``FrameHandler``. No frame may
-outgrow ``MAX_FRAME``.
+Each dialect makes a ``FrameStream`` from a frame reader and its own ``FrameHandler``.
 """
 
 from typing import Generic, Protocol, TypeVar
@@ -41,24 +40,23 @@ class FrameHandler(Protocol[F]):
 
     @property
     def over(self) -> bool:
-        """Return whether the answer has ended; what follows is not looked at."""
+        """Return whether the answer has ended; later frames are ignored."""
         ...
 
     def take(self, frames: list[F], events: list[Event]) -> None:
-        """Add the events of these frames; raises what the service said went wrong."""
+        """Add the events of these frames; raises the service's error."""
         ...
 
     def end(self, events: list[Event]) -> None:
-        """Add the last events when nothing more comes; raises Truncated where some are missing."""
+        """Add the last events when no more bytes come; raises Truncated if some are missing."""
         ...
 
 
 class FrameStream(Generic[F]):
-    """Feed bytes as they come, then call eof(). Dialects bring the frames and the reading.
+    """Feed received bytes, then call eof(). Dialects bring the frames and the reading.
 
-    Events that came before a failure are returned first; the next call raises the failure.
-    ``unit`` is what one frame is called when the stream ends inside it; None where the frames
-    themselves tell a cut one from a broken one.
+    Events before a failure are returned first; the next call raises the failure. ``unit`` names a
+    frame in the error if the stream ends inside one; None if the frames raise that error.
     """
 
     def __init__(

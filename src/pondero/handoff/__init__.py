@@ -1,4 +1,4 @@
-"""What of the past may another model see? A view of a thread, and a manifest of every difference.
+"""Which parts of the past another model may see: a view of a thread, and a manifest of changes.
 
 The thread itself never changes, so that going back to its first model loses nothing.
 """

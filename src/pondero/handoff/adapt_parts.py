@@ -1,7 +1,7 @@
-"""Fits one part at a time to the destination: unchanged, rewritten, or left out.
+"""Adapts one part at a time to the destination: unchanged, rewritten, or left out.
 
-Whatever we write in our own words stands in a user's message, in brackets. It never stands in an
-assistant's turn: a model takes what it reads there for its own words, and imitates them.
+Our own text is in brackets in a user's message, never in an assistant's turn: a model imitates what
+it reads there.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from ..canon import (
     ToolResult,
     UnknownPart,
 )
-from .destination import Destination, OwnershipRules, is_named, is_refused, name_of
+from .destination import Destination, OwnershipRules, is_named, is_rejected, name_of
 from .manifest import ChangeLog, Place
 from .surrogates import has_no_surrogates, replace_surrogates, replace_surrogates_in_json
 
@@ -31,7 +31,7 @@ OPENING = Text("[The conversation begins with the answer that follows.]")
 
 
 def is_plain(part: Text) -> bool:
-    """Return whether a text can go to every destination as it is; most can."""
+    """Return whether every destination takes this text unchanged; most do."""
     return part.signature is None and not part.citations and has_no_surrogates(part.text)
 
 
@@ -52,17 +52,17 @@ def quote_thinking(text: str, name: str) -> Text:
 
 def unseen(medium: Image | Blob) -> Text:
     """Return a text in place of a medium that cannot be shown."""
-    return Text(f"[{_described(medium)}, which this model cannot be shown]")
+    return Text(f"[{_describe(medium)}, which this model cannot be shown]")
 
 
 def unseen_in_answer(medium: Image | Blob) -> Text:
     """Return a text before an answer that held a medium which cannot be shown."""
-    return Text(f"[The answer that follows held {_described(medium)}, which is not shown here]")
+    return Text(f"[The answer that follows held {_describe(medium)}, which is not shown here]")
 
 
 def from_answer(medium: Image | Blob) -> Text:
     """Return a text before a medium that was moved out of the following answer."""
-    return Text(f"[{_described(medium)}, from the answer that follows:]")
+    return Text(f"[{_describe(medium)}, from the answer that follows:]")
 
 
 def unread() -> Text:
@@ -75,13 +75,13 @@ def make_interrupted_result(call_id: str) -> ToolResult:
     return ToolResult(call_id, (Text(INTERRUPTED),), error=True)
 
 
-def _described(medium: Image | Blob) -> str:
+def _describe(medium: Image | Blob) -> str:
     kind = medium.media_type or "image"
     return kind if medium.data is None else f"{kind}, {len(medium.data):,} bytes"
 
 
 REFUSED = "the destination did not take it back before"
-_SEAL = "another model or route made it"
+_FOREIGN_SIGNATURE = "another model or route made it"
 _NOTHING = "there is nothing in it"
 _FOREIGN = "another model or route thought it"
 _UNNAMED = "nothing says which model thought it"
@@ -91,13 +91,13 @@ UNSEEN = "the destination does not take this kind of medium here"
 _UNREADABLE = "only the service that made it can read it"
 
 Inner = Text | Image | Blob | UnknownPart
-Sealed = TypeVar("Sealed", bound=Image | Blob | UnknownPart)
+Signed = TypeVar("Signed", bound=Image | Blob | UnknownPart)
 
 
 class PartAdapter:
-    """Fits the parts of one thread; ``notes`` go into a user's message before the current turn.
+    """Adapts the parts of one thread; ``notes`` go into a user's message before the current turn.
 
-    A part that needs no change comes back as the very same object.
+    An unchanged part is returned as the same object.
     """
 
     def __init__(self, destination: Destination, changes: ChangeLog) -> None:
@@ -114,7 +114,7 @@ class PartAdapter:
         }
 
     def part(self, part: Part, at: Place, message: Message) -> Part | None:
-        """Return a part other than a call or result as it may be sent; None to leave it out."""
+        """Return a part (no call, no result) as it may be sent; None to leave it out."""
         return self._kinds[type(part)](part, at, message)
 
     # -- words and thinking ----------------------------------------------------------------------
@@ -122,28 +122,32 @@ class PartAdapter:
     def _text(self, part: Text, at: Place, message: Message) -> Text | None:
         if part.text and is_plain(part):
             return part
-        seal = self._seal(part.signature, message)
-        if not part.text and seal is None:
+        signature = self._sendable(part.signature, message)
+        if not part.text and signature is None:
             why = _NOTHING if part.signature is None else self._why(part.signature)
             self._changes.withhold(at, "text", why)
             return None
-        return self._words(part, seal, at, message)
+        return self._words(part, signature, at, message)
 
-    def _words(self, part: Text, seal: Signature | None, at: Place, message: Message) -> Text:
+    def _words(self, part: Text, signature: Signature | None, at: Place, message: Message) -> Text:
         text = replace_surrogates(part.text)
         cites = part.citations and self._makers.is_author(message)
-        if text is part.text and seal is part.signature and bool(cites) == bool(part.citations):
+        if (
+            text is part.text
+            and signature is part.signature
+            and bool(cites) == bool(part.citations)
+        ):
             return part
         if text is not part.text:
             self._changes.rewrite(at, "text", _HALVES)
-        if part.signature is not None and seal is None:
+        if part.signature is not None and signature is None:
             self._changes.rewrite(at, "seal", self._why(part.signature))
         if part.citations and not cites:
             self._changes.rewrite(at, "citations", "the destination did not make them")
-        return Text(text, seal, part.citations if cites else (), part.cache)
+        return Text(text, signature, part.citations if cites else (), part.cache)
 
     def _thinking(self, part: Thinking, at: Place, message: Message) -> Thinking | None:
-        why = self._against(part, message)
+        why = self._reason_to_withhold(part, message)
         if why is None:
             text = replace_surrogates(part.text)
             if text is part.text:
@@ -159,14 +163,13 @@ class PartAdapter:
             self._changes.withhold(at, "thinking", why)
         return None
 
-    def _against(self, part: Thinking, message: Message) -> str | None:
-        """Return the reason not to send thinking back, or None."""
+    def _reason_to_withhold(self, part: Thinking, message: Message) -> str | None:
         if message.role != "assistant":
-            return "thinking stands in the assistant's turns only"
+            return "only the assistant's turns have thinking"
         if part.signature is not None:
             if not self._makers.reads(part.signature, message):
                 return _FOREIGN
-            return REFUSED if is_refused(part.signature, self._to.refused) else None
+            return REFUSED if is_rejected(part.signature, self._to.refused) else None
         if not part.text or part.redacted:
             return _NOTHING
         if not self._makers.is_author(message):
@@ -174,7 +177,7 @@ class PartAdapter:
         return (
             None
             if self._to.takes.allows_unsigned
-            else "there is no seal on it, and the destination wants one"
+            else "there is no signature on it, and the destination wants one"
         )
 
     # -- media and what we do not know -----------------------------------------------------------
@@ -182,7 +185,7 @@ class PartAdapter:
     def _medium(self, part: Image | Blob, at: Place, message: Message) -> Part | None:
         spoken = message.role == "assistant"
         if self._takes(self._to.takes.spoken_media if spoken else self._to.takes.media, part):
-            return self._unsealed(self._spelt(part, at), at, message)
+            return self._drop_signature(self._replace_surrogates(part, at), at, message)
         kind = str(part.__struct_config__.tag)
         if not spoken:
             self._changes.rewrite(at, kind, UNSEEN)
@@ -190,14 +193,16 @@ class PartAdapter:
         if self._takes(self._to.takes.media, part):
             self._changes.rewrite(at, kind, "only the user may show this here: it goes before")
             self._changes.add(at[0], "note", f"it says where the {kind} is from")
-            self.notes += (from_answer(part), replace(self._spelt(part, at), signature=None))
+            self.notes += (
+                from_answer(part),
+                replace(self._replace_surrogates(part, at), signature=None),
+            )
         else:
             self._changes.rewrite(at, kind, UNSEEN)
             self.notes.append(unseen_in_answer(part))
         return None
 
-    def _spelt(self, part: Image | Blob, at: Place) -> Image | Blob:
-        """Return a medium whose address and name can be written."""
+    def _replace_surrogates(self, part: Image | Blob, at: Place) -> Image | Blob:
         named = part.name if isinstance(part, Blob) else None
         if has_no_surrogates(part.url or "") and has_no_surrogates(named or ""):
             return part
@@ -212,41 +217,39 @@ class PartAdapter:
         if not self._makers.holds(part, message):
             self._changes.withhold(at, "other", _UNREADABLE)
             return None
-        return self._unsealed(part, at, message)
+        return self._drop_signature(part, at, message)
 
-    def _unsealed(self, part: Sealed, at: Place, message: Message) -> Sealed:
-        if part.signature is None or self._seal(part.signature, message) is not None:
+    def _drop_signature(self, part: Signed, at: Place, message: Message) -> Signed:
+        if part.signature is None or self._sendable(part.signature, message) is not None:
             return part
         self._changes.rewrite(at, "seal", self._why(part.signature))
         return replace(part, signature=None)
 
-    def _seal(self, seal: Signature | None, message: Message) -> Signature | None:
-        """Return the seal if it may be sent, else None."""
-        if seal is None or not self._makers.reads(seal, message):
+    def _sendable(self, signature: Signature | None, message: Message) -> Signature | None:
+        if signature is None or not self._makers.reads(signature, message):
             return None
-        return None if is_refused(seal, self._to.refused) else seal
+        return None if is_rejected(signature, self._to.refused) else signature
 
-    def _why(self, seal: Signature) -> str:
-        """Return why a seal is not sent."""
-        return REFUSED if is_refused(seal, self._to.refused) else _SEAL
+    def _why(self, signature: Signature) -> str:
+        return REFUSED if is_rejected(signature, self._to.refused) else _FOREIGN_SIGNATURE
 
     # -- calls and results -----------------------------------------------------------------------
 
     def call(self, call: ToolCall, id: str, at: Place, message: Message) -> ToolCall:
         """Return a call under its new id."""
-        seal = self._seal(call.signature, message)
+        signature = self._sendable(call.signature, message)
         name, arguments = replace_surrogates(call.name), replace_surrogates_in_json(call.arguments)
         spelt = name is call.name and arguments is call.arguments
-        if spelt and id == call.id and seal is call.signature:
+        if spelt and id == call.id and signature is call.signature:
             return call
         if id != call.id:
             self._changes.rewrite(at, "id", _ALPHABET, before=call.id, after=id)
-        if call.signature is not None and seal is None:
+        if call.signature is not None and signature is None:
             self._changes.rewrite(at, "seal", self._why(call.signature))
         if not spelt:
             self._changes.rewrite(at, "call", _HALVES)
         minted = call.minted or (id != call.id and not self._to.takes.minted)
-        return ToolCall(id, name, arguments, seal, minted, call.cache)
+        return ToolCall(id, name, arguments, signature, minted, call.cache)
 
     def result(self, result: ToolResult, id: str, at: Place) -> ToolResult:
         """Return a result under the new id of its call."""
@@ -264,14 +267,14 @@ class PartAdapter:
         if isinstance(part, Text):
             if is_plain(part):
                 return part
-            return self._words(part, self._seal(part.signature, _A_USER), at, _A_USER)
+            return self._words(part, self._sendable(part.signature, _A_USER), at, _A_USER)
         if isinstance(part, UnknownPart):
             if self._makers.holds(part, _A_USER):
-                return self._unsealed(part, at, _A_USER)
+                return self._drop_signature(part, at, _A_USER)
             self._changes.rewrite(at, "other", _UNREADABLE)
             return unread()
         if self._takes(self._to.takes.result_media, part):
-            return self._unsealed(self._spelt(part, at), at, _A_USER)
+            return self._drop_signature(self._replace_surrogates(part, at), at, _A_USER)
         self._changes.rewrite(at, str(part.__struct_config__.tag), UNSEEN)
         return unseen(part)
 
@@ -281,7 +284,7 @@ _A_USER = Message("user", ())
 
 
 def accepts_media(takes: ReplayRules, media: tuple[str, ...], part: Image | Blob) -> bool:
-    """Return whether a medium can be shown where ``media`` are the beginnings of what is taken."""
+    """Return whether a medium is accepted; ``media`` are prefixes of accepted types."""
     here = part.data is not None or (part.url or "").startswith("data:")
     if not (here or takes.addresses):
         return False

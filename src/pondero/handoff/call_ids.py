@@ -26,12 +26,12 @@ class CallIds:
         """Return the id for the next call with this one: the same, if it fits and is free."""
         before = self._seen.get(id, 0)
         self._seen[id] = before + 1
-        return id if before == 0 and id in self._fit else self._made(id, before)
+        return id if before == 0 and id in self._fit else self._make_id(id, before)
 
     def _fits(self, id: str) -> bool:
         return bool(self._matches(id)) and has_no_surrogates(id)
 
-    def _made(self, id: str, before: int) -> str:
+    def _make_id(self, id: str, before: int) -> str:
         attempt = 0
         while True:
             seed = f"{before} {attempt} {id}".encode("utf-8", "surrogatepass")

@@ -1,6 +1,6 @@
-"""What a handoff did to a thread: what was kept, withheld, rewritten and added, and why.
+"""What a handoff kept, withheld, rewrote and added, and why.
 
-No seal and no word of the conversation stands in a manifest: it can be shown and logged.
+A manifest has no signature and no text of the conversation: it can be shown and logged.
 """
 
 from collections import Counter
@@ -19,9 +19,8 @@ Place = tuple[int, int]
 class Change(Struct, frozen=True, gc=False):
     """One difference between the thread and the view.
 
-    ``message`` and ``part`` count from 0 in the thread; ``part`` is None where the whole message
-    is meant, or something that is not in the thread was added beside it. ``before`` and ``after``
-    are the two ids, or the two places, where that is what changed.
+    ``message`` and ``part`` count from 0 in the thread; ``part`` is None for a whole message, and
+    for an addition. ``before`` and ``after`` are the two ids, or the two places, that changed.
     """
 
     action: Action
@@ -106,23 +105,23 @@ class ChangeLog:
         self._rewritten: set[Place] = set()
         self._added = 0
 
-    def withhold(self, at: Place, what: str, why: str) -> None:
+    def withhold(self, at: Place, kind: str, why: str) -> None:
         """Note that a part is not in the view."""
         self._withheld.add(at)
         self._rewritten.discard(at)
-        self._changes.append(Change("withheld", what, why, *at))
+        self._changes.append(Change("withheld", kind, why, *at))
 
     def rewrite(
-        self, at: Place, what: str, why: str, *, before: str | None = None, after: str | None = None
+        self, at: Place, kind: str, why: str, *, before: str | None = None, after: str | None = None
     ) -> None:
         """Note that a part is in the view, changed."""
         self._rewritten.add(at)
-        self._changes.append(Change("rewritten", what, why, *at, before, after))
+        self._changes.append(Change("rewritten", kind, why, *at, before, after))
 
-    def add(self, message: int, what: str, why: str) -> None:
+    def add(self, message: int, kind: str, why: str) -> None:
         """Note a part that the thread does not have."""
         self._added += 1
-        self._changes.append(Change("added", what, why, message))
+        self._changes.append(Change("added", kind, why, message))
 
     def leave_out(self, message: int) -> None:
         """Note that nothing is left of a message."""
@@ -134,7 +133,7 @@ class ChangeLog:
         self._changes.append(Change("merged", "message", why, message))
 
     def manifest(self, parts: int) -> Manifest:
-        """Return what was noted about a thread of so many parts, in the thread's order."""
+        """Return the manifest of a thread with this number of parts, in the thread's order."""
         changes = sorted(self._changes, key=_order)
         withheld, rewritten = len(self._withheld), len(self._rewritten)
         kept = parts - withheld - rewritten

@@ -1,9 +1,8 @@
-"""An open tool loop that another model began, told in words, so that a new model may think.
+"""Turns an open tool loop of another model into text, for ``exchange.prepare``.
 
-Some services let a model think in a tool loop only where the loop begins with its own thinking.
-Another model's thinking cannot be sent, so its calls and their results become a note of the user's:
-the model then answers a question, and thinks about it. ``exchange.prepare`` calls
-``retell_open_loop``.
+Some services let a model think in a tool loop only if the loop begins with its own thinking.
+Another model's thinking cannot be sent, so its calls and results become a user's note, and the
+model thinks about that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,15 +24,12 @@ _BEFORE = "[A note: what another model did so far about the question above]"
 
 
 def retell_open_loop(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """Return the messages with the beginning of an open loop told as a note of the user's.
-
-    What follows the first answer that begins with thinking stays as it is.
-    """
+    """Return the messages with the open loop as a note, up to an answer that begins by thinking."""
     start = _start(messages)
     end = next(
         (at for at in range(start, len(messages)) if _thinks_first(messages[at])), len(messages)
     )
-    note = (Text(_BEFORE), *(part for each in messages[start:end] for part in _told(each)))
+    note = (Text(_BEFORE), *(part for each in messages[start:end] for part in _iter_told(each)))
     if start and messages[start - 1].role == "user":
         before = messages[start - 1]
         asked = Message("user", (*before.parts, *note), before.origin)
@@ -57,12 +53,12 @@ def _thinks_first(message: Message) -> bool:
     return message.role == "assistant" and isinstance(next(iter(message.parts), None), Thinking)
 
 
-def _told(message: Message) -> Iterator[Text | Image | Blob]:
+def _iter_told(message: Message) -> Iterator[Text | Image | Blob]:
     for part in message.parts:
-        yield from _words(part)
+        yield from _iter_words(part)
 
 
-def _words(part: Part) -> Iterator[Text | Image | Blob]:
+def _iter_words(part: Part) -> Iterator[Text | Image | Blob]:
     match part:
         case Text():
             yield Text(part.text)

@@ -31,13 +31,13 @@ def replace_surrogates(text: str) -> str:
 
 
 def replace_surrogates_in_json(value: Json) -> Json:
-    """Return JSON with every text in it made whole; the same object where all are."""
+    """Return JSON with lone surrogates replaced; the same object if there are none."""
     try:
         _ENCODER.encode(value)  # a hundred times quicker than a look at every text
     except UnicodeEncodeError:
-        return _made_whole(value)
+        return _replace_in_json(value)
     except (OverflowError, RecursionError, TypeError, ValueError):
-        return value if all(map(has_no_surrogates, iter_texts(value))) else _made_whole(value)
+        return value if all(map(has_no_surrogates, iter_texts(value))) else _replace_in_json(value)
     return value
 
 
@@ -55,11 +55,11 @@ def iter_texts(value: Json) -> Iterator[str]:
             waiting += each
 
 
-def _made_whole(value: Json) -> Json:
+def _replace_in_json(value: Json) -> Json:
     if isinstance(value, str):
         return replace_surrogates(value)
     if isinstance(value, dict):
-        return {replace_surrogates(key): _made_whole(each) for key, each in value.items()}
+        return {replace_surrogates(key): _replace_in_json(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_made_whole(each) for each in value]
+        return [_replace_in_json(each) for each in value]
     return value

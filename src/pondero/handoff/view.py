@@ -1,7 +1,7 @@
 """A thread as one destination may see it; the thread itself does not change.
 
-``exchange.prepare`` calls ``handoff`` for every request. Where the destination wants it so,
-neighbouring messages of one role are merged, and the first message is the user's.
+``exchange.prepare`` calls ``handoff`` for every request. If the destination needs it, neighbouring
+messages of one role are merged, and the first message is the user's.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ class ViewBuilder:
         if self._waits_for_user and message.role != "system":
             self._waits_for_user = False
             if message.role == "assistant":
-                self._changes.add(number, "text", "the first word must be the user's here")
+                self._changes.add(number, "text", "the first message must be the user's here")
                 self.add_parts("user", (OPENING,), number)
         last = self._last
         if last is None or not self._merges or last.role != message.role or last.role == "system":
@@ -63,12 +63,12 @@ class ViewBuilder:
         if (origin := self._origin(last.origin, message.origin)) is not last.origin:
             self._last = Message(last.role, last.parts, origin)
 
-    def _origin(self, one: Origin | None, other: Origin | None) -> Origin | None:
+    def _origin(self, earlier: Origin | None, later: Origin | None) -> Origin | None:
         """Return the origin of two merged messages: the destination's, or the one they share."""
-        for origin in (one, other):
+        for origin in (earlier, later):
             if self._makers.is_own(origin):
                 return origin
-        return one if one == other else None
+        return earlier if earlier == later else None
 
     def _close(self) -> None:
         last = self._last
@@ -91,8 +91,7 @@ class View(Struct, frozen=True):
     def open_loop_without_thinking(self) -> bool:
         """Return whether the view ends in an unfinished tool loop that has no thinking first.
 
-        Some services refuse to think until such a loop is finished. Its thinking is missing
-        because another model did it, because it was cut off, or because there was none.
+        Some services reject thinking until such a loop is finished.
         """
         first: Message | None = None
         answered, after = False, "user"
@@ -112,9 +111,9 @@ class View(Struct, frozen=True):
 def handoff(messages: Sequence[Message], target: Destination) -> View:
     """Return the thread as the target may see it, and what is different in it.
 
-    A seal stays only where the target can read it. Every call gets exactly one result, right after
-    its turn and in the order of the calls, and ids that the target accepts. To fit a view again
-    changes nothing.
+    A signature stays only if the target can read it. Every call gets an id that the target accepts,
+    and exactly one result right after its turn, in the order of the calls. A second handoff of the
+    view changes nothing.
     """
     if _is_plain(messages, target):
         return View(tuple(messages), Manifest(kept=_count(messages)))
@@ -219,10 +218,10 @@ class _Weaver:
             else:
                 self._changes.withhold(at, "call", "only the assistant calls tools")
         if self._unpaired is not None and message.role == "assistant":
-            parts = self._paired(parts, places, self._unpaired(parts))
+            parts = self._drop_unpaired(parts, places, self._unpaired(parts))
         return parts, calls
 
-    def _paired(
+    def _drop_unpaired(
         self, parts: list[Part], places: list[Place], unpaired: Mapping[int, str]
     ) -> list[Part]:
         """Return the parts without those that lost the part they belong to."""
@@ -232,7 +231,6 @@ class _Weaver:
         return [part for index, part in enumerate(parts) if index not in unpaired]
 
     def _results(self, number: int, calls: list[tuple[Place, str]]) -> list[Part]:
-        """Return the results of a turn's calls, in their order."""
         results: list[Part] = []
         came = 0
         if number == self._open and not any(at in self._answers for at, _ in calls):
@@ -247,11 +245,11 @@ class _Weaver:
             result = cast("ToolResult", message.parts[at[1]])  # answers() finds no other kind
             results.append(self._fitting.result(result, id, at))
             if at != (number + 1, came) or message.role != "user":
-                self._moved(at, number)
+                self._note_move(at, number)
             came += 1
         return results
 
-    def _moved(self, at: Place, number: int) -> None:
+    def _note_move(self, at: Place, number: int) -> None:
         why = "results follow their calls, in the same order"
         before, after = f"{at[0]}.{at[1]}", f"after {number}"
         self._changes.rewrite(at, "place", why, before=before, after=after)

@@ -1,6 +1,6 @@
 """Turns a level, a budget, on or off into what a model can do; every room above uses it."""
 
-from .capability import NOTHING, BudgetRange, Capability, Evidence, refusal
+from .capability import NOTHING, BudgetRange, Capability, Evidence
 from .decision import (
     BENIGN,
     CODES,
@@ -104,7 +104,6 @@ __all__ = [
     "place_headers",
     "read_native",
     "read_thinking",
-    "refusal",
     "resolve",
     "visibility_paths",
     "vocabulary",

@@ -1,14 +1,11 @@
-"""What a model can do about thinking, as facts: one value per family, no wire names.
-
-``refusal`` answers a service's question from these facts: would this model take that control?
-"""
+"""What a model can do about thinking, as facts: one value per family, no wire names."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from .intent import LEVELS, Intent
+from .intent import LEVELS
 
 Tokens = Annotated[int, Meta(ge=0)]
 Limit = Annotated[int, Meta(ge=1)]
@@ -23,10 +20,9 @@ class BudgetRange(
 ):
     """A range of token budgets.
 
-    ``min`` and ``max`` are what the service accepts. ``base`` and ``nominal`` are the two ends
-    the levels are thirds of; they default to ``min`` and ``max``.
-    ``minimal`` is the figure of that level, ``fixed`` the figures of the fixed policy. A
-    ``legacy`` budget is taken by the service and never sent, because words do better there.
+    The service accepts ``min`` to ``max``. Levels are thirds of ``base`` to ``nominal``, by default
+    ``min`` to ``max``. ``minimal`` is the budget of that level, ``fixed`` the budgets of the fixed
+    policy. A ``legacy`` budget is accepted and never sent, because levels work better there.
     """
 
     min: Tokens
@@ -50,21 +46,21 @@ class Capability(
     off           whether thinking can be switched off
     efforts       words accepted, weakest first; ``tolerates``: accepted too, never sent by us
     steps         single levels that do not follow the rule (medium = "low")
-    levels_by     which of efforts and budget carries the level where a model has both
-    default       what it does unasked: off, on, dynamic, unaudited, or a level
+    levels_by     which of efforts and budget carries the level if a model has both
+    default       what it does if nothing is sent: off, on, dynamic, unaudited, or a level
     shown         full or summary come by themselves; ask: only when asked for; never
-    forbids       parameters refused always (stop, too); ``forbids_thinking``: while it thinks;
+    forbids       parameters rejected always (stop, too); ``forbids_thinking``: while it thinks;
                   ``unit_thinking``: must be 1 while it thinks; ``ignores`` and
                   ``ignores_thinking``: taken, no effect; ``one_of``: not two of these at once
-    forced_tools  a forced tool choice is: ok; refused; off (refused while thinking);
-                  unthinking (taken, and answered without thinking)
-    tools         function tools are: ok; off (refused while thinking); refused
-    prefill       an answer begun for it is: ok; off (refused while thinking); refused
-    off_efforts   efforts that may stand beside off, where that is restricted
+    forced_tools  a forced tool choice is: ok; refused; off (rejected while thinking);
+                  unthinking (accepted, and answered without thinking)
+    tools         function tools are: ok; off (rejected while thinking); refused
+    prefill       an answer begun for it is: ok; off (rejected while thinking); refused
+    off_efforts   efforts that may be sent with off, if that is restricted
     uncapped      levels that do not go with a cap on the output
     sibling       where the name is the switch: the model that thinks if this does not, or the
                   one that does not if this always does
-    media         prefixes of the media types it takes, where it takes fewer than its wire
+    media         prefixes of the media types it takes, if fewer than its wire takes
     replay        thinking of earlier turns: required, tools (required in a tool loop),
                   optional, or none
     evidence      how the control is known; ``source`` says by what, ``checked`` is the day of it
@@ -113,7 +109,7 @@ class Capability(
 
     @property
     def can_be_on(self) -> bool:
-        """Return whether it can think without a depth: by a switch, or unasked."""
+        """Return whether it can think without a depth: by a switch, or by default."""
         return self.toggle or self.default not in ("off", "unaudited")
 
     @property
@@ -132,40 +128,11 @@ class Capability(
 
     @property
     def thinks_unasked(self) -> bool | None:
-        """Return what it does when nothing is sent; None where that is not known."""
+        """Return whether it thinks if nothing is sent; None if unknown."""
         if not self.thinks or self.default == "off":
             return False
         return None if self.default in ("dynamic", "unaudited") else True
 
 
 NOTHING = Capability(source="not in the catalog", checked="", default="unaudited", max_output=None)
-"""A model of a line nobody has looked at: nothing can be said to it."""
-
-
-def refusal(intent: Intent, capability: Capability) -> str | None:
-    """Return why the model would refuse exactly this wish, or None where it accepts it."""
-    match intent.kind:
-        case "unset" | "native" | "auto":
-            return None
-        case "off":
-            return None if capability.off else "thinking cannot be switched off"
-        case "level" if intent.level in capability.tolerates:
-            return None
-        case _ if not capability.thinks:
-            return "the model does not think"
-        case "on":
-            return None if capability.can_be_on else "on needs a depth"
-        case "level":
-            words = capability.efforts
-            return None if intent.level in words else f"it has {' '.join(words) or 'no levels'}"
-        case "budget":
-            return _budget(intent.tokens or 0, capability)
-
-
-def _budget(tokens: int, capability: Capability) -> str | None:
-    budget = capability.budget
-    if budget is None:
-        return "it takes no number of tokens"
-    if budget.min <= tokens <= budget.max or tokens in (budget.off, budget.dynamic):
-        return None
-    return f"it takes {budget.min:,} to {budget.max:,} tokens"
+"""A model of an unknown line: nothing can be sent to it."""

@@ -1,7 +1,6 @@
-"""What goes into a decision and what comes out of it, as values.
+"""The values that go into a decision and come out of it.
 
-Every difference between what was asked and what is sent is an ``Adjustment``; their codes are a
-closed list.
+Every difference between the request and what is sent is an ``Adjustment``.
 """
 
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from .capability import Capability
 from .policy import Policy
 
 DEPTH = ("level", "budget")
-"""What an adjustment is about where a model thinks more or less than was asked."""
+"""``Adjustment.what`` if a model thinks more or less than requested."""
 
 
 class Adjustment(Struct, frozen=True):
@@ -32,47 +31,47 @@ class Adjustment(Struct, frozen=True):
 
 
 CODES: dict[str, str] = {
-    "unsupported_level": "the model lacks this level; the next above it is used, or the highest",
-    "cannot_disable": "thinking cannot be switched off; the least is used",
+    "unsupported_level": "the model has no such level; the next higher one is used, or its highest",
+    "cannot_disable": "the model cannot switch thinking off; its lowest level is used",
     "no_thinking": "the model does not think; nothing is sent",
-    "no_control": "the model thinks as it likes; nothing can be said to it",
-    "budget_clamped": "the number of tokens was brought into the model's range",
-    "answer_room": "the level's figure was lowered so that the answer has room",
-    "context_cap": "the context is long, and the policy caps thinking there",
-    "no_room": "no budget fits below max_tokens; thinking is off, or at its least",
-    "budget_as_level": "the model takes words, not numbers; the level nearest in figure is used",
+    "no_control": "the model decides by itself how much it thinks; nothing is sent",
+    "budget_clamped": "the token budget was changed to fit the model's range",
+    "answer_room": "the level's token budget was lowered to leave room for the answer",
+    "context_cap": "the context is long, and the policy limits thinking then",
+    "no_room": "no token budget fits below max_tokens; thinking is off, or at its lowest",
+    "budget_as_level": "the model takes levels, not token budgets; the nearest level is used",
     "level_as_budget": "two levels are the same number of tokens on this model",
-    "on_as_level": "the model has no bare on; its middle level is used",
-    "off_floor": "the policy asks for the smallest thinking instead of off",
-    "off_omitted": "the policy sends nothing for off, and the model may think unasked",
-    "dropped_parameter": "a parameter the model refuses or ignores was left out",
-    "max_tokens_clamped": "max_tokens was brought into the range that model and service take",
-    "parameter_clamped": "a parameter was brought into the range the service takes",
-    "max_tokens_level": "this level does not go with a cap on the output; a lower one is used",
-    "forced_tool_choice": "a forced tool choice and thinking do not go together here",
-    "tools_without_thinking": "function tools and thinking do not go together on this surface",
-    "tools_refused": "the model takes no function tools on this surface; they were left out",
-    "tool_replaced": "the service's own kind of this tool, or a function, stands in its place",
+    "on_as_level": "the model has no plain on; its middle level is used",
+    "off_floor": "the policy sends the lowest level instead of off",
+    "off_omitted": "the policy sends nothing for off; the model may think by default",
+    "dropped_parameter": "a parameter that the model rejects or ignores was left out",
+    "max_tokens_clamped": "max_tokens was changed to fit the range of the model and the service",
+    "parameter_clamped": "a parameter was changed to fit the service's range",
+    "max_tokens_level": "this level cannot be combined with max_tokens; a lower one is used",
+    "forced_tool_choice": "a forced tool choice cannot be combined with thinking here",
+    "tools_without_thinking": "function tools cannot be combined with thinking on this API",
+    "tools_refused": "the model takes no function tools on this API; they were left out",
+    "tool_replaced": "the tool was replaced by the service's own kind, or by a function",
     "tool_left_out": "a tool that only another service has was left out",
-    "tool_renamed": "a tool's name is taken, or has letters that not every service takes",
-    "tool_server_lost": "an MCP server ended while it was needed; its calls failed",
-    "prefill_adjusted": "the service does not take an answer begun for the model as it was given",
-    "model_spelt": "the name is sent in the service's spelling, or to the deployment that has it",
-    "native_wins": "extras has the service's own fields for thinking, which win over the level",
-    "unknown_model": "the model is not in the catalog; a relative that the reason names stands in",
-    "cannot_hide": "the thinking cannot be kept out of the answer here; it comes all the same",
-    "summary_refused": "readable thinking was asked for and cannot be had",
-    "seal_refused": "the service refused earlier thinking as not its own; it goes on without it",
-    "medium_unseen": "the model takes no such picture or file; words stand in its place",
-    "open_tool_loop": "a tool loop begun without thinking goes on without it; thinking waits",
-    "tool_loop_retold": "a tool loop that another model began is told in words, to think in it",
-    "fell_back": "a model of the list did not answer, and the next one was asked",
-    "calibrated": "auto was asked for; the level that a sweep found to be enough is used",
-    "calibration_stale": "the calibration is used, and may no longer hold; the reason says why",
-    "no_calibration": "auto was asked for and no calibration fits; nothing is sent",
-    "route_changed": "the request goes another way than asked, because this one refuses it",
+    "tool_renamed": "a tool was renamed: its name is taken, or not every service accepts it",
+    "tool_server_lost": "an MCP server stopped during the chat; calls of its tools failed",
+    "prefill_adjusted": "the prefill was changed, because the service does not take it as given",
+    "model_spelt": "the model's name is sent in the service's spelling, or to its deployment",
+    "native_wins": "extras has the service's own thinking fields; they win over the level",
+    "unknown_model": "the model is not in the catalog; the facts of a related model are used",
+    "cannot_hide": "thinking cannot be hidden here; the answer contains it",
+    "summary_refused": "readable thinking was requested and is not available",
+    "seal_refused": "the service rejected the signature of earlier thinking; it was left out",
+    "medium_unseen": "the model takes no such image or file; a text replaces it",
+    "open_tool_loop": "a tool loop that began without thinking continues without it",
+    "tool_loop_retold": "another model's tool loop was turned into text, to allow thinking",
+    "fell_back": "a model of the list did not answer; the next one was used",
+    "calibrated": "auto was requested; the level that a sweep found is used",
+    "calibration_stale": "the calibration was used, but may be outdated; the reason says why",
+    "no_calibration": "auto was requested and no calibration fits; nothing is sent",
+    "route_changed": "the request was sent by another route, because the requested one rejects it",
 }
-"""Code -> meaning. Nothing else is ever recorded."""
+"""Code -> meaning; a closed list."""
 
 BENIGN = frozenset(
     {
@@ -81,8 +80,7 @@ BENIGN = frozenset(
         *("tool_replaced", "tool_server_lost", "unknown_model"),
     }
 )
-"""Documented arithmetic and choices of other policy fields: a strict policy lets these pass."""
-
+"""A strict policy lets these pass: documented arithmetic, and choices of other policy fields."""
 
 Mode = Literal["unset", "off", "on", "level", "budget", "native"]
 SAMPLING = ("temperature", "top_p", "top_k")
@@ -92,7 +90,7 @@ UNFORCED = (None, "auto", "none")
 class RequestParameters(Struct, frozen=True):
     """The other parameters of a request that affect thinking, or are affected by it.
 
-    ``context`` is how many tokens the conversation has already, where that is known.
+    ``context`` is the number of tokens of the conversation so far, if known.
     """
 
     max_tokens: int | None = None
@@ -105,14 +103,14 @@ class RequestParameters(Struct, frozen=True):
 
     @property
     def forced(self) -> bool:
-        """Return whether the model has no choice but to call a tool."""
+        """Return whether the model must call a tool."""
         return self.tool_choice not in UNFORCED
 
 
 class ParameterRanges(Struct, frozen=True):
     """What a provider's wire allows for every model: its parameters, and which are required.
 
-    ``ranges`` are the least and the most of a parameter, the least alone where there is no most.
+    ``ranges``: parameter -> least and most; only the least if there is no most.
     """
 
     parameters: frozenset[str] = frozenset(("max_tokens", *SAMPLING))
@@ -120,7 +118,7 @@ class ParameterRanges(Struct, frozen=True):
     ranges: Mapping[str, tuple[int | float, ...]] = {}
 
     def clamp(self, name: str, value: float) -> float:
-        """Return a parameter's value, brought into its range."""
+        """Return the value, changed to fit the parameter's range."""
         if name not in self.ranges:
             return value
         least, *most = self.ranges[name]
@@ -133,7 +131,7 @@ class ParameterRanges(Struct, frozen=True):
 
 
 class TargetLevel(Struct, frozen=True):
-    """What the wish means on this model, before tools, token limits and parameters."""
+    """What the intent means on this model, before tools, token limits and parameters."""
 
     mode: Mode
     level: str | None = None
@@ -142,12 +140,12 @@ class TargetLevel(Struct, frozen=True):
 
     @property
     def got(self) -> str | int | None:
-        """Return the level or budget, as a person would name it."""
+        """Return the budget, or else the level."""
         return self.level if self.budget is None else self.budget
 
 
 class ResolveContext(Struct, frozen=True):
-    """One model, one request, one policy; ``notes`` collects the adjustments on the way."""
+    """One model, one request, one policy; ``notes`` collects the adjustments."""
 
     capability: Capability
     policy: Policy
@@ -156,13 +154,13 @@ class ResolveContext(Struct, frozen=True):
     cap: int | None
     notes: list[Adjustment]
 
-    def note(self, code: str, what: str, asked: object, got: object, why: str) -> None:
+    def note(self, code: str, topic: str, asked: object, got: object, why: str) -> None:
         """Record one difference."""
-        self.notes.append(Adjustment(code, what, asked, got, why))
+        self.notes.append(Adjustment(code, topic, asked, got, why))
 
 
 class Decision(Struct, frozen=True):
-    """What the model will get. ``effort`` is its own word, ``nominal`` the figure of the level."""
+    """What the model gets. ``effort`` is its own word, ``nominal`` the budget before fitting."""
 
     mode: Mode
     level: str | None = None

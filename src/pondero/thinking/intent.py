@@ -1,7 +1,4 @@
-"""Reads what the caller asked for into an ``Intent``, however it was spelled.
-
-Only this file knows the spellings; nothing here knows a model or a wire.
-"""
+"""Parses every spelling of a level or budget into an ``Intent``; knows no model and no wire."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -21,7 +18,7 @@ ALIASES = {
     "true": "on",
     "enabled": "on",
 }
-BIGGEST_BUDGET = 10_000_000  # larger than any context window: a slip of the keyboard, not a wish
+BIGGEST_BUDGET = 10_000_000  # above any context window: a typing error
 
 _NUMBER = re.compile(r"(\d+(?:[,_]\d{3})*|\d+\.\d+)\s*([km]?)(?:\s*tokens?)?")
 _SCALE = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -36,10 +33,10 @@ Word = _Level | _Alias
 
 
 class Auto(Struct, frozen=True):
-    """A level that is left to a calibration: which one, and for which kind of question, if said.
+    """A level that a calibration decides: its name and the kind of question, if given.
 
-    ``found`` is what was found, as codes of adjustments, each with its reason; nothing is in it
-    before somebody has looked.
+    ``found`` holds adjustment codes and their reasons; it is empty until the calibration is looked
+    up.
     """
 
     name: str | None = None
@@ -52,9 +49,9 @@ class Auto(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """One wish. ``level`` beside a budget is the word that came with it, if any.
+    """A parsed request for thinking. With a budget, ``level`` is the word that came with it.
 
-    ``auto`` is there where a calibration is to say the level, and stays when it has.
+    ``auto`` is set if a calibration decides the level, and stays set afterwards.
     """
 
     kind: Kind
@@ -65,7 +62,7 @@ class Intent(Struct, frozen=True):
 
     @property
     def as_text(self) -> str | int | None:
-        """Return the wish as a person would write it."""
+        """Return the intent as a user would write it."""
         if self.auto is not None:
             return str(self.auto)
         if self.kind in ("level", "budget"):
@@ -74,12 +71,12 @@ class Intent(Struct, frozen=True):
 
 
 ThinkingLike = Word | int | bool | Mapping[str, Any] | Intent | None
-"""A wish for thinking: a level, a number of tokens, on or off, or the service's own fields.
+"""A request for thinking: a level, a number of tokens, on or off, or the service's own fields.
 
 A string from outside (a file, a flag) is none of these for a type checker; ``model/level`` takes
 any, and at run time so does ``thinking``, where "8k" is a number and case does not matter.
 
->>> [pondero.plan("claude-opus-5", wish).level for wish in ("high", 8000, True, False)]
+>>> [pondero.plan("claude-opus-5", each).level for each in ("high", 8000, True, False)]
 ['high', 'medium', 'on', 'off']
 """
 
@@ -91,17 +88,17 @@ ON = Intent("on")
 def parse_intent(
     thinking: object, thinking_effort: object = None, *, words: Iterable[str] = ()
 ) -> Intent:
-    """Return the intent behind a wish in one field, or in the two fields thinking and effort.
+    """Return the intent of one field, or of the two fields thinking and effort.
 
     With two fields: native settings win over everything, ``False`` wins over an effort, an
     effort alone means on at that effort, ``True`` alone means on at the model's own depth.
     ``words`` are levels a family has beyond the common ones.
     """
-    wish = _parse(thinking, tuple(words))
-    if thinking_effort is None or wish.kind in ("native", "off"):
-        return wish
+    given = _parse(thinking, tuple(words))
+    if thinking_effort is None or given.kind in ("native", "off"):
+        return given
     effort = _parse(thinking_effort, tuple(words))
-    if wish.kind in ("unset", "on") or wish == effort:
+    if given.kind in ("unset", "on") or given == effort:
         return effort
     message = f"thinking={thinking!r} and thinking_effort={thinking_effort!r} disagree; give one"
     raise BadThinking(message)
@@ -129,20 +126,20 @@ def vocabulary(words: Iterable[str] = ()) -> str:
     return f"use {' '.join([*LEVELS, *extra])}, on, auto, or a number of tokens such as 8000 or 8k"
 
 
-def _parse(wish: object, words: tuple[str, ...]) -> Intent:
-    if wish is None:
+def _parse(given: object, words: tuple[str, ...]) -> Intent:
+    if given is None:
         return UNSET
-    if isinstance(wish, bool):
-        return ON if wish else OFF
-    if isinstance(wish, Intent):
-        return wish
-    if isinstance(wish, str):
-        return _word(wish, words)
-    if isinstance(wish, int | float):
-        return _tokens(wish, repr(wish))
-    if isinstance(wish, Mapping):
-        return _native(wish)
-    message = f"thinking cannot be {type(wish).__name__} {wish!r}; {vocabulary(words)}"
+    if isinstance(given, bool):
+        return ON if given else OFF
+    if isinstance(given, Intent):
+        return given
+    if isinstance(given, str):
+        return _word(given, words)
+    if isinstance(given, int | float):
+        return _tokens(given, repr(given))
+    if isinstance(given, Mapping):
+        return _native(given)
+    message = f"invalid thinking {given!r} of type {type(given).__name__}; {vocabulary(words)}"
     raise BadThinking(message)
 
 
@@ -184,7 +181,7 @@ def _tokens(number: float, said: str) -> Intent:
         message = f"a budget is a whole number of tokens, not {said}; try 8000 or 8k"
         raise BadThinking(message)
     if not 0 <= number <= BIGGEST_BUDGET:
-        message = f"a budget of {said} tokens cannot be; use 0 (off) to {BIGGEST_BUDGET:,}"
+        message = f"invalid budget of {said} tokens; use 0 (off) to {BIGGEST_BUDGET:,}"
         raise BadThinking(message)
     return Intent("budget", tokens=int(number)) if number else OFF
 

@@ -5,11 +5,11 @@ from .decision import ParameterRanges, RequestParameters, ResolveContext, Target
 from .intent import Intent
 
 LONG_CONTEXT = 150_000
-"""Above so many tokens of conversation the policy's context_cap applies."""
+"""The policy's context_cap applies above this number of tokens."""
 
 
 def cap(capability: Capability, asked: RequestParameters, surface: ParameterRanges) -> int | None:
-    """Return max_tokens, brought to what the service takes and the model can write."""
+    """Return max_tokens within the limits of the service and the model."""
     if asked.max_tokens is None:
         return None
     most = int(surface.clamp("max_tokens", asked.max_tokens))
@@ -19,7 +19,7 @@ def cap(capability: Capability, asked: RequestParameters, surface: ParameterRang
 def fit(
     target: TargetLevel, intent: Intent, case: ResolveContext
 ) -> tuple[TargetLevel, int | None]:
-    """Return the target with a budget that fits, and the cap to send beside it, if any."""
+    """Return the target with a budget that fits, and the cap to send with it, if any."""
     if case.cap != case.asked.max_tokens:
         why = f"this model writes at most {case.cap or 0:,} tokens"
         if (case.cap or 0) > (case.asked.max_tokens or 0):
@@ -27,10 +27,10 @@ def fit(
         case.note("max_tokens_clamped", "max_tokens", case.asked.max_tokens, case.cap, why)
     budget, most = case.capability.budget, case.cap
     if target.budget is None or budget is None:
-        return target, _needed(target, case)
+        return target, _required_cap(target, case)
     if most is None and not case.surface.max_tokens_required:
         fitted = max(budget.min, min(target.budget, budget.max))
-        return _lowered(target, fitted, budget.max, intent, case), None
+        return _lower_budget(target, fitted, budget.max, intent, case), None
     if most is None:
         most = target.budget + case.policy.answer_room
         most = min(most, case.capability.max_output or most)
@@ -38,11 +38,11 @@ def fit(
     fitted = max(budget.min, min(target.budget, budget.max, most - room))
     if fitted >= most:
         return _no_room(target, budget.min, most, case), most
-    return _lowered(target, fitted, most, intent, case), most
+    return _lower_budget(target, fitted, most, intent, case), most
 
 
-def beside_a_long_context(target: TargetLevel, case: ResolveContext) -> TargetLevel:
-    """Return a smaller budget where the policy wants one beside a long conversation."""
+def limit_for_context(target: TargetLevel, case: ResolveContext) -> TargetLevel:
+    """Return a smaller budget if the policy limits it after a long conversation."""
     budget, most = case.capability.budget, case.policy.context_cap
     context = case.asked.context or 0
     if not most or target.budget is None or budget is None or context <= LONG_CONTEXT:
@@ -50,30 +50,30 @@ def beside_a_long_context(target: TargetLevel, case: ResolveContext) -> TargetLe
     lean = max(budget.min, min(target.budget, most))
     if lean == target.budget:
         return target
-    why = f"the context has {context:,} tokens, and the policy caps thinking there at {most:,}"
+    why = f"the context has {context:,} tokens, and the policy limits thinking then to {most:,}"
     case.note("context_cap", "budget", target.budget, lean, why)
     return TargetLevel(target.mode, target.level, target.effort, lean)
 
 
 def lower_for_cap(target: TargetLevel, case: ResolveContext) -> TargetLevel:
-    """Return a lower level where this one does not go with a cap on the output."""
+    """Return a lower level if this one cannot be combined with a cap on the output."""
     capability = case.capability
     if case.cap is None or target.effort not in capability.uncapped:
         return target
     lower = [word for word in capability.efforts if word not in capability.uncapped]
     if not lower:
         return target
-    why = f"{target.effort} does not go with a cap on the output, and max_tokens is {case.cap:,}"
+    why = f"{target.effort} cannot be combined with max_tokens, which is {case.cap:,}"
     case.note("max_tokens_level", "level", target.level, lower[-1], why)
     return TargetLevel("level", lower[-1], lower[-1])
 
 
-def _needed(target: TargetLevel, case: ResolveContext) -> int | None:
+def _required_cap(target: TargetLevel, case: ResolveContext) -> int | None:
     required = case.surface.max_tokens_required and target.mode not in ("unset", "native")
     return case.capability.max_output if required and case.cap is None else case.cap
 
 
-def _lowered(
+def _lower_budget(
     target: TargetLevel, fitted: int, most: int, intent: Intent, case: ResolveContext
 ) -> TargetLevel:
     if target.budget is None or fitted == target.budget:

@@ -19,7 +19,7 @@ Path = tuple[str, ...]
 class Placement(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """Where one style of control stands in a body: a JSON template for each mode.
+    """The fields of one style of control in a body: a JSON template for each mode.
 
     ``$effort`` and ``$budget`` are filled in; ``words`` spells an effort the service's way.
     ``show`` asks for readable thinking and ``hide`` for none, laid over the others. ``also``
@@ -111,7 +111,7 @@ _MISSING = object()
 
 
 class ReadThinking(Struct, frozen=True):
-    """What a body says about thinking: the wish, the cap, and whether to show the thinking."""
+    """What a body says about thinking: the intent, the cap, and whether to show it."""
 
     intent: Intent
     max_tokens: int | None = None
@@ -123,9 +123,9 @@ def read_thinking(
 ) -> ReadThinking:
     """Return what this body says. ``parameters``: name -> path."""
     cap = _get(body, parameters["max_tokens"]) if "max_tokens" in parameters else _MISSING
-    intent, shown = _intent(body, placement), _shown(body, placement)
+    intent, shown = _intent(body, placement), _read_visibility(body, placement)
     if intent.kind == "unset" and shown:
-        intent = ON  # who asks to read the thinking wants it, at whatever depth
+        intent = ON  # a request to read thinking implies thinking, at any depth
     return ReadThinking(intent, cap if isinstance(cap, int) else None, shown)
 
 
@@ -138,17 +138,17 @@ def _intent(body: Mapping[str, Any], placement: Placement) -> Intent:
     }
     for forms in (own, *placement.also):
         if fitting := [
-            found for form in forms.items() if (found := _fitting(body, form, placement))
+            found for form in forms.items() if (found := _match_form(body, form, placement))
         ]:
             _, kind, bound = max(fitting, key=lambda found: found[0])
-            return _bound(kind, bound, placement)
+            return _make_intent(kind, bound, placement)
     return UNSET
 
 
-def _fitting(
+def _match_form(
     body: Mapping[str, Any], form: tuple[str, Any], placement: Placement
 ) -> tuple[tuple[int, int], str, dict[str, Any]] | None:
-    """Return what a template binds in a body, with its rank: the most specific one is meant."""
+    """Return what a template binds in a body, with its rank; the most specific one wins."""
     kind, template = form
     bound: dict[str, Any] = {}
     if not template or not _matches(body, template, placement, bound):
@@ -161,11 +161,11 @@ def _leaves(template: Mapping[str, Any]) -> int:
     return sum(_leaves(v) if isinstance(v, dict) else 1 for v in template.values())
 
 
-def _bound(kind: str, found: dict[str, Any], placement: Placement) -> Intent:
+def _make_intent(kind: str, found: dict[str, Any], placement: Placement) -> Intent:
     if kind in ("off", "on"):
         return OFF if kind == "off" else ON
     effort = found.get(EFFORT)
-    level = _unspelled(effort, placement) if effort is not None else None
+    level = _read_word(effort, placement) if effort is not None else None
     if level in ("none", "off"):
         return OFF
     if BUDGET in found:
@@ -173,7 +173,7 @@ def _bound(kind: str, found: dict[str, Any], placement: Placement) -> Intent:
     return Intent("level", level)
 
 
-def _unspelled(word: str, placement: Placement) -> str:
+def _read_word(word: str, placement: Placement) -> str:
     folded = word.lower()
     return next(
         (ours for ours, theirs in placement.words.items() if theirs.lower() == folded), folded
@@ -210,14 +210,13 @@ def _agrees(value: Any, wanted: Any, placement: Placement, found: dict[str, Any]
 def _at(body: Mapping[str, Any], key: str, placement: Placement) -> Any:
     if key in body or not placement.folded:
         return body.get(key, _MISSING)
-    return body.get(_spelt(body, key), _MISSING)
+    return body.get(_find_key(body, key), _MISSING)
 
 
 class NativeThinking(Struct, frozen=True):
-    """What a caller wrote of thinking in a body's own fields.
+    """The parts of a body that set thinking in the service's own fields; empty if there are none.
 
-    ``depth`` is whether and how much to think, with all that stands beside it; ``shown`` is what of
-    it is readable. Each is the part of the body that says it, and empty where nothing does.
+    ``depth``: whether and how much to think, with its neighbours. ``shown``: what is readable.
     """
 
     depth: dict[str, Any]
@@ -225,28 +224,28 @@ class NativeThinking(Struct, frozen=True):
 
 
 def read_native(body: Mapping[str, Any], placement: Placement) -> NativeThinking:
-    """Return what a body itself says of thinking."""
+    """Return the thinking fields of a body."""
     depth: dict[str, Any] = {}
     for path in depth_paths(placement):
-        if found := _found(body, path, placement):
+        if found := _find_path(body, path, placement):
             above = found[:-1] if len(found) == len(path) > 1 else found
             _put(depth, above, _get(body, above))
     shown: dict[str, Any] = {}
     for path in visibility_paths(placement):
-        if found := _found(body, path, placement):
+        if found := _find_path(body, path, placement):
             _put(shown, found, _get(body, found))
     return NativeThinking(depth, shown)
 
 
 def depth_paths(placement: Placement) -> Iterator[Path]:
-    """Yield every place where a body may say whether, and how much, to think."""
+    """Yield every path at which a body may set whether, and how much, to think."""
     forms = (placement.off, placement.on, placement.level, placement.budget)
     for template in (*forms, *(form for each in placement.also for form in each.values())):
         yield from _paths(template or {})
 
 
 def visibility_paths(placement: Placement) -> Iterator[Path]:
-    """Yield every place where a body may say what of the thinking is readable."""
+    """Yield every path at which a body may set how much thinking is readable."""
     for template in (placement.show, placement.hide):
         yield from _paths(template or {})
 
@@ -259,25 +258,25 @@ def _paths(template: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
             yield (*above, key)
 
 
-def _found(body: Any, path: Path, placement: Placement) -> Path:
-    """Return a path as this body spells it, as far as there are objects; empty where it is not."""
+def _find_path(body: Any, path: Path, placement: Placement) -> Path:
+    """Return a path in this body's spelling, as far as it has objects; empty if it is absent."""
     found: Path = ()
     for key in path:
         if not isinstance(body, Mapping):
             break
-        spelt = key if key in body or not placement.folded else _spelt(body, key)
+        spelt = key if key in body or not placement.folded else _find_key(body, key)
         if spelt not in body:
             return ()
         found, body = (*found, spelt), body[spelt]
     return found
 
 
-def _spelt(body: Mapping[str, Any], key: str) -> str:
+def _find_key(body: Mapping[str, Any], key: str) -> str:
     folded = key.replace("_", "").lower()
     return next((each for each in body if each.replace("_", "").lower() == folded), key)
 
 
-def _shown(body: Mapping[str, Any], placement: Placement) -> bool | None:
+def _read_visibility(body: Mapping[str, Any], placement: Placement) -> bool | None:
     if placement.show and _matches(body, placement.show, placement, {}):
         return True
     if placement.hide and _matches(body, placement.hide, placement, {}):

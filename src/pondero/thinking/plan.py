@@ -15,8 +15,8 @@ _MEANINGFUL = re.compile(r"[&<>|*_`\[\]\\$~!#]")
 class PlanSources(Struct, frozen=True):
     """Where the facts behind a plan come from.
 
-    ``inferred`` when a relative stood in, and ``like`` is that relative; ``evidence`` is how the
-    facts are known: recorded, vendor page, SDK type, list or inferred.
+    ``inferred``: the facts are those of the related model ``like``. ``evidence``: recorded, vendor
+    page, SDK type, list or inferred.
     """
 
     source: str
@@ -27,7 +27,7 @@ class PlanSources(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What was asked, what will be sent, and every reason for a difference.
+    """What was requested, what is sent, and every reason for a difference.
 
     ``fields`` is what a caller of the vendor's own SDK can merge into its request.
 
@@ -70,8 +70,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 def describe_plan(plan: Plan) -> list[tuple[str, str]]:
-    """Return the plan for people, as labelled lines that end in the exact JSON."""
-    return [*_facts_of(plan), *_labelled("json", _pretty(plan.fields))]
+    """Return the plan as labelled lines that end in the exact JSON."""
+    return [*_facts_of(plan), *_label("json", _pretty(plan.fields))]
 
 
 def _facts_of(plan: Plan) -> list[tuple[str, str]]:
@@ -79,21 +79,21 @@ def _facts_of(plan: Plan) -> list[tuple[str, str]]:
         ("model", plan.model),
         ("asked", describe_intent(plan.asked)),
         ("sent", describe_result(plan)),
-        *_labelled("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
-        ("facts", _known(plan)),
-        *_labelled("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
+        *_label("why", [f"{note.why} ({note.code})" for note in plan.adjustments]),
+        ("facts", _describe_sources(plan)),
+        *_label("header", [f"{name}: {value}" for name, value in plan.headers.items()]),
     ]
 
 
 def describe_intent(asked: str | int | None) -> str:
-    """Return a wish in words."""
+    """Return a requested level or budget in words."""
     if asked is None:
         return "nothing"
     return f"{asked:,} tokens" if isinstance(asked, int) else asked
 
 
 def describe_result(plan: Plan) -> str:
-    """Return in words what the model will get."""
+    """Return what is sent, in words."""
     if plan.asked == "native" or any(note.code == "native_wins" for note in plan.adjustments):
         return "your own fields, untouched"
     if plan.budget is not None:
@@ -108,8 +108,7 @@ def describe_result(plan: Plan) -> str:
     return words
 
 
-def _known(plan: Plan) -> str:
-    """Return where the facts are from, how they are known, and of which day that is."""
+def _describe_sources(plan: Plan) -> str:
     facts = plan.facts
     if facts.inferred:
         like = facts.like or plan.family
@@ -118,11 +117,11 @@ def _known(plan: Plan) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text for a cell of a Markdown table, where nothing in it means anything."""
+    """Return a text for a cell of a Markdown table, with all markup escaped."""
     return _MEANINGFUL.sub(lambda found: f"&#{ord(found[0])};", " ".join(text.split()))
 
 
-def _labelled(label: str, texts: list[str]) -> list[tuple[str, str]]:
+def _label(label: str, texts: list[str]) -> list[tuple[str, str]]:
     return [(label if not number else "", text) for number, text in enumerate(texts)]
 
 

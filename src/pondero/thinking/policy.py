@@ -1,4 +1,4 @@
-"""The policy: the user's choices of what to do where a model cannot do exactly what was asked."""
+"""The policy: what to do if a model cannot do exactly what was requested."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypedDict, Unpack, cast
@@ -18,7 +18,7 @@ TOKENS = {"answer_room": 4096, "context_cap": 0}
 
 
 class PolicyDict(TypedDict, total=False):
-    """A policy as a mapping; what is not in it has its default."""
+    """A policy as a mapping; a missing key has its default."""
 
     unsupported: Literal["adjust", "warn", "strict"]
     off: Literal["least", "floor", "omit"]
@@ -68,7 +68,7 @@ class Policy:
         for name, allowed in CHOICES.items():
             value = choices.pop(name, allowed[0])
             if value not in allowed:
-                message = f"policy {name}={value!r} cannot be; use {' '.join(allowed)}"
+                message = f"invalid policy {name}={value!r}; use {' '.join(allowed)}"
                 raise BadPolicy(message)
             object.__setattr__(self, name, value)
         for name, usual in TOKENS.items():
@@ -131,7 +131,7 @@ def _tokens(name: str, value: object) -> int:
     if isinstance(value, str) and value.isdecimal():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        message = f"policy {name}={value!r} cannot be; use a whole number of tokens from 0 on"
+        message = f"invalid policy {name}={value!r}; use a whole number of tokens from 0"
         raise BadPolicy(message)
     return value
 

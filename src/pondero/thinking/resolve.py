@@ -29,17 +29,17 @@ def resolve(
     asked: RequestParameters,
     surface: ParameterRanges,
 ) -> Decision:
-    """Return the nearest this model has to the wish, with every difference explained."""
+    """Return the nearest this model has to the intent, with every difference explained."""
     most = output_budget.cap(capability, asked, surface)
     case = ResolveContext(capability, policy, asked, surface, most, [])
-    chosen, left_out = _beside_tools(target_level(intent, case), case)
+    chosen, left_out = _fit_tools(target_level(intent, case), case)
     if not left_out:
-        chosen, left_out = _beside_a_forced_tool(chosen, case)
+        chosen, left_out = _fit_forced_tool(chosen, case)
     chosen = output_budget.lower_for_cap(chosen, case)
-    fitted, cap = output_budget.fit(output_budget.beside_a_long_context(chosen, case), intent, case)
+    fitted, cap = output_budget.fit(output_budget.limit_for_context(chosen, case), intent, case)
     will_think = _will_think(fitted, case)
     show = _show(intent, fitted, case)
-    # What is said about thinking forbids, even where a forced tool keeps the model from thinking.
+    # The thinking fields forbid parameters even if a forced tool keeps the model from thinking.
     kept, dropped = _parameters(case, thinking=_may_think(fitted, case))
     if cap is not None:
         kept["max_tokens"] = cap
@@ -68,24 +68,24 @@ def _thinking(chosen: TargetLevel, case: ResolveContext) -> bool:
 
 
 def _may_think(chosen: TargetLevel, case: ResolveContext) -> bool:
-    """Return whether it thinks, or may think unasked: then it may refuse as one that thinks."""
+    """Return whether it thinks, or may think by default and so reject as one that thinks."""
     unsure = chosen.mode == "unset" and case.capability.thinks_unasked is None
     return unsure or _thinking(chosen, case)
 
 
-def _beside_tools(chosen: TargetLevel, case: ResolveContext) -> tuple[TargetLevel, tuple[str, ...]]:
-    """Return the level beside function tools, and the parameters that had to go instead."""
+def _fit_tools(chosen: TargetLevel, case: ResolveContext) -> tuple[TargetLevel, tuple[str, ...]]:
+    """Return the level that goes with function tools, and the parameters left out for it."""
     rule = case.capability.tools
     if rule == "ok" or not case.asked.tools or (rule == "off" and not _thinking(chosen, case)):
         return chosen, ()
     code, why = "tools_refused", "this model takes no function tools; it answers without them"
     if rule == "off":
         code = "tools_without_thinking"
-        why = "function tools are refused on this surface while the model thinks"
+        why = "this API rejects function tools while the model thinks"
         if case.capability.off:
             case.note(code, "level", chosen.got, "off", why)
             return TargetLevel("off", "off"), ()
-        why += ", and it cannot stop; use the provider's other surface for tools"
+        why += ", and it cannot stop; use the provider's other API for tools"
     case.note(code, "tools", "asked", None, why)
     if not case.asked.forced:
         return chosen, ("tools",)
@@ -94,27 +94,27 @@ def _beside_tools(chosen: TargetLevel, case: ResolveContext) -> tuple[TargetLeve
     return chosen, ("tools", "tool_choice")
 
 
-def _beside_a_forced_tool(
+def _fit_forced_tool(
     chosen: TargetLevel, case: ResolveContext
 ) -> tuple[TargetLevel, tuple[str, ...]]:
     rule, choice = case.capability.forced_tools, case.asked.tool_choice
     if rule == "ok" or not case.asked.forced:
         return chosen, ()
     if rule == "refused":
-        why = "this model refuses a forced tool choice; it may call, or not"
+        why = "this model rejects a forced tool choice; it decides whether to call"
         case.note("forced_tool_choice", "tool_choice", choice, "auto", why)
         return chosen, ("tool_choice",)
     if not _may_think(chosen, case):
         return chosen, ()
-    if rule == "unthinking" and chosen.mode != "budget":  # beside a budget it is refused
+    if rule == "unthinking" and chosen.mode != "budget":  # with a budget it is rejected
         why = "a forced tool choice is accepted here, and answered without thinking"
         case.note("forced_tool_choice", "thinking", chosen.got, "off", why)
         return chosen, ()
     if case.capability.off:
-        why = "this model refuses a forced tool choice while it thinks; the tool matters more"
+        why = "this model rejects a forced tool choice while it thinks; the tool choice wins"
         case.note("forced_tool_choice", "level", chosen.got, "off", why)
         return TargetLevel("off", "off"), ()
-    why = "this model cannot stop thinking, and refuses a forced tool choice while it thinks"
+    why = "this model cannot stop thinking, and rejects a forced tool choice while it thinks"
     case.note("forced_tool_choice", "tool_choice", choice, "auto", why)
     return chosen, ("tool_choice",)
 
@@ -144,7 +144,7 @@ def _show(intent: Intent, fitted: TargetLevel, case: ResolveContext) -> bool | N
     return True if case.capability.shown == "ask" else None
 
 
-# -- parameters beside it ---------------------------------------------------------------------
+# -- other parameters -------------------------------------------------------------------------
 
 
 def _parameters(case: ResolveContext, *, thinking: bool) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -154,7 +154,7 @@ def _parameters(case: ResolveContext, *, thinking: bool) -> tuple[dict[str, Any]
         value = getattr(case.asked, name)
         if value is None:
             continue
-        if why := _refusal(name, value, kept, case, thinking=thinking):
+        if why := _find_objection(name, value, kept, case, thinking=thinking):
             case.note("dropped_parameter", name, value, None, why)
             dropped.append(name)
             continue
@@ -165,15 +165,15 @@ def _parameters(case: ResolveContext, *, thinking: bool) -> tuple[dict[str, Any]
     return kept, tuple(dropped)
 
 
-def _refusal(
+def _find_objection(
     name: str, value: float, kept: dict[str, Any], case: ResolveContext, *, thinking: bool
 ) -> str | None:
     capability = case.capability
     rivals = [other for other in kept if other in capability.one_of]
     reasons = {
         f"this service has no {name}": name not in case.surface.parameters,
-        f"this model refuses {name}": name in capability.forbids,
-        f"this model refuses {name} while it thinks": (
+        f"this model rejects {name}": name in capability.forbids,
+        f"this model rejects {name} while it thinks": (
             thinking and name in capability.forbids_thinking
         ),
         f"this model takes only {name} 1 while it thinks": (

@@ -1,8 +1,7 @@
-"""Finds the nearest thing a model has to what was asked for; ``resolve`` calls ``target_level``.
+"""Finds the nearest thing a model has to an intent; ``resolve`` calls ``target_level``.
 
-First comes the arithmetic of levels: which word a model has for one, and how many tokens it means.
-Repairs of refused requests use some of it too. Then ``target_level``, with one function for each
-kind of intent.
+First the arithmetic of levels, which repairs use too: a model's word for one, and its tokens. Then
+``target_level``, with one function for each kind of intent.
 """
 
 import re
@@ -30,10 +29,10 @@ FIGURES = {
     "xhigh": 32_000,
     "max": 64_000,
 }
-"""Level -> the number of tokens that people commonly mean by it, for models that take only words.
+"""Level -> the usual number of tokens, for models that take only words.
 
-Agents ask for "think hard" with 16,000 to 24,000 tokens and for the most with 32,000 (Claude Code,
-Aider and the examples of the vendors), whatever a model could write in all.
+Agents send 16,000 to 24,000 tokens for "think hard" and 32,000 for the most (Claude Code, Aider and
+the vendors' examples), whatever the model's output limit.
 """
 
 
@@ -80,9 +79,9 @@ def nearest_level(tokens: int) -> str:
     return min(FIGURES, key=lambda level: abs(FIGURES[level] - tokens))
 
 
-def parse_offered_levels(refusal: str) -> tuple[str, ...]:
-    """Return the levels that a refusal's message says would be taken, the weakest first."""
-    _, offer, words = _OFFER.split(refusal, maxsplit=1) if _OFFER.search(refusal) else ("", "", "")
+def parse_offered_levels(message: str) -> tuple[str, ...]:
+    """Return the levels that a rejection's message offers, the weakest first."""
+    _, offer, words = _OFFER.split(message, maxsplit=1) if _OFFER.search(message) else ("", "", "")
     if not offer:
         return ()
     found = {ALIASES.get(word, word): word for word in _WORD.findall(words.lower())}
@@ -98,10 +97,10 @@ def closest_word(level: str, words: tuple[str, ...]) -> str:
 
 
 def explain_substitute(got: str, wanted: str, words: tuple[str, ...]) -> str:
-    """Return, for an adjustment, why a level was taken in place of the one that was asked for."""
+    """Return why one level replaces another, for an adjustment."""
     if _rank(got, words) > _rank(wanted, words):
         return f"{got} is the next above {wanted}"
-    return f"{got} is the highest" if got == words[-1] else f"{got} stands in for {wanted}"
+    return f"{got} is the highest" if got == words[-1] else f"{got} replaces {wanted}"
 
 
 def _stand_in(got: str, wanted: str, capability: Capability) -> str:
@@ -129,27 +128,27 @@ def target_level(intent: Intent, case: ResolveContext) -> TargetLevel:
     return _BY_KIND[intent.kind](intent, case)
 
 
-def _nothing(intent: Intent, _case: ResolveContext) -> TargetLevel:
+def _send_nothing(intent: Intent, _case: ResolveContext) -> TargetLevel:
     return TargetLevel("native" if intent.kind == "native" else "unset")
 
 
 # -- off --------------------------------------------------------------------------------------
 
 
-def _off(_intent: Intent, case: ResolveContext) -> TargetLevel:
+def _disable(_intent: Intent, case: ResolveContext) -> TargetLevel:
     capability, policy = case.capability, case.policy
     if not capability.thinks:
         return TargetLevel("unset", "off")
     if policy.off == "omit":
         if capability.thinks_unasked is not False:
-            why = "the policy off=omit sends nothing, and unasked this model may think"
+            why = "the policy off=omit sends nothing, and by default this model may think"
             case.note("off_omitted", "level", "off", capability.default, why)
         return TargetLevel("unset", "off")
     if policy.off == "least" and capability.off:
         return TargetLevel("off", "off")
     least = _least(case)
     if capability.off:
-        why = "the policy off=floor asks for the smallest thinking instead of none"
+        why = "the policy off=floor asks for the lowest level instead of off"
         case.note("off_floor", "level", "off", least.got, why)
         return least
     if least.mode == "unset":
@@ -165,7 +164,7 @@ def _off(_intent: Intent, case: ResolveContext) -> TargetLevel:
 def _least(case: ResolveContext) -> TargetLevel:
     capability = case.capability
     if capability.style is None:
-        return TargetLevel("unset", _unasked(case))
+        return TargetLevel("unset", _default_level(case))
     if capability.by_budget and capability.budget is not None:
         return TargetLevel("budget", "minimal", _effort("minimal", case), capability.budget.min)
     if capability.efforts:
@@ -176,38 +175,38 @@ def _least(case: ResolveContext) -> TargetLevel:
 # -- on and levels ----------------------------------------------------------------------------
 
 
-def _on(_intent: Intent, case: ResolveContext) -> TargetLevel:
+def _enable(_intent: Intent, case: ResolveContext) -> TargetLevel:
     capability = case.capability
     if not capability.thinks:
-        return _not_thinking("on", case)
+        return _note_no_thinking("on", case)
     if capability.can_be_on:
         return TargetLevel("on", "on")
     if not capability.levels:
-        return _uncontrolled("on", case)
+        return _note_no_control("on", case)
     fixed = capability.budget.fixed if capability.budget else {}
     if case.policy.budgets == "fixed" and "on" in fixed:
         found = TargetLevel("budget", "on", _effort("medium", case), fixed["on"])
     else:
-        found = _at_level("medium", case)
-    why = "this model does not think unasked and has no on without a depth"
+        found = _find_level("medium", case)
+    why = "this model does not think by default and has no on without a depth"
     case.note("on_as_level", "level", "on", found.got, why)
     return found
 
 
-def _level(intent: Intent, case: ResolveContext) -> TargetLevel:
-    return _at_level(intent.level or "medium", case)
+def _use_level(intent: Intent, case: ResolveContext) -> TargetLevel:
+    return _find_level(intent.level or "medium", case)
 
 
-def _at_level(level: str, case: ResolveContext) -> TargetLevel:
+def _find_level(level: str, case: ResolveContext) -> TargetLevel:
     capability = case.capability
     if not capability.thinks:
-        return _not_thinking(level, case)
+        return _note_no_thinking(level, case)
     if capability.style is None:
-        return _uncontrolled(level, case)
+        return _note_no_control(level, case)
     if capability.by_budget:
-        return _in_tokens(level, case)
+        return _find_tokens(level, case)
     if not capability.efforts and not capability.can_be_on:
-        return _uncontrolled(level, case)
+        return _note_no_control(level, case)
     if not capability.efforts:
         why = "this model's thinking is on or off, without levels"
         case.note("unsupported_level", "level", level, "on", why)
@@ -219,7 +218,7 @@ def _at_level(level: str, case: ResolveContext) -> TargetLevel:
     return TargetLevel("level", got, got)
 
 
-def _in_tokens(level: str, case: ResolveContext) -> TargetLevel:
+def _find_tokens(level: str, case: ResolveContext) -> TargetLevel:
     budget = case.capability.budget
     if budget is None:
         return TargetLevel("unset")
@@ -236,30 +235,30 @@ def _in_tokens(level: str, case: ResolveContext) -> TargetLevel:
 # -- a number of tokens -----------------------------------------------------------------------
 
 
-def _budget(intent: Intent, case: ResolveContext) -> TargetLevel:
+def _use_budget(intent: Intent, case: ResolveContext) -> TargetLevel:
     capability, tokens = case.capability, intent.tokens or 0
     if not capability.thinks:
-        return _not_thinking(tokens, case)
+        return _note_no_thinking(tokens, case)
     if capability.style is None:
-        return _uncontrolled(tokens, case)
+        return _note_no_control(tokens, case)
     if capability.by_number:
-        return _clamped(tokens, intent, case)
+        return _clamp_budget(tokens, intent, case)
     if not capability.efforts and not capability.can_be_on:
-        return _uncontrolled(tokens, case)
+        return _note_no_control(tokens, case)
     if not capability.efforts:
         why = "this model's thinking is on or off, without a number of tokens"
         case.note("budget_as_level", "budget", tokens, "on", why)
         return TargetLevel("on", "on")
     meant = nearest_level(tokens)
     level = models_word(meant, capability)
-    why = f"this model takes words, not numbers; {meant} is about {FIGURES[meant]:,} tokens"
+    why = f"this model takes levels, not token budgets; {meant} is about {FIGURES[meant]:,} tokens"
     if level != meant:
         why += f", and {_stand_in(level, meant, capability)}"
     case.note("budget_as_level", "budget", tokens, level, why)
     return TargetLevel("level", level, level)
 
 
-def _clamped(tokens: int, intent: Intent, case: ResolveContext) -> TargetLevel:
+def _clamp_budget(tokens: int, intent: Intent, case: ResolveContext) -> TargetLevel:
     capability, budget = case.capability, case.capability.budget
     if budget is None:
         return TargetLevel("unset")
@@ -273,27 +272,27 @@ def _clamped(tokens: int, intent: Intent, case: ResolveContext) -> TargetLevel:
     return TargetLevel("budget", None, effort, fitting)
 
 
-# -- what cannot be ---------------------------------------------------------------------------
+# -- no control -------------------------------------------------------------------------------
 
 
-def _not_thinking(asked: str | int, case: ResolveContext) -> TargetLevel:
-    why = "this model does not think, and refuses to be told to"
+def _note_no_thinking(asked: str | int, case: ResolveContext) -> TargetLevel:
+    why = "this model does not think, and rejects a request to"
     if case.capability.sibling:
         why += f"; {case.capability.sibling} thinks"
     case.note("no_thinking", "level", asked, "off", why)
     return TargetLevel("unset", "off")
 
 
-def _uncontrolled(asked: str | int, case: ResolveContext) -> TargetLevel:
-    got = _unasked(case)
-    why = "this model takes no word about thinking"
+def _note_no_control(asked: str | int, case: ResolveContext) -> TargetLevel:
+    got = _default_level(case)
+    why = "this model has no control for thinking"
     if not case.capability.checked:
         why = "nothing is known of this model's thinking; pass its own fields to control it"
     case.note("no_control", "level", asked, got, why)
     return TargetLevel("unset", got)
 
 
-def _unasked(case: ResolveContext) -> str | None:
+def _default_level(case: ResolveContext) -> str | None:
     default = case.capability.default
     return None if default in ("dynamic", "unaudited") else default
 
@@ -303,11 +302,11 @@ def _effort(level: str, case: ResolveContext) -> str | None:
 
 
 _BY_KIND: dict[str, Callable[[Intent, ResolveContext], TargetLevel]] = {
-    "unset": _nothing,
-    "auto": _nothing,  # nobody has looked for a calibration
-    "native": _nothing,
-    "off": _off,
-    "on": _on,
-    "level": _level,
-    "budget": _budget,
+    "unset": _send_nothing,
+    "auto": _send_nothing,  # not yet looked up
+    "native": _send_nothing,
+    "off": _disable,
+    "on": _enable,
+    "level": _use_level,
+    "budget": _use_budget,
 }

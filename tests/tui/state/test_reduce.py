@@ -435,7 +435,7 @@ def test_beside_a_long_context_the_policy_caps_the_budget():
     warned = [
         cell for cell in state.page if isinstance(cell, NoticeCell) and cell.tone == "warning"
     ]
-    assert "the policy caps thinking there at 10,000" in warned[-1].lines[0]
+    assert "the policy limits thinking then to 10,000" in warned[-1].lines[0]
     again, _ = say(do(state, capped, ended(exchanges=(long,))), capped, "c")
     assert sum(isinstance(c, NoticeCell) and c.tone == "warning" for c in again.page) == len(warned)
 

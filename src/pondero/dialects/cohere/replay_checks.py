@@ -1,4 +1,4 @@
-"""Finds where a conversation sent back over this wire is refused. Nothing is signed here."""
+"""Finds what Cohere rejects in a replayed conversation. Nothing is signed here."""
 
 from collections.abc import Iterator, Mapping
 
@@ -9,7 +9,7 @@ _Placed = tuple[str, Mapping[str, Json]]
 
 
 def find_issues(sent: SentRequest) -> list[ReplayIssue]:
-    """Return the places in this request's past that are refused."""
+    """Return the places in this request's history that Cohere rejects."""
     messages = list(_objects(sent.body.get("messages"), "messages"))
     return [*_shapes(messages), *_pairs(messages)]
 

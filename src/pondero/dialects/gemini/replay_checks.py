@@ -1,7 +1,6 @@
-"""Finds where a conversation sent back over this wire is refused, or loses thinking.
+"""Finds what Gemini rejects in a replayed conversation, and where thinking is lost.
 
-This is the caller's own reading of the rules for replay, written apart from the service's side.
-Fields count in both spellings, thoughtSignature and thought_signature.
+Written apart from the service's side. Fields count in both spellings, camelCase and snake_case.
 """
 
 import base64
@@ -22,7 +21,7 @@ _PLACEHOLDERS = ("skip_thought_signature_validator", "context_engineering_is_the
 _ALPHABET = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 
 
-class _Placed(NamedTuple):
+class _PlacedPart(NamedTuple):
     path: str
     part: Mapping[str, Json]
 
@@ -43,14 +42,14 @@ class _Placed(NamedTuple):
 class _Content(NamedTuple):
     path: str
     is_model: bool
-    parts: list[_Placed]
+    parts: list[_PlacedPart]
 
     @property
-    def calls(self) -> list[_Placed]:
+    def calls(self) -> list[_PlacedPart]:
         return [placed for placed in self.parts if placed.call is not None]
 
     @property
-    def results(self) -> list[_Placed]:
+    def results(self) -> list[_PlacedPart]:
         return [placed for placed in self.parts if placed.result is not None]
 
     @property
@@ -60,15 +59,15 @@ class _Content(NamedTuple):
 
 
 def find_issues(sent: SentRequest) -> list[ReplayIssue]:
-    """Return the places in this request's past that are refused, or lose thinking."""
+    """Return the places in this request's history that are rejected, or lose thinking."""
     contents = _contents(sent.body)
     return [
-        *_misplaced(contents),
-        *_unsigned(sent, contents),
-        *_alone(contents),
-        *_empty(contents),
-        *_pairs(contents),
-        *_signatures(sent, contents),
+        *_find_misplaced(contents),
+        *_find_unsigned(sent, contents),
+        *_find_alone(contents),
+        *_find_empty(contents),
+        *_find_unpaired(contents),
+        *_find_bad_signatures(sent, contents),
     ]
 
 
@@ -77,7 +76,7 @@ def has_history(body: Mapping[str, Json]) -> bool:
     return any(content.is_model for content in _contents(body))
 
 
-def _given(body: Json) -> list[Json]:
+def _get_contents(body: Json) -> list[Json]:
     inner = body.get("request")  # Cloud Code Assist wraps the whole
     given = (inner if isinstance(inner, dict) else body).get("contents")
     given = [given] if isinstance(given, dict) else given
@@ -86,13 +85,13 @@ def _given(body: Json) -> list[Json]:
 
 def _contents(body: Mapping[str, Json]) -> list[_Content]:
     found = []
-    for number, content in enumerate(_given(body)):
+    for number, content in enumerate(_get_contents(body)):
         if not isinstance(content, dict):
             continue
         path, parts = f"contents[{number}]", content.get("parts")
         parts = [parts] if isinstance(parts, dict) else parts
         placed = [
-            _Placed(f"{path}.parts[{n}]", part)
+            _PlacedPart(f"{path}.parts[{n}]", part)
             for n, part in enumerate(parts if isinstance(parts, list) else [])
             if isinstance(part, dict)
         ]
@@ -100,23 +99,22 @@ def _contents(body: Mapping[str, Json]) -> list[_Content]:
     return found
 
 
-def _misplaced(contents: list[_Content]) -> Iterator[ReplayIssue]:
+def _find_misplaced(contents: list[_Content]) -> Iterator[ReplayIssue]:
     for placed in (placed for content in contents for placed in content.calls):
         call = placed.call or {}
         if field := next((name for name in _SIGNATURE if name in call), None):
             yield ReplayIssue(
                 code="seal_misplaced",
                 path=f"{placed.path}.functionCall.{field}",
-                what="the signature stands inside the function call",
+                what="the signature is inside the function call",
                 then=f"400 Unknown name {field!r} at 'function_call': Cannot find field",
-                cure="put thoughtSignature beside functionCall, into the same part",
+                cure="put thoughtSignature next to functionCall, in the same part",
             )
 
 
-def _unsigned(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
-    """Find steps of the current turn whose first call is not signed."""
+def _find_unsigned(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
     if sent.facts.replay not in ("tools", "required"):
-        yield from _lost(sent, contents)
+        yield from _find_lost(sent, contents)
         return
     turn = max((n for n, content in enumerate(contents) if content.begins_turn), default=-1)
     for number in range(turn + 1, len(contents)):
@@ -125,14 +123,14 @@ def _unsigned(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIss
             continue
         split = contents[number - 1].is_model and bool(contents[number - 1].calls)
         name = (first.call or {}).get("name")
-        given = _answer(sent, first)
+        given = _find_answer(sent, first)
         yield ReplayIssue(
             code="calls_split" if split else "call_unsealed",
             path=first.path,
             what=(
                 "calls made side by side are sent as steps of their own"
                 if split
-                else f"the first call of a step, {name}, has no signature{_from(given)}"
+                else f"the first call of a step, {name}, has no signature{_describe_origin(given)}"
             ),
             then=f"400 Function call is missing a thought_signature in functionCall parts: {name}",
             cure=(
@@ -144,10 +142,10 @@ def _unsigned(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIss
         )
 
 
-def _lost(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
+def _find_lost(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
     for content in contents:
         first = next(iter(content.calls), None)
-        given = _answer(sent, first) if first and not first.signature else None
+        given = _find_answer(sent, first) if first and not first.signature else None
         if (
             first
             and given
@@ -158,20 +156,22 @@ def _lost(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
                 code="thinking_lost",
                 path=first.path,
                 what=f"the signature that exchange {given.number} gave is not sent back",
-                then="it is taken; the model goes on without what it thought",
+                then="it is accepted; the model continues without its earlier thinking",
                 cure="send thoughtSignature back on the part it came on",
                 refused=False,
             )
 
 
-def _answer(sent: SentRequest, placed: _Placed) -> EarlierAnswer | None:
+def _find_answer(sent: SentRequest, placed: _PlacedPart) -> EarlierAnswer | None:
     """Return the answer a call is from: by its id, or by the conversation before it."""
     call = placed.call or {}
     if isinstance(id := call.get("id"), str) and (given := sent.past.by_call_id(id)):
         return given
-    before = _given(sent.body)[: int(placed.path.partition("[")[2].partition("]")[0])]
+    before = _get_contents(sent.body)[: int(placed.path.partition("[")[2].partition("]")[0])]
     made = sent.past.by_call(str(call.get("name")), call.get("args"))
-    return next((given for given in made if _is_like(_given(given.request_body), before)), None)
+    return next(
+        (given for given in made if _is_like(_get_contents(given.request_body), before)), None
+    )
 
 
 def _is_like(asked: list[Json], before: list[Json]) -> bool:
@@ -183,13 +183,13 @@ def _had_signature(given: EarlierAnswer) -> bool:
     return any(not isinstance(part, ToolResult) and part.signature for part in parts)
 
 
-def _from(given: EarlierAnswer | None) -> str:
+def _describe_origin(given: EarlierAnswer | None) -> str:
     if given is None or not _had_signature(given):
         return ""
     return f"; exchange {given.number} gave one"
 
 
-def _alone(contents: list[_Content]) -> Iterator[ReplayIssue]:
+def _find_alone(contents: list[_Content]) -> Iterator[ReplayIssue]:
     for placed in (placed for content in contents for placed in content.parts):
         if placed.signature and not set(placed.part) - _NO_DATA:
             yield ReplayIssue(
@@ -201,7 +201,7 @@ def _alone(contents: list[_Content]) -> Iterator[ReplayIssue]:
             )
 
 
-def _empty(contents: list[_Content]) -> Iterator[ReplayIssue]:
+def _find_empty(contents: list[_Content]) -> Iterator[ReplayIssue]:
     for content in contents:
         if not content.parts:
             yield ReplayIssue(
@@ -213,7 +213,7 @@ def _empty(contents: list[_Content]) -> Iterator[ReplayIssue]:
             )
 
 
-def _pairs(contents: list[_Content]) -> Iterator[ReplayIssue]:
+def _find_unpaired(contents: list[_Content]) -> Iterator[ReplayIssue]:
     """Find results that do not go with the calls before them; neighbours of one role are one."""
     owed = 0
     for is_model, turn in groupby(contents, key=lambda content: content.is_model):
@@ -233,7 +233,7 @@ def _pairs(contents: list[_Content]) -> Iterator[ReplayIssue]:
             )
 
 
-def _signatures(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
+def _find_bad_signatures(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIssue]:
     for placed in (placed for content in contents for placed in content.parts if placed.signature):
         given = sent.past.by_signature(placed.signature)
         if given is not None and given.provider != sent.provider:
@@ -248,7 +248,7 @@ def _signatures(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayI
             yield ReplayIssue(
                 code="seal_broken",
                 path=placed.path,
-                what="the signature is not base64: it was cut or written anew",
+                what="the signature is not base64: it was cut or rewritten",
                 then="400 Base64 decoding failed for the field thought_signature (TYPE_BYTES)",
                 cure="send the signature back byte for byte",
             )

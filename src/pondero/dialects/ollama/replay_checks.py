@@ -1,4 +1,4 @@
-"""Finds where a conversation sent back over this wire is refused. Nothing is signed here."""
+"""Finds what Ollama rejects in a replayed conversation. Nothing is signed here."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +7,7 @@ from pondero.dialects.dialect import ReplayChecks, ReplayIssue, SentRequest
 
 
 def find_issues(sent: SentRequest) -> list[ReplayIssue]:
-    """Return the places of this request that the service refuses."""
+    """Return the places of this request that Ollama rejects."""
     found = []
     for path, message in _messages(sent.body):
         calls = message.get("tool_calls")

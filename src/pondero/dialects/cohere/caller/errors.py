@@ -30,7 +30,9 @@ def error(head: ResponseHead, body: bytes) -> ServiceError:
     fields = raw if isinstance(raw, dict) else {}
     told = fields.get("message")
     message = told if isinstance(told, str) and told else describe_body(body, status=head.status)
-    return _made(_kind(head.status, message), message, head=head, id=fields.get("id"), body=body)
+    return _make_error(
+        _kind(head.status, message), message, head=head, id=fields.get("id"), body=body
+    )
 
 
 def in_stream(message: str, *, code: str | None, head: ResponseHead, body: bytes) -> ServiceError:
@@ -38,10 +40,10 @@ def in_stream(message: str, *, code: str | None, head: ResponseHead, body: bytes
     kind = BadRequest if _ASKED_WRONG.search(message) else ServerFailed
     if _TOO_LONG.search(message):
         kind = ContextTooLong
-    return _made(kind, message, head=head, code=code, body=body)
+    return _make_error(kind, message, head=head, code=code, body=body)
 
 
-def _made(
+def _make_error(
     kind: type[ServiceError],
     message: str,
     *,

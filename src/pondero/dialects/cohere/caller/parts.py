@@ -2,7 +2,7 @@
 
 ``response`` and ``stream`` both use it. Parts follow each other, so a piece belongs to the part
 that is open: recorded streams give two parts the same number. The plan before a call is text,
-marked by a seal so that it goes back as a plan.
+with a signature, so that it goes back as a plan.
 """
 
 from typing import NamedTuple
@@ -121,9 +121,9 @@ _ENDINGS: dict[str, Finish] = {
 _NOTHING = "null"  # some calls without arguments have this instead of {}
 
 
-def is_plan(seal: Signature | None) -> bool:
+def is_plan(signature: Signature | None) -> bool:
     """Return whether a text came as the plan before a call."""
-    return seal is not None and seal.dialect == NAME and seal.value == _PLAN
+    return signature is not None and signature.dialect == NAME and signature.value == _PLAN
 
 
 class _Calling(NamedTuple):
@@ -136,7 +136,7 @@ class Answer:
     """One answer, from its beginning to its end."""
 
     def __init__(self, model: str | None, route: str | None) -> None:
-        self._plan_seal = Signature(NAME, _PLAN, model, route)
+        self._plan_signature = Signature(NAME, _PLAN, model, route)
         self._id: str | None = None
         self._next = 0  # the index of the next part
         self._kind = ""  # of the text that is open: text, thinking or plan
@@ -166,7 +166,7 @@ class Answer:
         """Take a part we do not know."""
         self.close(events)
         events.append(PartStart(self._next, "other"))
-        self._done(UnknownPart(NAME, raw), events)
+        self._add_end(UnknownPart(NAME, raw), events)
 
     def cite(self, citation: Json) -> None:
         """Take a citation; it goes with the text that is open, or with the next."""
@@ -178,7 +178,7 @@ class Answer:
         function = call.function
         if function is None or function.name is None:
             raise Malformed("a tool call without a name", path="$..tool_calls.function.name")
-        id = call.id or self._minted(function.name)
+        id = call.id or self._make_id(function.name)
         self._calling = _Calling(id, function.name, minted=not call.id)
         self._called = True
         events.append(PartStart(self._next, "tool_call", id, function.name))
@@ -207,18 +207,20 @@ class Answer:
         if self._calling is not None:
             calling, self._calling = self._calling, None
             arguments = _arguments(self._whole())
-            self._done(ToolCall(calling.id, calling.name, arguments, minted=calling.minted), events)
+            self._add_end(
+                ToolCall(calling.id, calling.name, arguments, minted=calling.minted), events
+            )
         elif self._kind:
             kind, self._kind = self._kind, ""
             text = self._whole()
             if kind == "thinking":
                 self._thought = True
-                self._done(Thinking(text), events)
+                self._add_end(Thinking(text), events)
                 return
             self._answered = self._answered or bool(text.strip())
             cited, self._citations = tuple(self._citations), []
-            seal = self._plan_seal if kind == "plan" else None
-            self._done(Text(text, seal, cited), events)
+            signature = self._plan_signature if kind == "plan" else None
+            self._add_end(Text(text, signature, cited), events)
 
     def end(self, reason: str | None, counts: Json, events: list[Event]) -> None:
         """End the answer."""
@@ -245,11 +247,11 @@ class Answer:
         text, self._texts, self._held = "".join(self._texts), [], ""
         return text
 
-    def _done(self, part: Part, events: list[Event]) -> None:
+    def _add_end(self, part: Part, events: list[Event]) -> None:
         events.append(PartEnd(self._next, part))
         self._next += 1
 
-    def _minted(self, name: str) -> str:
+    def _make_id(self, name: str) -> str:
         return make_call_id(f"{self._id} {self._next} {name}".encode("utf-8", "replace"))
 
 

@@ -51,7 +51,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 
 def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
-    """Return what of a past this wire takes back: which ids and media."""
+    """Return which ids and media of a history this wire accepts."""
     return ReplayRules(
         id_pattern=r"\S+",
         allows_unsigned=True,  # thinking is never signed here
@@ -68,7 +68,7 @@ def _body(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
     }
     if request.tools:
         body |= _tools(request.tools, request.tool_choice)
-    elif request.output is not None:  # refused beside tools
+    elif request.output is not None:  # Cohere rejects it with tools (SDK 7.3.1)
         body["response_format"] = _format(request.output)
     for ours, theirs in _NAMES.items():
         if ours not in dropped and (value := getattr(request, ours)) is not None:
@@ -110,7 +110,6 @@ def _format(output: OutputFormat) -> Json:
 
 
 def _messages(request: Request) -> list[Json]:
-    """Return the messages of a request, the system prompt first."""
     said: list[Json] = []
     if request.system:
         said.append({"role": "system", "content": _content(request.system)})
@@ -125,13 +124,13 @@ def _messages(request: Request) -> list[Json]:
 
 
 def _assistant(message: Message) -> list[Json]:
-    """Return the turn; one without content and calls is refused, and so left out."""
+    """Return the turn; leave out one without content and calls, which Cohere rejects."""
     wire: dict[str, Json] = {"role": "assistant"}
     content: list[Json] = []
     for part in message.parts:
         if isinstance(part, Text) and is_plan(part.signature):
             wire["tool_plan"] = wire.get("tool_plan", "") + part.text
-        elif (one := _spoken(part)) is not None:
+        elif (one := _write_part(part)) is not None:
             content.append(one)
     if calls := [_call(call) for call in message.tool_calls]:
         wire["tool_calls"] = calls
@@ -142,13 +141,11 @@ def _assistant(message: Message) -> list[Json]:
     return [wire] if len(wire) > 1 else []
 
 
-def _spoken(part: Part) -> Json:
+def _write_part(part: Part) -> Json:
     match part:
         case Text() if part.text:
             return {"type": "text", "text": part.text}
-        case Thinking() if (
-            part.text and part.signature is None
-        ):  # this wire seals no thinking: a seal is another dialect's
+        case Thinking() if part.text and part.signature is None:  # signed: another dialect's
             return {"type": "thinking", "thinking": part.text}
         case UnknownPart() if part.dialect == NAME:
             return part.raw
@@ -177,14 +174,14 @@ def _user(message: Message) -> list[Json]:
 
 def _content(parts: Iterable[Part]) -> Json:
     """Return a lone text as a string, anything else as a list."""
-    content = [wire for part in parts if (wire := _shown(part)) is not None]
+    content = [wire for part in parts if (wire := _write_content(part)) is not None]
     if not content:
         return ""
     lone = len(content) == 1 and content[0].keys() == {"type", "text"}
     return content[0]["text"] if lone else content
 
 
-def _shown(part: Part) -> Json:
+def _write_content(part: Part) -> Json:
     match part:
         case Text():
             return {"type": "text", "text": part.text}
@@ -194,7 +191,7 @@ def _shown(part: Part) -> Json:
                 image["detail"] = part.detail
             return {"type": "image_url", "image_url": image}
         case Blob():
-            raise BadParameter(f"this wire takes pictures and no {part.media_type!r}")
+            raise BadParameter(f"Cohere takes no {part.media_type!r}; send an image")
         case UnknownPart() if part.dialect == NAME:
             return part.raw
         case _:

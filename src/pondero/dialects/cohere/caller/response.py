@@ -50,7 +50,6 @@ def recognises(raw: Json, **_: bool) -> int:
 
 
 def _take(message: StreamedMessage, answer: Answer, body: bytes, events: list[Event]) -> None:
-    """Take a whole message: thinking and text, the plan, the calls."""
     content, calls = message.content, message.tool_calls
     for citation in message.citations if isinstance(message.citations, list) else ():
         answer.cite(citation)

@@ -86,10 +86,10 @@ class _Reading:
             self._answer.say("plan", message.tool_plan, events)
 
     def _call(self, frame: Frame, _data: bytes, events: list[Event]) -> None:
-        self._answer.call(_called(frame) or Call(), events)
+        self._answer.call(_find_call(frame) or Call(), events)
 
     def _argue(self, frame: Frame, _data: bytes, events: list[Event]) -> None:
-        call = _called(frame)
+        call = _find_call(frame)
         if call is not None and call.function is not None and call.function.arguments:
             self._answer.argue(call.function.arguments, events)
 
@@ -112,7 +112,7 @@ def _piece(frame: Frame) -> Piece | None:
     return content if isinstance(content, Piece) else None
 
 
-def _called(frame: Frame) -> Call | None:
+def _find_call(frame: Frame) -> Call | None:
     message = (frame.delta or _NO_DELTA).message
     calls = message.tool_calls if message is not None else None
     return calls if isinstance(calls, Call) else None

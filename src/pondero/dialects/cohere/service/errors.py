@@ -1,7 +1,7 @@
 """Errors in the service's shape: a message, and the id of the request.
 
-The shape is that of the Cohere wire sheet, section 7. ``rules`` and ``parse`` refuse with them; the
-emulator writes its planned failures with ``error``.
+``rules`` and ``parse`` reject with them; the emulator writes its planned failures with ``error``.
+Source: recordings of cohere/errors in 0xPlaygrounds/rig and maruel/genai.
 """
 
 import re
@@ -28,18 +28,18 @@ def error(
     return HttpResponse(status, headers, msgspec.json.encode({"id": _ID, "message": message}))
 
 
-def refuse(message: str, *, status: int = 400) -> NoReturn:
-    """Raise the refusal."""
+def reject(message: str, *, status: int = 400) -> NoReturn:
+    """Raise the rejection."""
     raise Rejected(error(status, message))
 
 
 def invalid(why: str) -> NoReturn:
-    """Raise the refusal of a request that is JSON and breaks a rule."""
-    refuse(f"invalid request: {why}")
+    """Reject a request that is JSON and breaks a rule."""
+    reject(f"invalid request: {why}")
 
 
 def reject_types(found: msgspec.ValidationError) -> NoReturn:
-    """Raise the refusal of a request that does not fit the types."""
+    """Reject a request that does not fit the types."""
     why = str(found)
     unknown = _UNKNOWN.search(why)
     invalid(f"unknown field '{unknown[1]}'" if unknown else why)

@@ -1,7 +1,4 @@
-"""The service's table of models (models.toml), for ``rules``, and its lists of models.
-
-The table is written apart from the catalog; tests compare the two.
-"""
+"""The service's table of models (models.toml, apart from the catalog), and its lists of models."""
 
 import re
 import tomllib
@@ -17,10 +14,9 @@ from msgspec import Struct
 from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.dialect import ServedModel
 
-from .errors import refuse
+from .errors import reject
 
 HOME = "cohere"
-"""The provider that is meant where none is named."""
 SDK = "x-fern-sdk-name"
 """A header of its SDK; others list models at the same address, and no other wire sends it."""
 
@@ -28,7 +24,7 @@ _MODELS = re.compile(r".*/v1/models(?:/(?P<model>.+))?")
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one line of models takes; models.toml says what each field means."""
+    """One row of models.toml, which explains each field."""
 
     match: tuple[str, ...]
     thinks: bool = False
@@ -64,34 +60,37 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
 
 
 def requested_model(http: HttpRequest) -> str | None:
-    """Return the one model that is asked for; None where the list is."""
+    """Return the one requested model; None for the list."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return unquote(found["model"]) if found and found["model"] else None
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], _provider: str) -> HttpResponse:
-    """Return the list, or the one model that is asked for; or raise Rejected."""
+    """Return the list or the one requested model, or raise Rejected."""
     check_key(http)
     return write_any_list(http, [each for each in known if table().model(each.name) is not None])
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Return the list of any models, or the one that is asked for; or raise Rejected."""
+    """Return a list of any models or the one requested, or raise Rejected."""
     models = {each.name: _model(each) for each in known}
     if (name := requested_model(http)) is None:
-        return _said({"models": list(models.values()), "next_page_token": ""})
+        return _respond({"models": list(models.values()), "next_page_token": ""})
     if name not in models:
-        refuse(f"model '{name}' not found", status=404)
-    return _said(models[name])
+        # Cohere, models: an unknown one is 404 (recording rig cohere/errors; its text is inferred)
+        reject(f"model '{name}' not found", status=404)
+    return _respond(models[name])
 
 
 def check_key(http: HttpRequest) -> None:
-    """Refuse a request without a key, or with the one that stands for a wrong one."""
+    """Reject a request without a key, or with the key that stands for a wrong one."""
     scheme, _, token = http.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        refuse("no api key supplied", status=401)
+        # Cohere, keys: 401 without one (SDK 7.3.1 error classes; the text is inferred)
+        reject("no api key supplied", status=401)
     if token.strip() == "invalid":
-        refuse("invalid api token", status=401)
+        # Cohere, keys: 401 for a wrong one (recording maruel/genai cohere errors/bad_apiKey)
+        reject("invalid api token", status=401)
 
 
 def _model(facts: ServedModel) -> Json:
@@ -106,5 +105,5 @@ def _model(facts: ServedModel) -> Json:
     }
 
 
-def _said(value: Json) -> HttpResponse:
+def _respond(value: Json) -> HttpResponse:
     return HttpResponse(200, {"content-type": "application/json"}, msgspec.json.encode(value))

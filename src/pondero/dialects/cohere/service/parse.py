@@ -1,8 +1,7 @@
 """Reads a request: JSON to the service's types, and these to canon.
 
-``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse`` makes the same
-two steps without rules, and passes over fields that the types do not have: ``pondero.sdk`` and
-the gateway call it.
+``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse``, for
+``pondero.sdk`` and the gateway, has no rules and ignores unknown fields.
 """
 
 import base64
@@ -34,6 +33,7 @@ from pondero.canon import (
 )
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
+from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent
 
 from . import types
@@ -42,7 +42,6 @@ from .types import NAME
 
 CHOICES: dict[str, Literal["none", "required"]] = {"NONE": "none", "REQUIRED": "required"}
 _PATH = "/v2/chat"
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises
 _DATA_URL = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 _SAID = (
     *("model", "messages", "stream", "tools", "strict_tools", "tool_choice", "response_format"),
@@ -57,7 +56,7 @@ _KINDS = {
 _BLANK_PART = {"type": "text", "text": ""}
 _BLANK_TOOL = {"type": "function", "function": {"name": "_"}}
 
-Kept = Mapping[str, Json]
+UnknownParts = Mapping[str, Json]
 """Parts and tools of kinds that the types do not have, by their paths; they stay as written."""
 
 
@@ -67,15 +66,15 @@ def serves(path: str) -> bool:
 
 
 def parse(http: HttpRequest) -> ParsedRequest[None]:
-    """Return what a request means, by no rules; raises Rejected where it cannot be read."""
-    raw, kept = _kept(json_value(http.body))
+    """Return what a request means, without rules; raises Rejected if it is unreadable."""
+    raw, unread = _split_unknown(json_value(http.body))
     unknown = UnknownFields()
-    unknown.paths += kept
+    unknown.paths += unread
     read = body(raw, unknown)
     if read.tool_choice is not None and read.tool_choice.upper() not in CHOICES:
         unknown.paths.append("tool_choice")
     return ParsedRequest(
-        request=canon(read, raw, kept),
+        request=canon(read, raw, unread),
         intent=intent_of(read.thinking),
         unknown=tuple(unknown.paths),
         context=None,
@@ -86,7 +85,8 @@ def json_value(data: bytes) -> Json:
     """Return the JSON that these bytes are."""
     try:
         return msgspec.json.decode(data)
-    except _UNREADABLE:
+    except UNREADABLE:
+        # Cohere, body: JSON, else 400 (SDK 7.3.1 error classes; the text is inferred)
         invalid("the body is not JSON")
 
 
@@ -97,11 +97,12 @@ def body(raw: Json, unknown: UnknownFields | None = None) -> types.Body:
             return convert_json(raw, types.Body)
         return unknown.convert(raw, types.LooseBody)
     except msgspec.ValidationError as error:
+        # Cohere, fields: types and ranges of v2 chat (SDK 7.3.1)
         reject_types(error)
 
 
 def intent_of(asked: types.Thinking | None) -> Intent:
-    """Return the wish for thinking."""
+    """Return the intent."""
     if asked is None:
         return UNSET
     if asked.type == "disabled":
@@ -111,16 +112,16 @@ def intent_of(asked: types.Thinking | None) -> Intent:
     return Intent("budget", tokens=asked.token_budget)
 
 
-def canon(body: types.Body, raw: Mapping[str, Json], kept: Kept | None = None) -> Request:
+def canon(body: types.Body, raw: Mapping[str, Json], unread: UnknownParts | None = None) -> Request:
     """Return the request as canon; fields that it has no word for are its extras, as written."""
-    system, messages = _Talk(kept or {}, lenient=kept is not None).read(body.messages)
+    system, messages = _MessageReader(unread or {}, lenient=unread is not None).read(body.messages)
     known = (name for name in raw if name in types.Body.__struct_fields__)
     extras = {name: raw[name] for name in known if name not in _SAID}
     return Request(
         model=body.model,
         messages=messages,
         system=system,
-        tools=_tools(body, kept or {}),
+        tools=_tools(body, unread or {}),
         tool_choice=_choice(body.tool_choice),
         output=_output(body.response_format),
         max_tokens=body.max_tokens,
@@ -142,54 +143,55 @@ def image_of(part: types.ImagePart) -> Image:
     try:
         data = base64.b64decode(found[2], validate=True)
     except (binascii.Error, ValueError):
+        # Cohere, images: data in base64 (SDK 7.3.1; the text is inferred)
         invalid("image_url.url is not valid base64")
     return Image(found[1] or None, data, detail=detail)
 
 
-def _kept(raw: Json) -> tuple[Json, Kept]:
+def _split_unknown(raw: Json) -> tuple[Json, UnknownParts]:
     """Return the request with blanks for parts and tools of unknown kinds, and these."""
-    kept: dict[str, Json] = {}
+    unread: dict[str, Json] = {}
     if not isinstance(raw, dict):
-        return raw, kept
-    fitting = dict(raw)
+        return raw, unread
+    blanked = dict(raw)
     if isinstance(messages := raw.get("messages"), list):
-        fitting["messages"] = [
-            _fitting_message(each, f"messages.{n}", kept) for n, each in enumerate(messages)
+        blanked["messages"] = [
+            _blank_message(each, f"messages.{n}", unread) for n, each in enumerate(messages)
         ]
     if isinstance(tools := raw.get("tools"), list):
-        fitting["tools"] = [
-            _fitting(each, f"tools.{n}", ("function", None), _BLANK_TOOL, kept)
+        blanked["tools"] = [
+            _blank_unknown(each, f"tools.{n}", ("function", None), _BLANK_TOOL, unread)
             for n, each in enumerate(tools)
         ]
-    return fitting, kept
+    return blanked, unread
 
 
-def _fitting_message(message: Json, at: str, kept: dict[str, Json]) -> Json:
+def _blank_message(message: Json, at: str, unread: dict[str, Json]) -> Json:
     content = message.get("content") if isinstance(message, dict) else None
     if not isinstance(content, list) or message.get("role") not in _KINDS:
         return message
     kinds = _KINDS[message["role"]]
     parts = [
-        _fitting(each, f"{at}.content.{n}", kinds, _BLANK_PART, kept)
+        _blank_unknown(each, f"{at}.content.{n}", kinds, _BLANK_PART, unread)
         for n, each in enumerate(content)
     ]
     return {**message, "content": parts}
 
 
-def _fitting(
-    each: Json, at: str, kinds: Sequence[str | None], blank: Json, kept: dict[str, Json]
+def _blank_unknown(
+    each: Json, at: str, kinds: Sequence[str | None], blank: Json, unread: dict[str, Json]
 ) -> Json:
     if not isinstance(each, dict) or each.get("type") in kinds:
         return each
-    kept[at] = each
+    unread[at] = each
     return blank
 
 
-class _Talk:
+class _MessageReader:
     """Reads the messages of one request, in order; the results of one turn are one message."""
 
-    def __init__(self, kept: Kept, *, lenient: bool) -> None:
-        self._kept = kept
+    def __init__(self, unread: UnknownParts, *, lenient: bool) -> None:
+        self._unread = unread
         self._lenient = lenient
         self._messages: list[Message] = []
         self._results: list[Part] = []
@@ -220,7 +222,7 @@ class _Talk:
         return system, tuple(self._messages)
 
     def _settle(self, parts: tuple[Part, ...] = ()) -> None:
-        """End a run of results; what the user says after them stands in the same message."""
+        """End a run of results; the user's parts after them join the same message."""
         parts = (*self._results, *parts)
         self._results = []
         if parts:
@@ -244,7 +246,7 @@ class _Talk:
             return (Text(content),)
         places = (f"messages.{number}.content.{n}" for n in range(len(content)))
         return tuple(
-            UnknownPart(NAME, self._kept[at]) if at in self._kept else _part(part)
+            UnknownPart(NAME, self._unread[at]) if at in self._unread else _part(part)
             for at, part in zip(places, content, strict=True)
         )
 
@@ -278,15 +280,15 @@ def _call(call: types.Call) -> ToolCall:
 def _arguments(text: str) -> Json:
     try:
         value = msgspec.json.decode(text) if text.strip() else {}
-    except _UNREADABLE:
+    except UNREADABLE:
         return text
     return {} if value is None else text if isinstance(value, str) else value
 
 
-def _tools(body: types.Body, kept: Kept) -> tuple[Tool, ...]:
+def _tools(body: types.Body, unread: UnknownParts) -> tuple[Tool, ...]:
     return tuple(
         Tool(str(own.get("type")), raw=own, dialect=NAME, kind="other")
-        if (own := kept.get(f"tools.{number}")) is not None
+        if (own := unread.get(f"tools.{number}")) is not None
         else _tool(tool.function, strict=body.strict_tools)
         for number, tool in enumerate(body.tools or ())
     )

@@ -1,4 +1,4 @@
-"""Writes answers as the service does: whole, or as server-sent events. Nothing is sealed here."""
+"""Writes answers as the service does: whole, or as server-sent events. Nothing is signed here."""
 
 import hashlib
 import uuid
@@ -39,7 +39,9 @@ def reply(answering: ReplyContext[None], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
     parts = reply.message.parts
     message: dict[str, Json] = {"role": "assistant"}
-    content = [said for part in parts if (said := _spoken(part, shown=answering.shown)) is not None]
+    content = [
+        said for part in parts if (said := _write_part(part, shown=answering.shown)) is not None
+    ]
     if content:
         message["content"] = content
     if calls := [_call(call) for call in reply.message.tool_calls]:
@@ -98,13 +100,13 @@ class Stream:
                 return b""
 
     def eof(self) -> bytes:
-        """Return the mark behind the last event."""
+        """Return the line after the last event."""
         return b"data: [DONE]\n\n"
 
     def fail(self, error: HttpResponse) -> bytes:
         """Return the last event of a stream that fails."""
         said = msgspec.json.decode(error.body)["message"]
-        return _framed("message-end", {"finish_reason": "ERROR", "usage": {}, "error": said})
+        return _write_frame("message-end", {"finish_reason": "ERROR", "usage": {}, "error": said})
 
     def _begin(self, started: Started) -> bytes:
         message = {
@@ -115,7 +117,7 @@ class Stream:
             "citations": [],
         }
         id = started.id or _id(self._answering)
-        return _framed("message-start", {"message": message}, id=id)
+        return _write_frame("message-start", {"message": message}, id=id)
 
     def _start(self, start: PartStart) -> bytes:
         if start.kind == "tool_call":
@@ -140,56 +142,58 @@ class Stream:
                 return self._call("tool-call-delta", {"function": {"arguments": event.json}})
 
     def _stop(self, end: PartEnd) -> bytes:
-        """Return the end of a part; what came at once, without deltas, is one delta."""
-        unsaid = end.index not in self._told
+        """Return the end of a part; a part without deltas becomes one delta."""
+        whole = end.index not in self._told
         match end.part:
             case ToolCall() as call:
                 text = _call(call)["function"]["arguments"]
-                said = self._delta(ToolDelta(end.index, text)) if unsaid else b""
+                said = self._delta(ToolDelta(end.index, text)) if whole else b""
                 number, self._calls = self._calls, self._calls + 1
-                return said + _framed("tool-call-end", index=number)
+                return said + _write_frame("tool-call-end", index=number)
             case Text() as part:
-                said = self._delta(TextDelta(end.index, part.text)) if unsaid and part.text else b""
-                cited = b"".join(self._cited(n, each) for n, each in enumerate(_citations(part)))
+                said = self._delta(TextDelta(end.index, part.text)) if whole and part.text else b""
+                cited = b"".join(
+                    self._write_citation(n, each) for n, each in enumerate(_citations(part))
+                )
                 return said + cited + self._content_end()
             case Thinking() as part if self._answering.shown:
                 said = b""
-                if unsaid and part.text:
+                if whole and part.text:
                     said = self._delta(ThinkingDelta(end.index, part.text))
                 return said + self._content_end()
             case _:
                 return b""
 
-    def _cited(self, number: int, citation: Json) -> bytes:
-        said = _framed("citation-start", {"message": {"citations": citation}}, index=number)
-        return said + _framed("citation-end", index=number)
+    def _write_citation(self, number: int, citation: Json) -> bytes:
+        said = _write_frame("citation-start", {"message": {"citations": citation}}, index=number)
+        return said + _write_frame("citation-end", index=number)
 
     def _content_end(self) -> bytes:
         number, self._contents = self._contents, self._contents + 1
-        return _framed("content-end", index=number)
+        return _write_frame("content-end", index=number)
 
     def _content(self, name: str, content: Json) -> bytes:
-        return _framed(name, {"message": {"content": content}}, index=self._contents)
+        return _write_frame(name, {"message": {"content": content}}, index=self._contents)
 
     def _call(self, name: str, call: Json) -> bytes:
-        return _framed(name, {"message": {"tool_calls": call}}, index=self._calls)
+        return _write_frame(name, {"message": {"tool_calls": call}}, index=self._calls)
 
     def _finish(self, finished: Finished) -> bytes:
         reason = finished.raw_finish or _reason(finished.finish, finished.extras)
         delta: dict[str, Json] = {"finish_reason": reason}
         if (counts := _counts(finished.usage)) is not None:
             delta["usage"] = counts
-        return _framed("message-end", delta)
+        return _write_frame("message-end", delta)
 
 
-def _framed(name: str, delta: Json = None, **more: Json) -> bytes:
+def _write_frame(name: str, delta: Json = None, **more: Json) -> bytes:
     said: dict[str, Json] = {"type": name, **more}
     if delta is not None:
         said["delta"] = delta
     return b"event: " + name.encode() + b"\ndata: " + dump_json(said).encode() + b"\n\n"
 
 
-def _spoken(part: Json, *, shown: bool) -> Json:
+def _write_part(part: Json, *, shown: bool) -> Json:
     match part:
         case Text():
             return {"type": "text", "text": part.text}
@@ -210,8 +214,6 @@ def _call(call: ToolCall) -> Json:
 
 
 def _citations(part: Text) -> list[Json]:
-    """Return the citations of a text as the service has them."""
-
     def page(found: WebPage) -> Json:
         document = {"url": found.url, "title": found.title}
         source = {"type": "document", "id": found.url, "document": document}
@@ -231,7 +233,7 @@ def _reason(finish: str, extras: Json) -> str:
 
 
 def _counts(usage: Usage) -> Json:
-    """Return the counts twice, as the service does; None where nothing is known."""
+    """Return the counts twice, as the service does; None if nothing is known."""
     if usage == Usage():
         return None
     given = (usage.input or 0) + (usage.cache_write or 0)

@@ -1,4 +1,4 @@
-"""The request body as the service types it: a field that is not named here is refused.
+"""The request body as the service types it: the service rejects any other field.
 
 ``Body`` is what the service takes; ``LooseBody``, the same without ranges, is what ``parse``
 reads. Source: cohere SDK 7.3.1, types of v2 chat.

@@ -86,7 +86,7 @@ class Counts(Struct, rename="camel", gc=False):
 
 
 class Feedback(Struct, rename="camel", gc=False):
-    """Why the prompt itself was refused."""
+    """Why the prompt itself was blocked."""
 
     block_reason: str | int | None = None
     block_reason_message: str | None = None
@@ -173,7 +173,7 @@ class Arguments:
                 self._end_string()
 
     def whole(self) -> dict[str, Json]:
-        """Return the arguments as far as they came."""
+        """Return the arguments received so far."""
         self._end_string()
         return self._whole
 

@@ -1,8 +1,8 @@
-"""Writes messages as ``contents``, for ``request``: which parts and seals go back, and how.
+"""Writes messages as ``contents``, for ``request``: which parts and signatures go back, and how.
 
-A seal goes back on the part it came on, byte for byte, and only to the route that made it. From
-Gemini 3 on the first function call of every step carries a signature: its own, or the documented
-stand-in for none. An id that we made up (minted) is never sent.
+A signature goes back on its own part, byte for byte, and only to the route that made it. From
+Gemini 3 on the first function call of every step is signed: with its own signature, or with the
+documented placeholder (vendor page thought-signatures, 2026-11-15). A generated id is never sent.
 """
 
 import base64
@@ -26,20 +26,20 @@ from pondero.canon import (
 from .parts import NAME
 
 UNSIGNED = "skip_thought_signature_validator"
-SIGNS_SINCE = 3  # from this generation on unsigned calls are refused, and results may have media
+SIGNS_SINCE = 3  # generation that rejects unsigned calls and takes media in results
 _GENERATION = re.compile(r"gemini-(\d+)")
 
 
 def contents(messages: Iterable[Message], *, route: str, models: tuple[str, ...]) -> list[Json]:
     """Return the conversation; the first of the model's names that has a number counts."""
     found = next((number for model in models if (number := _GENERATION.search(model))), None)
-    talk = _Talk(route, newer=found is not None and int(found[1]) >= SIGNS_SINCE)
+    writer = _ContentsWriter(route, newer=found is not None and int(found[1]) >= SIGNS_SINCE)
     for message in messages:
         if message.role == "assistant":
-            talk.model(message.parts)
+            writer.model(message.parts)
         elif message.role == "user":
-            talk.user(message.parts)
-    return talk.contents
+            writer.user(message.parts)
+    return writer.contents
 
 
 def text_parts(parts: Iterable[Part]) -> list[Json]:
@@ -47,7 +47,7 @@ def text_parts(parts: Iterable[Part]) -> list[Json]:
     return [{"text": part.text} for part in parts if isinstance(part, Text) and part.text]
 
 
-class _Talk:
+class _ContentsWriter:
     def __init__(self, route: str, *, newer: bool) -> None:
         self.contents: list[Json] = []
         self._route = route
@@ -81,7 +81,7 @@ class _Talk:
         if not said:
             return
         if only_results and self._results is not None:
-            self._results += said  # the results of one step stand in one content
+            self._results += said  # one content for the results of a step
             return
         self.contents.append({"role": "user", "parts": said})
         self._results = said if only_results else None
@@ -89,32 +89,32 @@ class _Talk:
     def _part(self, part: Part) -> Json:
         match part:
             case Text():
-                return self._signed({"text": part.text}, part.signature, empty=not part.text)
+                return self._sign_part({"text": part.text}, part.signature, empty=not part.text)
             case Thinking():
                 if part.signature is not None and part.signature.dialect != NAME:
                     return None
                 thought: dict[str, Json] = {"text": part.text, "thought": True}
-                return self._signed(thought, part.signature, empty=not part.text)
+                return self._sign_part(thought, part.signature, empty=not part.text)
             case Image() | Blob():
-                return self._signed(_medium(part), part.signature, empty=False)
+                return self._sign_part(_medium(part), part.signature, empty=False)
             case UnknownPart():
                 if part.dialect != NAME:
                     return None
-                return self._signed(dict(part.raw), part.signature, empty=False)
+                return self._sign_part(dict(part.raw), part.signature, empty=False)
             case _:
                 return None
 
-    def _signed(self, part: dict[str, Json], seal: Signature | None, *, empty: bool) -> Json:
-        """Return the part with its signature; None where it is empty and has none."""
-        signature = self._signature(seal)
+    def _sign_part(self, part: dict[str, Json], own: Signature | None, *, empty: bool) -> Json:
+        """Return the part with its signature; None if it is empty and unsigned."""
+        signature = self._signature(own)
         if signature is not None:
             part["thoughtSignature"] = signature
         return None if empty and signature is None else part
 
-    def _signature(self, seal: Signature | None) -> Json:
-        if seal is None or seal.dialect != NAME:
+    def _signature(self, own: Signature | None) -> Json:
+        if own is None or own.dialect != NAME:
             return None
-        return seal.value if seal.route in (None, self._route) else None
+        return own.value if own.route in (None, self._route) else None
 
     def _call(self, call: ToolCall, before: list[Json], *, first: bool) -> Json:
         arguments = call.arguments
@@ -126,7 +126,7 @@ class _Talk:
         part: dict[str, Json] = {"functionCall": function}
         signature = self._signature(call.signature)
         if signature is None and first and self._newer:
-            signature = _left_before(before) or UNSIGNED
+            signature = _take_signature(before) or UNSIGNED
         if signature is not None:
             part["thoughtSignature"] = signature
         return part
@@ -144,8 +144,8 @@ class _Talk:
         return [{"functionResponse": response}, *media]
 
 
-def _left_before(parts: list[Json]) -> Json:
-    """Take away a signature that stands alone right before a call: it is the call's."""
+def _take_signature(parts: list[Json]) -> Json:
+    """Remove and return a signature alone right before a call: it is the call's."""
     last = parts[-1] if parts else {}
     if last.get("text") == "" and "thoughtSignature" in last:
         return parts.pop()["thoughtSignature"]

@@ -144,7 +144,7 @@ class Answer:
         )
         reason = self._reason
         if reason is None and self._blocked is not None:
-            reason, ending = self._blocked, _blocked(self._blocked)
+            reason, ending = self._blocked, "content_filter" if self._blocked else "other"
         events.append(
             Finished(
                 ending,
@@ -162,7 +162,7 @@ class Answer:
             self._started = Started(chunk.model_version, chunk.response_id)
             events.append(self._started)
         if chunk.prompt_feedback is not None:
-            self._refuse(chunk.prompt_feedback)
+            self._block(chunk.prompt_feedback)
 
     def _words(self, kind: PartKind, text: str, events: list[Event]) -> None:
         if self._kind != kind or not self._fresh:
@@ -179,22 +179,24 @@ class Answer:
             self._call(piece.function_call, signature, number, events)
         elif piece.text is not None:
             if signature is not None:
-                self._signed(piece.text, signature, events, thinking=bool(piece.thought))
+                self._add_signed(piece.text, signature, events, thinking=bool(piece.thought))
             elif piece.text:
                 self._words("thinking" if piece.thought else "text", piece.text, events)
         elif piece.inline_data is not None and not piece.thought:
-            self._whole(_medium(piece.inline_data, self._seal(signature)), events)
+            self._whole(_medium(piece.inline_data, self._make_signature(signature)), events)
         else:
             self._unknown(raw_part(frame, number), signature, events)
 
-    def _signed(self, text: str, signature: str, events: list[Event], *, thinking: bool) -> None:
-        seal = self._seal(signature)
+    def _add_signed(
+        self, text: str, signature: str, events: list[Event], *, thinking: bool
+    ) -> None:
+        own = self._make_signature(signature)
         if thinking:
-            self._whole(Thinking(text, seal), events)
+            self._whole(Thinking(text, own), events)
         elif text:
-            self._whole(Text(text, seal), events)
-        elif self._calling is not None and self._calling.may_be_sealed:
-            self._calling.seal = seal
+            self._whole(Text(text, own), events)
+        elif self._calling is not None and self._calling.may_be_signed:
+            self._calling.signature = own
             self._close(events)
         else:
             self._close(events)
@@ -203,15 +205,15 @@ class Answer:
     def _unknown(self, raw: dict[str, Json], signature: str | None, events: list[Event]) -> None:
         known = {key: value for key, value in raw.items() if key != "thoughtSignature"}
         if known.keys() - {"thought"}:
-            self._whole(UnknownPart(NAME, known, self._seal(signature)), events)
+            self._whole(UnknownPart(NAME, known, self._make_signature(signature)), events)
         elif signature is not None:
-            self._signed("", signature, events, thinking=bool(known.get("thought")))
+            self._add_signed("", signature, events, thinking=bool(known.get("thought")))
 
     def _call(self, call: Call, signature: str | None, number: int, events: list[Event]) -> None:
         calling = self._calling
         if calling is not None and calling.streamed is not None and calling.goes_on(call):
             calling.streamed.add(call.partial_args or [])
-            calling.seal = calling.seal or self._seal(signature)
+            calling.signature = calling.signature or self._make_signature(signature)
             if not call.will_continue:
                 self._close(events)
             return
@@ -224,11 +226,13 @@ class Answer:
         if first and signature is None:
             signature, self._loose = self._loose, None
         self._close(events)
-        calling = self._calling = _Calling(call, self._id(call), self._seal(signature), first=first)
-        events.append(PartStart(self._next, "tool_call", calling.id, call.name, calling.seal))
+        calling = self._calling = _Calling(
+            call, self._id(call), self._make_signature(signature), first=first
+        )
+        events.append(PartStart(self._next, "tool_call", calling.id, call.name, calling.signature))
         if calling.streamed is not None:
             calling.streamed.add(call.partial_args or [])
-        elif not calling.may_be_sealed:
+        elif not calling.may_be_signed:
             self._close(events)
 
     def _whole(
@@ -239,7 +243,7 @@ class Answer:
         events.append(PartStart(self._next, kind, signature=part.signature))
         if isinstance(part, Text | Thinking) and part.text:
             events.append(_DELTAS[kind](self._next, part.text))
-        self._done(part, events)
+        self._add_end(part, events)
 
     def _close(self, events: list[Event]) -> None:
         """End the open text or call, or make a part of a signature that belongs to no call."""
@@ -247,16 +251,16 @@ class Answer:
             text, self._texts = "".join(self._texts), []
             part = Text(text) if self._kind == "text" else Thinking(text)
             self._kind = ""
-            self._done(part, events)
+            self._add_end(part, events)
         elif self._calling is not None:
             call, self._calling = self._calling.call(), None
             events.append(ToolDelta(self._next, msgspec.json.encode(call.arguments).decode()))
-            self._done(call, events)
+            self._add_end(call, events)
         elif self._loose is not None:
             signature, self._loose = self._loose, None
-            self._whole(Text("", self._seal(signature)), events)
+            self._whole(Text("", self._make_signature(signature)), events)
 
-    def _done(self, part: Part, events: list[Event]) -> None:
+    def _add_end(self, part: Part, events: list[Event]) -> None:
         events.append(PartEnd(self._next, part))
         self._next += 1
         if isinstance(part, Thinking):
@@ -279,7 +283,7 @@ class Answer:
             if (value := getattr(candidate, field)) is not None:
                 self._extras[name] = value
 
-    def _refuse(self, feedback: Feedback) -> None:
+    def _block(self, feedback: Feedback) -> None:
         self._blocked = feedback.block_reason
         self._safety = feedback.safety_ratings
         self._extras["promptFeedback"] = {
@@ -287,7 +291,7 @@ class Answer:
             "blockReasonMessage": feedback.block_reason_message,
         }
 
-    def _seal(self, signature: str | None) -> Signature | None:
+    def _make_signature(self, signature: str | None) -> Signature | None:
         if not signature:
             return None
         answering = self._started.model if self._started else None
@@ -305,9 +309,9 @@ class Answer:
 class _Calling:
     """A function call that may still get arguments or a signature."""
 
-    def __init__(self, call: Call, id: str, seal: Signature | None, *, first: bool) -> None:
+    def __init__(self, call: Call, id: str, signature: Signature | None, *, first: bool) -> None:
         self.id = id
-        self.seal = seal
+        self.signature = signature
         self.streamed: Arguments | None = None
         if call.partial_args is not None or call.will_continue:
             self.streamed = Arguments(call.args)
@@ -315,9 +319,9 @@ class _Calling:
         self._first = first
 
     @property
-    def may_be_sealed(self) -> bool:
+    def may_be_signed(self) -> bool:
         """Return whether a signature that comes next is this call's: only a first call has one."""
-        return self._first and self.seal is None and self.streamed is None
+        return self._first and self.signature is None and self.streamed is None
 
     def goes_on(self, call: Call) -> bool:
         """Return whether this continues the same call instead of beginning another."""
@@ -325,9 +329,11 @@ class _Calling:
         return same and (call.name is None or bool(call.partial_args))
 
     def call(self) -> ToolCall:
-        """Return the call as far as it came."""
+        """Return the call received so far."""
         arguments = self.streamed.whole() if self.streamed is not None else self._call.args or {}
-        return ToolCall(self.id, self._call.name or "", arguments, self.seal, not self._call.id)
+        return ToolCall(
+            self.id, self._call.name or "", arguments, self.signature, not self._call.id
+        )
 
 
 _DELTAS: dict[PartKind, type[TextDelta] | type[ThinkingDelta]] = {
@@ -343,15 +349,15 @@ _KINDS: dict[type, PartKind] = {
 }
 
 
-def _medium(inline: Inline, seal: Signature | None) -> Image | Blob:
+def _medium(inline: Inline, signature: Signature | None) -> Image | Blob:
     standard = inline.data.replace("-", "+").replace("_", "/").rstrip("=")
     try:
         data = base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
         raise Malformed(str(error), path="$..inlineData.data") from error
     if inline.mime_type.startswith("image/"):
-        return Image(inline.mime_type, data, signature=seal)
-    return Blob(inline.mime_type, data, signature=seal)
+        return Image(inline.mime_type, data, signature=signature)
+    return Blob(inline.mime_type, data, signature=signature)
 
 
 def _finish(reason: str | int | None, *, called: bool, answered: bool, thought: bool) -> Finish:
@@ -364,8 +370,3 @@ def _finish(reason: str | int | None, *, called: bool, answered: bool, thought: 
     if ending == "length" and thought and not answered and not called:
         return "exhausted"
     return ending
-
-
-def _blocked(reason: str | int) -> Finish:
-    """Return our word for a prompt that was refused before any answer."""
-    return "content_filter" if reason else "other"

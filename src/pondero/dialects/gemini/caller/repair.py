@@ -1,7 +1,4 @@
-"""Changes a refused request: without its signatures, or without readable thinking.
-
-The exchange sends what ``repair`` returns once more.
-"""
+"""Repairs a rejected request: removes its signatures, or the request for readable thinking."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -15,7 +12,7 @@ from pondero.thinking import Adjustment
 
 from .contents import UNSIGNED
 
-_REFUSED = re.compile(
+_BAD_SIGNATURE = re.compile(
     r"(?:corrupted|invalid) thought.?signature|thought.?signature is not valid|TYPE_BYTES"
     r"|missing a thought_signature",
     re.IGNORECASE,
@@ -25,9 +22,9 @@ _KEYS = ("thoughtSignature", "thought_signature")
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal names no cure."""
-    if _REFUSED.search(error.message):
-        return _without_seals(request, SavedRepair("unseal"))
+    """Return the request without what was rejected; None if the error suggests no repair."""
+    if _BAD_SIGNATURE.search(error.message):
+        return _without_signatures(request, SavedRepair("unseal"))
     return (
         reapply_repair(request, SavedRepair("hide thoughts"))
         if _NAMED.search(error.message)
@@ -36,16 +33,15 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
 
 
 def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
-    """Return the request as the service takes it; None where nothing in it is refused."""
+    """Return the request with a known repair; None if it does not apply."""
     mend = _CURES.get(cure.kind)
     return None if mend is None else mend(request, cure)
 
 
 def _without_thoughts(request: HttpRequest, cure: SavedRepair) -> Repair | None:
-    """Return the request that asks for no readable thinking.
+    """Return the request without includeThoughts.
 
-    Deployments differ in whether they take the field (Cloud Code Assist, google.md G17), and none
-    takes it while thinking is off.
+    None takes it while thinking is off; some deployments never do (Cloud Code Assist, 2026-11-15).
     """
     body = msgspec.json.decode(request.body)
     settings = body.get("request", body).get("generationConfig") or {}
@@ -55,35 +51,36 @@ def _without_thoughts(request: HttpRequest, cure: SavedRepair) -> Repair | None:
         return None
     if not config:
         del settings["thinkingConfig"]
-    why = "this model takes no wish for readable thinking here"
+    why = "this model has no control for readable thinking here"
     note = Adjustment("summary_refused", "show", "summary" if asked else "none", None, why)
-    return Repair(_sent(request, body), note, cure, "model")
+    return Repair(_rebuild(request, body), note, cure, "model")
 
 
-def _without_seals(request: HttpRequest, cure: SavedRepair) -> Repair:
-    """Return the request with stand-ins for its signatures."""
+def _without_signatures(request: HttpRequest, cure: SavedRepair) -> Repair:
     body = msgspec.json.decode(request.body)
     inner = body.get("request", body)
-    unsealed = [seal for each in inner.get("contents", ()) for seal in _seals(each)]
+    dropped = [
+        signature for each in inner.get("contents", ()) for signature in _iter_signatures(each)
+    ]
     for content in inner.get("contents", ()):
-        content["parts"] = list(_unsigned(content.get("parts", ())))
+        content["parts"] = list(_iter_unsigned(content.get("parts", ())))
     inner["contents"] = [each for each in inner.get("contents", ()) if each["parts"]]
-    why = "a thought signature was not accepted; the documented word for none stands in for it"
+    why = "a thought signature was rejected; the documented placeholder replaces it"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    return Repair(_sent(request, body), note, cure, "thread", tuple(unsealed))
+    return Repair(_rebuild(request, body), note, cure, "thread", tuple(dropped))
 
 
-def _sent(request: HttpRequest, body: Json) -> HttpRequest:
+def _rebuild(request: HttpRequest, body: Json) -> HttpRequest:
     return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
 
 
-def _seals(content: Json) -> Iterator[str]:
+def _iter_signatures(content: Json) -> Iterator[str]:
     for part in content.get("parts", ()):
         yield from (part[key] for key in _KEYS if key in part and part[key] != UNSIGNED)
 
 
-def _unsigned(parts: list[Json]) -> Iterator[Json]:
-    """Yield the parts without signatures; the first call of a step gets the stand-in."""
+def _iter_unsigned(parts: list[Json]) -> Iterator[Json]:
+    """Yield the parts without signatures; the first call gets the placeholder."""
     called = False
     for part in parts:
         bare = {key: value for key, value in part.items() if key not in _KEYS}
@@ -95,6 +92,6 @@ def _unsigned(parts: list[Json]) -> Iterator[Json]:
 
 
 _CURES: dict[str, Callable[[HttpRequest, SavedRepair], Repair | None]] = {
-    "unseal": _without_seals,
+    "unseal": _without_signatures,
     "hide thoughts": _without_thoughts,
 }

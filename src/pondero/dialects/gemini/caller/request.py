@@ -1,8 +1,8 @@
 """Writes our requests as generateContent takes them; ``takes`` is what handoff may leave in.
 
-Schemas: ``parameters`` and ``responseSchema`` are the wire's own form of OpenAPI and refuse any key
-they do not know (additionalProperties, $ref, const ...). ``parametersJsonSchema`` and
-``responseJsonSchema`` take JSON Schema as it is, so what does not fit the first goes there whole.
+``parameters`` and ``responseSchema`` take the wire's own form of OpenAPI and reject unknown keys
+(additionalProperties, $ref, const; known issue prism-php/prism#974). Such a schema is sent whole as
+``parametersJsonSchema`` or ``responseJsonSchema``, which take JSON Schema.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +50,7 @@ _EASY = _PLAIN | _SIZES | _BOUNDS
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     """What a deployment may say of itself.
 
-    ``wrapped``: the request stands inside another, which names the model and the ``project``.
+    ``wrapped``: the request is inside another, which names the model and the ``project``.
     """
 
     wrapped: bool = False
@@ -75,7 +75,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 
 def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
-    """Return what of a past this wire takes back: whose seals, which ids and media."""
+    """Return which signatures, ids and media of a history this wire accepts."""
     return ReplayRules(
         signature_scope="route+model",
         id_pattern=r"\S{1,64}",

@@ -30,7 +30,7 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
         if chunk.error is not None:
             raise from_error(chunk.error, head=head, body=body)
         if chunk.total_tokens is not None and chunk.candidates is None:
-            return _counted(chunk.total_tokens)
+            return _make_count(chunk.total_tokens)
         if (
             chunk.candidates is None
             and chunk.prompt_feedback is None
@@ -68,6 +68,6 @@ def _elements(body: bytes) -> list[bytes]:
     return [bytes(element) for element in parse_payload(body, _ELEMENTS)]
 
 
-def _counted(tokens: int) -> list[Event]:
+def _make_count(tokens: int) -> list[Event]:
     """Return a count of tokens (countTokens) as an answer without parts."""
     return [Started(), Finished("other", usage=Usage(input=tokens, total=tokens))]

@@ -64,7 +64,7 @@ class _Reading:
         except Malformed as error:
             if not self._frames.ended:
                 raise
-            raise Truncated("the stream ended inside a piece of it") from error
+            raise Truncated("the stream ended inside a chunk") from error
 
     def end(self, events: list[Event]) -> None:
         self._answer.end(events, whole=False)

@@ -16,7 +16,7 @@ from .chunks import Counts
 
 
 def merge_usage(known: Counts | None, counts: Counts) -> Counts:
-    """Return the newer snapshot, its gaps filled from what was known.
+    """Return the newer snapshot, its gaps filled from the older one.
 
     A snapshot that adds up to its own total is complete; only the cached tokens, which are in no
     sum, are taken over.
@@ -41,7 +41,7 @@ def merge_usage(known: Counts | None, counts: Counts) -> Counts:
 
 
 def usage(counts: Counts | None) -> Usage:
-    """Return the buckets; all unknown where nothing was counted."""
+    """Return the buckets; all unknown if nothing was counted."""
     if counts is None or counts == Counts():
         return Usage()
     prompt, cached = counts.prompt_token_count, counts.cached_content_token_count
@@ -75,7 +75,7 @@ _NAMED = re.compile(r"models/[^/:?]+")
 
 
 def count_request(http: HttpRequest) -> HttpRequest:
-    """Return the request that counts the tokens of another: it stands whole inside of it."""
+    """Return the request that counts the tokens of another, which it wraps."""
     body: dict[str, Json] = msgspec.json.decode(http.body)
     named = _NAMED.search(http.url)
     whole = {"generateContentRequest": {"model": named[0] if named else "", **body}}

@@ -1,7 +1,4 @@
-"""The address of a request: path, model, method and framing, and the key that comes with it.
-
-Without the rules, ``pondero.sdk`` and the gateway use ``serves`` and ``model_of``.
-"""
+"""The address of a request: path, model, method, framing, and its key."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -29,7 +26,7 @@ _BAD_KEY = re.compile(r"bad|invalid|wrong|expired", re.IGNORECASE)
 
 
 class Address(NamedTuple):
-    """What the address of a request says; ``model`` is None where the body names it."""
+    """The parts of a request's address; ``model`` is None if the body names it."""
 
     model: str | None
     method: str
@@ -50,11 +47,11 @@ class Address(NamedTuple):
 
 def serves(path: str) -> bool:
     """Return whether an address with this path is one of this wire's."""
-    return _found(path) is not None
+    return _match_path(path) is not None
 
 
 def model_of(http: HttpRequest) -> str | None:
-    """Return the model's name; None where the address does not have it."""
+    """Return the model's name; None if the address has none."""
     found = _MODEL.search(http.url)
     return unquote(found[0]) if found else None
 
@@ -66,9 +63,9 @@ def with_model(http: HttpRequest, model: str) -> HttpRequest:
 
 
 def address_of(http: HttpRequest) -> Address | None:
-    """Return what the address says; None where it is not one of this wire's."""
+    """Return the parts of an address; None if it is not one of this wire's."""
     parts = urlsplit(http.url)
-    found = _found(parts.path, (*_METHODS, COUNT))
+    found = _match_path(parts.path, (*_METHODS, COUNT))
     if http.method != "POST" or found is None:
         return None
     query = parse_qs(parts.query)
@@ -83,11 +80,12 @@ def address_of(http: HttpRequest) -> Address | None:
 
 
 def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface) -> None:
-    """Refuse a request without a key, or with a bad one."""
+    """Reject a request without a key, or with a bad one."""
     key = headers.get("x-goog-api-key") or in_query
     token = headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key and not token:
-        raise surface.refused("nobody")
+        # Google, keys: 403 without one (recording tmc/langchaingo TestGoogleAIErrorHandling)
+        raise surface.rejection("nobody")
     if key and _BAD_KEY.match(key):
         info = {
             "@type": f"{RPC}.ErrorInfo",
@@ -97,11 +95,13 @@ def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface
         }
         text = surface.words["bad_key"]
         local = {"@type": f"{RPC}.LocalizedMessage", "locale": "en-US", "message": text}
-        raise surface.refused("bad_key", details=[info, local])
+        # Google, keys: a bad one is 400 (recording crewAI google streaming_returns_usage_metrics)
+        raise surface.rejection("bad_key", details=[info, local])
     if not key and _BAD_KEY.match(token):
-        raise surface.refused("bad_token")
+        # Google, errors: a bad token is 401 UNAUTHENTICATED (vendor page, 2026-11-15)
+        raise surface.rejection("bad_token")
 
 
-def _found(path: str, methods: Sequence[str] = _METHODS) -> re.Match[str] | None:
+def _match_path(path: str, methods: Sequence[str] = _METHODS) -> re.Match[str] | None:
     found = _NAMED.fullmatch(path) or _UNNAMED.fullmatch(path)
     return found if found is not None and found["method"] in methods else None

@@ -1,4 +1,4 @@
-"""Errors in the service's shape, and the sentences with which each deployment refuses."""
+"""Errors in the service's shape, and how each deployment words its rejections."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from pondero.dialects.dialect import TOO_LONG, Rejected
 JSON = "application/json; charset=UTF-8"
 RPC = "type.googleapis.com/google.rpc"
 BAD_KEY = ((400, "API_KEY_INVALID"),)
-"""How the service refuses a key: with a status that usually means another thing, and a code."""
+"""Status and reason of a rejected key: 400 here, not 401."""
 
 _STATUS_WORDS = {
     400: "INVALID_ARGUMENT",
@@ -33,7 +33,7 @@ _STATUS_WORDS = {
     504: "DEADLINE_EXCEEDED",
     529: "UNAVAILABLE",
 }
-# Codes of every wire: the service's own for them, or None where status and words say it.
+# Common code -> the service's own; None if status and message suffice.
 _COMMON: Mapping[str, str | None] = {
     TOO_LONG: None,
     "insufficient_quota": "QUOTA_EXHAUSTED",
@@ -43,15 +43,15 @@ _COUNTS = re.compile(r"(\d+) tokens > (\d+)")
 
 
 class Surface(Struct, frozen=True, forbid_unknown_fields=True):
-    """How one deployment refuses: by the name of a rule, its sentence and its status."""
+    """How one deployment rejects: the sentence and status of each rule, by its name."""
 
     words: dict[str, str]
     statuses: dict[str, int] = {}
 
-    def refused(
+    def rejection(
         self, name: str, /, *, details: list[Json] | None = None, **facts: Json
     ) -> Rejected:
-        """Return the refusal of this name, to be raised."""
+        """Return the error to raise for this rule."""
         status = self.statuses.get(name, 400)
         message = self.words[name].format(**facts)
         return Rejected(_response(status, _STATUS_WORDS.get(status), message, details))

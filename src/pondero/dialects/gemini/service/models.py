@@ -1,7 +1,4 @@
-"""The service's table of models (models.toml), its lists of models, and its counts of tokens.
-
-The table is written apart from the catalog; tests compare the two.
-"""
+"""The service's table of models (models.toml, apart from the catalog), lists and token counts."""
 
 import re
 import tomllib
@@ -31,7 +28,7 @@ _LABEL = re.compile(r"[a-z]+|\d[\d.]*")
 
 
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one line of models takes; models.toml says what each field means."""
+    """One row of models.toml, which explains each field."""
 
     max_output: int
     match: tuple[str, ...] = ()
@@ -57,7 +54,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     models: tuple[Model, ...]
 
     def surface(self, provider: str) -> Surface:
-        """Return how a deployment refuses; an unknown one does it like the first."""
+        """Return how a deployment rejects; an unknown one rejects like the first."""
         first = next(iter(self.surfaces.values()))
         own = self.surfaces.get(provider, first)
         return Surface(first.words | own.words, first.statuses | own.statuses)
@@ -109,11 +106,11 @@ def counts(http: HttpRequest) -> HttpRequest:
 def write_count(tokens: int) -> HttpResponse:
     """Return the answer to countTokens."""
     details = [{"modality": "TEXT", "tokenCount": tokens}]
-    return _said({"totalTokens": tokens, "promptTokensDetails": details})
+    return _respond({"totalTokens": tokens, "promptTokensDetails": details})
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
-    """Return a page of the list, or the one model that the address names; or raise Rejected."""
+    """Return a page of the list or the one requested model, or raise Rejected."""
     surface = table().surface(provider)
     parts = urlsplit(http.url)
     query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
@@ -123,31 +120,32 @@ def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -
         for each in known
         if (row := table().model(each.name, provider=provider))
     }
-    return _found(http, rows, surface)
+    return _write_found(http, rows, surface)
 
 
 def requested_model(http: HttpRequest) -> str | None:
-    """Return the one model that the address names; None where it is the list's."""
+    """Return the one requested model; None for the list."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return unquote(found["model"]) if found and found["model"] else None
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Return a page of any models, or the one that the address names; or raise Rejected."""
+    """Return a page of any models or the one requested, or raise Rejected."""
     rows = {
         each.name: _model(each, max_output=each.max_output, thinks=each.thinks) for each in known
     }
-    return _found(http, rows, table().surface(HOME))
+    return _write_found(http, rows, table().surface(HOME))
 
 
-def _found(http: HttpRequest, rows: dict[str, Json], surface: Surface) -> HttpResponse:
+def _write_found(http: HttpRequest, rows: dict[str, Json], surface: Surface) -> HttpResponse:
     if (name := requested_model(http)) is None:
-        return _said(_page(list(rows.values()), http))
+        return _respond(_page(list(rows.values()), http))
     if name in rows:
-        return _said(rows[name])
+        return _respond(rows[name])
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     version = found["version"] if found else ""
-    raise surface.refused("no_model", model=name, version=version, method="getModel")
+    # Google, models: an unknown one is 404 (recording rig gemini/error_envelope)
+    raise surface.rejection("no_model", model=name, version=version, method="getModel")
 
 
 def _page(every: list[Json], http: HttpRequest) -> Json:
@@ -173,12 +171,12 @@ def _model(facts: ServedModel, *, max_output: int | None, thinks: bool) -> Json:
 
 
 def _object(body: bytes) -> dict[str, Json]:
-    """Return the body; what is not an object is refused later, when the request is read."""
+    """Return the body; parsing the request rejects one that is no object."""
     try:
         return decode_json(body, dict)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return {}
 
 
-def _said(value: Json) -> HttpResponse:
+def _respond(value: Json) -> HttpResponse:
     return HttpResponse(200, {"content-type": JSON}, pretty(value))

@@ -1,8 +1,8 @@
 """Reads a request: JSON to the service's types, and these to canon.
 
-``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse`` makes the same
-two steps without rules, for ``pondero.sdk`` and the gateway. It passes over fields that the types
-do not have, and says in common words what ``canon`` otherwise leaves as the wire's own.
+``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse``, for
+``pondero.sdk`` and the gateway, has no rules, ignores unknown fields, and makes the wire's own
+parts common ones.
 """
 
 import base64
@@ -34,6 +34,7 @@ from pondero.canon import (
 )
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
+from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent, Kind
 
 from . import types
@@ -45,7 +46,6 @@ from .schemas import json_schema
 from .signatures import is_stand_in
 from .types import NAME
 
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises
 _SAID = {"contents", "system_instruction", "tools", "tool_config", "generation_config", "model"}
 _CONFIG_SAID = {
     "max_output_tokens",
@@ -73,11 +73,12 @@ class Context(Struct, frozen=True):
 
 
 def parse(http: HttpRequest) -> ParsedRequest[Context]:
-    """Return what a request means, by no rules; raises Rejected where it cannot be read."""
+    """Return what a request means, without rules; raises Rejected if it is unreadable."""
     surface = table().surface(HOME)
     address = address_of(http)
     if address is None:
-        raise surface.refused("no_address")
+        # Google, errors: an unknown path is 404 NOT_FOUND (vendor page, 2026-11-15)
+        raise surface.rejection("no_address")
     model, raw = split_model(json_object(http.body, surface), address, surface)
     unknown = UnknownFields()
     read = body(raw, surface, unknown)
@@ -100,10 +101,12 @@ def json_object(data: bytes, surface: Surface) -> dict[str, Json]:
     """Return the JSON object that these bytes are."""
     try:
         raw = msgspec.json.decode(data)
-    except _UNREADABLE as error:
-        raise surface.refused("bad_json", why=str(error)) from error
+    except UNREADABLE as error:
+        # Google, JSON: any other body is 400 (known issue gera2ld/ai.nvim#13, 2024-05-19)
+        raise surface.rejection("bad_json", why=str(error)) from error
     if not isinstance(raw, dict):
-        raise surface.refused("bad_json", why="Root element must be a message.")
+        # Google, JSON: the root is a message (public protocol buffers, v1beta)
+        raise surface.rejection("bad_json", why="Root element must be a message.")
     return raw
 
 
@@ -115,7 +118,8 @@ def split_model(
         return address.model, raw
     name, inner = raw.get("model"), raw.get("request")
     if not isinstance(name, str) or not isinstance(inner, dict):
-        raise surface.refused("invalid")
+        # Cloud Code Assist, body: model and request (gemini-cli-core 0.61.0, 2026-11-15)
+        raise surface.rejection("invalid")
     return name, {k: v for k, v in inner.items() if k not in ("session_id", "sessionId")}
 
 
@@ -133,11 +137,13 @@ def body(
     ]
     detail = {"@type": f"{RPC}.BadRequest", "fieldViolations": found}
     text = "\n".join(each.description for each in reader.violations)
-    raise surface.refused("as_found", text=text, details=[detail])
+    # Google, fields: unknown names and wrong types are 400 (known issues gera2ld/ai.nvim#13,
+    # prism-php/prism#974, BerriAI/litellm#42237)
+    raise surface.rejection("as_found", text=text, details=[detail])
 
 
 def intent_of(asked: types.ThinkingConfig) -> Intent:
-    """Return the wish for thinking; a budget of 0 is off, and -1 leaves the depth to the model."""
+    """Return the intent; a budget of 0 is off, and -1 leaves the depth to the model."""
     level, budget = asked.thinking_level, asked.thinking_budget
     if level is not None and level != "THINKING_LEVEL_UNSPECIFIED":
         return Intent("level", level.lower())
@@ -155,13 +161,13 @@ def canon(
     provider: str | None = None,
     lenient: bool = False,
 ) -> Request:
-    """Return the request as canon; seals name the provider that was asked, where it is known."""
+    """Return the request as canon; signatures name the provider, if known."""
     config, system = request.generation_config, request.system_instruction
-    talk = _Talk(model, provider, lenient=lenient)
+    messages_in = _MessageReader(model, provider, lenient=lenient)
     choice = _choice(request.tool_config.function_calling_config, lenient=lenient)
     return Request(
         model=model,
-        messages=tuple(talk.message(n, each) for n, each in enumerate(request.contents)),
+        messages=tuple(messages_in.message(n, each) for n, each in enumerate(request.contents)),
         system=tuple(Text(part.text) for part in system.parts if part.text) if system else (),
         tools=tuple(tool for each in request.tools for tool in _tools(each, lenient=lenient)),
         tool_choice=choice,
@@ -176,7 +182,7 @@ def canon(
     )
 
 
-class _Talk:
+class _MessageReader:
     def __init__(self, model: str, provider: str | None, *, lenient: bool) -> None:
         self._model = model
         self._provider = provider
@@ -188,24 +194,24 @@ class _Talk:
         return Message("assistant" if content.role == "model" else "user", tuple(parts))
 
     def _part(self, part: types.Part, where: str) -> Part:
-        seal = self._seal(part)
+        signature = self._make_signature(part)
         if part.function_call is not None:
-            return self._call(part.function_call, seal, where)
+            return self._call(part.function_call, signature, where)
         if part.function_response is not None:
             return self._result(part.function_response)
         if part.text is not None:
-            return Thinking(part.text, seal) if part.thought else Text(part.text, seal)
-        medium = _medium(part.inline_data, part.file_data, seal)
-        return medium or UnknownPart(NAME, _less(part.raw, {"thought_signature"}), seal)
+            return Thinking(part.text, signature) if part.thought else Text(part.text, signature)
+        medium = _medium(part.inline_data, part.file_data, signature)
+        return medium or UnknownPart(NAME, _less(part.raw, {"thought_signature"}), signature)
 
-    def _seal(self, part: types.Part) -> Signature | None:
+    def _make_signature(self, part: types.Part) -> Signature | None:
         if not part.thought_signature or is_stand_in(part.thought_signature):
             return None
         return Signature(NAME, part.thought_signature, self._model, self._provider)
 
-    def _call(self, said: types.FunctionCall, seal: Signature | None, where: str) -> ToolCall:
-        id = said.id or _minted(where, said.name)
-        call = ToolCall(id, said.name, said.args, seal, not said.id)
+    def _call(self, said: types.FunctionCall, signature: Signature | None, where: str) -> ToolCall:
+        id = said.id or _make_id(where, said.name)
+        call = ToolCall(id, said.name, said.args, signature, not said.id)
         self._open.append(call)
         return call
 
@@ -245,24 +251,24 @@ def _all_strings(values: list[Json]) -> bool:
     return all(isinstance(value, str) for value in values)
 
 
-def _minted(where: str, name: str) -> str:
-    mark = f"{where}:{name}".encode("utf-8", "replace")
-    digest = hashlib.blake2b(mark, digest_size=16).digest()
+def _make_id(where: str, name: str) -> str:
+    seed = f"{where}:{name}".encode("utf-8", "replace")
+    digest = hashlib.blake2b(seed, digest_size=16).digest()
     return base64.urlsafe_b64encode(digest)[:22].decode()
 
 
 def _medium(
-    inline: types.Blob | None, file: types.FileData | None, seal: Signature | None
+    inline: types.Blob | None, file: types.FileData | None, signature: Signature | None
 ) -> Image | Blob | None:
     if inline is not None:
         kind, data = inline.mime_type, from_base64(inline.data)
         if kind.startswith("image/"):
-            return Image(kind, data, signature=seal)
-        return Blob(kind, data, signature=seal)
+            return Image(kind, data, signature=signature)
+        return Blob(kind, data, signature=signature)
     if file is not None:
         if file.mime_type is None or file.mime_type.startswith("image/"):
-            return Image(file.mime_type, url=file.file_uri, signature=seal)
-        return Blob(file.mime_type, url=file.file_uri, signature=seal)
+            return Image(file.mime_type, url=file.file_uri, signature=signature)
+        return Blob(file.mime_type, url=file.file_uri, signature=signature)
     return None
 
 
@@ -300,7 +306,7 @@ def _output(config: types.GenerationConfig, *, lenient: bool) -> OutputFormat | 
 
 
 def _extras(request: types.GenerateContentRequest, choice: ToolChoice | None) -> dict[str, Json]:
-    """Return the fields that canon has no word for, where they stood."""
+    """Return the fields that canon lacks, in their places."""
     extras = _rest(request, _SAID)
     if config := _rest(request.generation_config, _CONFIG_SAID):
         extras["generationConfig"] = config
@@ -316,7 +322,6 @@ def _extras(request: types.GenerateContentRequest, choice: ToolChoice | None) ->
 
 
 def _rest(message: types.Wire, said: set[str]) -> types.Object:
-    """Return the known fields of a message but these."""
     known = fields_of(type(message))
     rest = _less(message.raw, said)
     return {name: value for name, value in rest.items() if snake(name) in known}

@@ -43,14 +43,14 @@ _GROUNDING = (
 
 
 def part_of(part: Part, signature: Json) -> Json:
-    """Return a part with its signature on it; None where it is empty and has none."""
-    said = _said(part)
+    """Return a part with its signature; None if it is empty and unsigned."""
+    said = _write_part(part)
     if signature is not None:
         return {**said, "thoughtSignature": signature}
     return None if said.get("text") == "" else said
 
 
-def _said(part: Part) -> dict[str, Json]:
+def _write_part(part: Part) -> dict[str, Json]:
     match part:
         case Text():
             return {"text": part.text}
@@ -75,7 +75,7 @@ def _said(part: Part) -> dict[str, Json]:
 
 
 def usage_of(usage: Usage) -> Json:
-    """Return the counts as this wire has them: thoughts beside the candidates, no zeros."""
+    """Return the counts as this wire has them: thoughts apart from candidates, no zeros."""
     if usage == Usage():
         return None
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
@@ -93,18 +93,18 @@ def usage_of(usage: Usage) -> Json:
 
 
 def ending_of(finished: Finished, cited: Sequence[Json] = ()) -> dict[str, Json]:
-    """Return what a candidate says at its end: there stand the pages that its texts cite."""
+    """Return the end of a candidate, with the pages that its texts cite."""
     extras = finished.extras if isinstance(finished.extras, dict) else {}
     ending: dict[str, Json] = {
         "finishReason": finished.raw_finish or _WORDS[finished.finish],
-        "groundingMetadata": _grounding(finished.grounding, cited),
+        "groundingMetadata": _make_grounding(finished.grounding, cited),
         "safetyRatings": _ratings(finished.safety),
         **{name: extras.get(name) for name in _EXTRAS},
     }
     return {name: value for name, value in ending.items() if value is not None}
 
 
-def _grounding(grounding: Json, cited: Sequence[Json]) -> Json:
+def _make_grounding(grounding: Json, cited: Sequence[Json]) -> Json:
     """Return what an answer rests on: in this wire's words, or the pages it cites on another."""
     if isinstance(grounding, dict) and any(name in grounding for name in _GROUNDING):
         return grounding
@@ -114,7 +114,6 @@ def _grounding(grounding: Json, cited: Sequence[Json]) -> Json:
 
 
 def _ratings(safety: Json) -> Json:
-    """Return the ratings, if this wire wrote them."""
     rated = isinstance(safety, list) and all(
         isinstance(each, dict) and "category" in each for each in safety
     )
@@ -122,7 +121,7 @@ def _ratings(safety: Json) -> Json:
 
 
 def feedback_of(finished: Finished) -> Json:
-    """Return why the prompt itself was refused, if it was."""
+    """Return why the prompt itself was blocked, if it was."""
     extras = finished.extras if isinstance(finished.extras, dict) else {}
     feedback = extras.get("promptFeedback")
     if not isinstance(feedback, dict):

@@ -19,7 +19,6 @@ from pondero.dialects.bodies import UnknownFields
 
 from .types import Base64, Schema, Wire
 
-UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)  # what msgspec raises
 _PACKAGE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
 _HUMP = re.compile(r"(?<!^)([A-Z])")
 _TYPES: dict[Any, str] = {
@@ -54,7 +53,7 @@ class Reader:
     def message(self, kind: type[_M], raw: Json, path: str = "") -> _M:
         """Return one message."""
         if not isinstance(raw, dict):
-            text = f"Invalid value at '{path}' ({_PACKAGE}.{kind.__name__}), {_quoted(raw)}"
+            text = f"Invalid value at '{path}' ({_PACKAGE}.{kind.__name__}), {_quote(raw)}"
             self._misfit(path, Violation(path, text), passable=kind is Schema)
             return kind()
         fields = fields_of(kind)
@@ -62,7 +61,7 @@ class Reader:
         for key, value in raw.items():
             name = snake(key)
             if name not in fields:
-                self._refuse(path, key, "Cannot find field.")
+                self._reject_name(path, key, "Cannot find field.")
             elif value is not None:
                 read = self._field(fields[name], value, f"{path}.{name}" if path else name, key)
                 if read is not None:
@@ -77,7 +76,7 @@ class Reader:
             return [one for one in found if one is not None]
         if isinstance(value, list) and kind is not Any:
             above = path.rpartition(".")[0]
-            return self._refuse(above, key, "Proto field is not repeating, cannot start list.")
+            return self._reject_name(above, key, "Proto field is not repeating, cannot start list.")
         if get_origin(kind) is dict and inner[1] is not Any and isinstance(value, dict):
             return {
                 name: self._one(inner[1], one, f"{path}[{number}].value")
@@ -96,7 +95,7 @@ class Reader:
         if kind is Base64 and isinstance(value, str):
             if self._unknown is not None and path.endswith(".thought_signature"):
                 return value
-            why = f"Base64 decoding failed for {_quoted(value)}"
+            why = f"Base64 decoding failed for {_quote(value)}"
             text = f"Invalid value at '{path}' (TYPE_BYTES), {why}"
             return self._misfit(path, Violation(path, text), passable=False)
         return self._invalid(path, _TYPES.get(kind, "TYPE_MESSAGE"), value)
@@ -108,13 +107,13 @@ class Reader:
             return words[value]
         return self._invalid(path, f"{_PACKAGE}.{camel(path.rpartition('.')[2])}", value)
 
-    def _refuse(self, path: str, key: str, why: str) -> None:
+    def _reject_name(self, path: str, key: str, why: str) -> None:
         at = f" at '{path}'" if path else ""
         text = f'Invalid JSON payload received. Unknown name "{key}"{at}: {why}'
         self._misfit(f"{path}.{key}" if path else key, Violation(path, text))
 
     def _invalid(self, path: str, kind: str, value: Json) -> None:
-        text = f"Invalid value at '{path}' ({kind}), {_quoted(value)}"
+        text = f"Invalid value at '{path}' ({kind}), {_quote(value)}"
         self._misfit(path, Violation(path, text))
 
     def _misfit(self, path: str, violation: Violation, *, passable: bool = True) -> None:
@@ -176,5 +175,5 @@ def _number(kind: Any, value: Json) -> Json:
     return value if kind is float else int(value) if value == value // 1 else None
 
 
-def _quoted(value: Json) -> str:
+def _quote(value: Json) -> str:
     return msgspec.json.encode(value).decode()

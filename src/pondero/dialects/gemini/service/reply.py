@@ -58,7 +58,7 @@ def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     texts = (part for part in reply.message.parts if isinstance(part, Text))
     cited = [each for text in texts for each in text.citations]
     answer = _answer(answering, Started(reply.model, reply.request_id), told, reply.usage)
-    body = pretty(_ended(answering, answer, finished, cited=cited, silent=not told))
+    body = pretty(_finish_answer(answering, answer, finished, cited=cited, silent=not told))
     return HttpResponse(200, {"content-type": JSON}, body)
 
 
@@ -75,10 +75,10 @@ def call_id(digest: str) -> str:
 class Stream:
     """Events to the pieces of an answer.
 
-    Words are sent as they come. A part that comes whole waits for the next event: if that is the
-    end, its finish reason goes with the part, because some readers drop an answer whose last piece
-    has no parts. A seal known at the start of a part stands on its first piece; one known at its
-    end stands on an empty piece after it, and so does the seal of an answer that ends in text.
+    Text is sent at once. A whole part waits for the next event, so that a finish reason can go with
+    it: some readers drop an answer whose last piece has no parts. A signature known at a part's
+    start is on its first piece; one known at its end, or at the end of a text answer, is on an
+    empty piece after it.
     """
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
@@ -89,9 +89,9 @@ class Stream:
         self._waiting: list[Json] = []
         self._pieces = 0  # of the part that is open
         self._signature: Json = None  # of the part that is open, until it is sent
-        self._asked = False  # whether the sealer was asked for the part that is open
+        self._asked = False  # whether the open part was signed already
         self._frames = 0
-        self._around: dict[bool, tuple[bytes, bytes]] = {}  # what stands around a piece of text
+        self._around: dict[bool, tuple[bytes, bytes]] = {}  # the bytes around a piece of text
         self._last: Part | None = None  # of those that ended
         self._cited: list[Json] = []  # by the texts that ended
 
@@ -132,10 +132,10 @@ class Stream:
 
     def fail(self, error: HttpResponse) -> bytes:
         """Return what was held back, and the error after it."""
-        return self._flush() + self._framed(msgspec.json.decode(error.body)) + self.eof()
+        return self._flush() + self._frame(msgspec.json.decode(error.body)) + self.eof()
 
     def _begin(self, event: PartStart) -> bytes:
-        """Take a part's start; where a text's seal is known already, the first piece has it."""
+        """Begin a part; the first piece carries a text's signature, if known already."""
         self._pieces, self._signature = 0, None
         self._asked = event.kind == "text" and event.signature is not None
         if self._asked:
@@ -143,7 +143,6 @@ class Stream:
         return self._flush()
 
     def _piece(self, text: str, *, thought: bool) -> bytes:
-        """Return a piece of text, at once."""
         if not text:
             return b""
         self._pieces += 1
@@ -162,7 +161,7 @@ class Stream:
         if thought not in self._around:
             piece: dict[str, Json] = {"text": _HOLE} | ({"thought": True} if thought else {})
             answer = _answer(self._answering, self._started, [piece], self._usage)
-            frame = self._framed(_wrapped(self._answering, answer))
+            frame = self._frame(_wrap(self._answering, answer))
             before, _, after = frame.partition(msgspec.json.encode(_HOLE))
             self._around[thought] = before, after
         before, after = self._around[thought]
@@ -198,17 +197,17 @@ class Stream:
         answer = _answer(self._answering, self._started, self._waiting, finished.usage)
         self._waiting = []
         silent = not self._written
-        ended = _ended(self._answering, answer, finished, cited=self._cited, silent=silent)
-        return said + self._framed(ended)
+        ended = _finish_answer(self._answering, answer, finished, cited=self._cited, silent=silent)
+        return said + self._frame(ended)
 
     def _flush(self) -> bytes:
         if not self._waiting:
             return b""
         parts, self._waiting = self._waiting, []
         answer = _answer(self._answering, self._started, parts, self._usage)
-        return self._framed(_wrapped(self._answering, answer))
+        return self._frame(_wrap(self._answering, answer))
 
-    def _framed(self, answer: Json) -> bytes:
+    def _frame(self, answer: Json) -> bytes:
         self._frames += 1
         framing = self._answering.context.framing
         if framing == "sse":
@@ -230,7 +229,7 @@ def _answer(
     return answer
 
 
-def _ended(
+def _finish_answer(
     answering: ReplyContext[Context],
     answer: dict[str, Json],
     finished: Finished,
@@ -242,16 +241,16 @@ def _ended(
     candidate = answer["candidates"][0]
     if silent and (feedback := feedback_of(finished)) is not None:
         del answer["candidates"]
-        return _wrapped(answering, {"promptFeedback": feedback, **answer})
+        return _wrap(answering, {"promptFeedback": feedback, **answer})
     if silent and finished.finish == "content_filter":
         candidate["content"] = {}
     elif "parts" not in candidate["content"]:
         candidate["content"]["parts"] = [{"text": ""}]
     candidate |= ending_of(finished, cited)
-    return _wrapped(answering, answer)
+    return _wrap(answering, answer)
 
 
-def _wrapped(answering: ReplyContext[Context], answer: dict[str, Json]) -> dict[str, Json]:
+def _wrap(answering: ReplyContext[Context], answer: dict[str, Json]) -> dict[str, Json]:
     return (
         {"response": answer, "traceId": answer["responseId"]}
         if answering.context.wrapped

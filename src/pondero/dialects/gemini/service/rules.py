@@ -1,4 +1,7 @@
-"""Every check of the service, in its order: address, key, JSON, model, fields, then every rule."""
+"""Every check of the service, in its order: address, key, JSON, model, fields, then every rule.
+
+Texts and statuses of the rejections are in models.toml; here each names the source of its rule.
+"""
 
 import re
 from itertools import groupby
@@ -12,7 +15,7 @@ from .address import address_of, authorise
 from .errors import Surface
 from .models import Model, table
 from .parse import Context, body, canon, context_of, intent_of, json_object, split_model
-from .signatures import sealer, verify_signature
+from .signatures import make_signer, verify_signature
 from .types import (
     Content,
     GenerateContentRequest,
@@ -39,18 +42,21 @@ _ROLES = ("", "user", "model", "function")
 
 
 def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
-    """Return what was asked, or raise Rejected in the service's own words."""
+    """Return the request, or raise Rejected in the service's own words."""
     surface = table().surface(provider)
     address = address_of(http)
     if address is None:
-        raise surface.refused("no_address")
+        # Google, errors: an unknown path is 404 NOT_FOUND (vendor page, 2026-11-15)
+        raise surface.rejection("no_address")
     authorise(http.headers, address.key, surface)
     name, raw = split_model(json_object(http.body, surface), address, surface)
     if re.search(r"[^\w.@-]", name):
-        raise surface.refused("bad_model")
+        # Google, model names: no spaces (recording maruel/genai errors/bad_model)
+        raise surface.rejection("bad_model")
     model = table().model(name, provider=provider)
     if model is None:
-        raise surface.refused(
+        # Google, models: an unknown one is 404 (recording rig gemini/error_envelope)
+        raise surface.rejection(
             "no_model", model=name, version=address.version, method=address.method
         )
     read = body(raw, surface)
@@ -62,7 +68,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
         thinks=thinks,
         shown=bool(thinking.include_thoughts),
         context=context_of(address),
-        sign=sealer(provider, name, signs=model.signs),
+        sign=make_signer(provider, name, signs=model.signs),
         seed=msgspec.json.encode(raw),
         caches="always",
     )
@@ -76,144 +82,168 @@ def _check(
     provider: str,
     counted: bool,
 ) -> bool:
-    """Return whether the model is going to think, or refuse the first thing that is wrong.
+    """Return whether the model is going to think; reject the first thing that is wrong.
 
-    Where tokens are only ``counted``, any piece of a conversation will do: Gemini CLI counts the
-    results of its tools alone.
+    countTokens (``counted``) takes any piece of a conversation: Gemini CLI counts tool results
+    alone.
     """
-    _contents(request.contents, surface)
+    _check_contents(request.contents, surface)
     if not counted:
-        _pairs(request.contents, surface)
+        _check_pairs(request.contents, surface)
         if model.settled and request.contents[-1].role == "model":
-            raise surface.refused("invalid")
-    _tools(request.tools, surface)
-    _choice(request.tool_config, request.tools, surface)
-    _config(request.generation_config, model, surface)
-    thinks = _thinks(request.generation_config.thinking_config, model, surface)
+            # Google, 3.5 Flash-Lite and 3.6 on: no prefill (vendor page, 2026-11-15)
+            raise surface.rejection("invalid")
+    _check_tools(request.tools, surface)
+    _check_choice(request.tool_config, request.tools, surface)
+    _check_config(request.generation_config, model, surface)
+    thinks = _check_thinking(request.generation_config.thinking_config, model, surface)
     if not counted:
-        _signatures(request.contents, model, surface, provider=provider)
+        _check_signatures(request.contents, model, surface, provider=provider)
     return thinks
 
 
-# -- thinking (the Gemini wire sheet, section 2) --------------------------------------------------
+# -- thinking ---------------------------------------------------------------------------------
 
 
-def _thinks(asked: ThinkingConfig, model: Model, surface: Surface) -> bool:
+def _check_thinking(asked: ThinkingConfig, model: Model, surface: Surface) -> bool:
     level, budget = asked.thinking_level, asked.thinking_budget
     if level == "THINKING_LEVEL_UNSPECIFIED":
         level = None
     if level is not None and budget is not None:
-        raise surface.refused("both")
+        # Google, thinking: a level or a budget (known issue sterlp/eclipse-peon-ai#115, 2026-11-15)
+        raise surface.rejection("both")
     thinks = model.thinks
     if level is not None:
-        _level(level, model, surface)
+        _check_level(level, model, surface)
         thinks = True
     elif budget is not None:
-        _budget(budget, model, surface)
+        _check_budget(budget, model, surface)
         thinks = budget != 0
     if asked.include_thoughts and not thinks:
-        raise surface.refused("thoughts_off" if model.can_think else "no_thinking")
+        # Google, includeThoughts: only while thinking is on (public clients, 2026-11-15)
+        raise surface.rejection("thoughts_off" if model.can_think else "no_thinking")
     return thinks
 
 
-def _level(level: str, model: Model, surface: Surface) -> None:
+def _check_level(level: str, model: Model, surface: Surface) -> None:
     if not model.levels:
-        raise surface.refused("no_level" if model.budget else "no_thinking")
+        # Google, 2.5: no thinkingLevel (known issue RooCodeInc/Roo-Code#10700, 2026-11-15)
+        raise surface.rejection("no_level" if model.budget else "no_thinking")
     if level not in model.levels:
-        raise surface.refused("level", level=level)
+        # Google, 3 on: the model's own levels (vendor page models/thinking, 2026-11-15)
+        raise surface.rejection("level", level=level)
 
 
-def _budget(budget: int, model: Model, surface: Surface) -> None:
+def _check_budget(budget: int, model: Model, surface: Surface) -> None:
     if budget == 0 and model.zero:
         return
     if model.budget is None:
-        raise surface.refused("no_budget" if model.levels else "no_thinking")
+        # Google, Gemini 4: no thinkingBudget (vendor page gemini-4-argon, 2026-11-15)
+        raise surface.rejection("no_budget" if model.levels else "no_thinking")
     if budget == -1:
         return
     if budget == 0:
-        raise surface.refused("budget_zero")
+        # Google, Pro: thinking is never off (pydantic-ai live probe, 2026-10-23)
+        raise surface.rejection("budget_zero")
     least, most = model.budget
     if not least <= budget <= most:
-        raise surface.refused("budget", budget=budget, min=0 if model.zero else least, max=most)
+        # Google, 2.5: a range for each model (known issue RooCodeInc/Roo-Code#4399, 2026-11-15)
+        raise surface.rejection("budget", budget=budget, min=0 if model.zero else least, max=most)
 
 
 # -- the rest of the configuration -------------------------------------------------------------
 
 
-def _config(config: GenerationConfig, model: Model, surface: Surface) -> None:
+def _check_config(config: GenerationConfig, model: Model, surface: Surface) -> None:
     ranges = (("temperature", config.temperature, 2.0), ("top_p", config.top_p, 1.0))
     for name, value, most in ranges:
         if value is not None and not 0 <= value <= most:
-            raise surface.refused("range", name=name, min=0.0, max=most)
+            # Google, GenerationConfig: [0.0, 2.0] (vendor page, 2026-11-15); top_p is inferred
+            raise surface.rejection("range", name=name, min=0.0, max=most)
     cap = config.max_output_tokens
     if cap is not None and not 1 <= cap <= model.max_output:
-        raise surface.refused("output", tokens=cap, above=model.max_output + 1)
+        # Google, maxOutputTokens: up to the model's most (known issue bolt.diy#955, 2024-12-31)
+        raise surface.rejection("output", tokens=cap, above=model.max_output + 1)
     if len(config.stop_sequences) > 5:
-        raise surface.refused("stops")
+        # Google, GenerationConfig: up to 5 stopSequences (vendor page, 2026-11-15)
+        raise surface.rejection("stops")
     penalties = (config.presence_penalty, config.frequency_penalty)
     if model.settled and any(penalty is not None for penalty in penalties):
-        raise surface.refused("penalty")
+        # Google, 3.5 Flash-Lite and 3.6 on: no penalties (vendor page, 2026-11-15)
+        raise surface.rejection("penalty")
     schemas = [config.response_schema, config.response_json_schema]
     if None not in schemas:
-        raise surface.refused("two_schemas")
+        # Google, GenerationConfig: one of the two schemas (vendor page, 2026-11-16)
+        raise surface.rejection("two_schemas")
     if schemas != [None, None] and config.response_mime_type in ("", "text/plain"):
-        raise surface.refused("schema_type")
+        # Google, GenerationConfig: a schema needs its MIME type (vendor page, 2026-11-16)
+        raise surface.rejection("schema_type")
 
 
-def _tools(tools: list[Tool], surface: Surface) -> None:
+def _check_tools(tools: list[Tool], surface: Surface) -> None:
     names = set()
     for number, tool in enumerate(tools):
         for place, function in enumerate(tool.function_declarations):
             if not _NAME.fullmatch(function.name):
-                raise surface.refused("function_name", tool=number, place=place)
+                # Google, FunctionDeclaration: the form of a name (google-genai 3.1.0)
+                raise surface.rejection("function_name", tool=number, place=place)
             if function.name in names:
-                raise surface.refused("function_twice", name=function.name)
+                # Google, function names: each once (text quoted by public clients, 2026-11-16)
+                raise surface.rejection("function_twice", name=function.name)
             if function.parameters is not None and function.parameters_json_schema is not None:
-                raise surface.refused("function_schemas", tool=number, place=place)
+                # Google, FunctionDeclaration: one of the two schemas (google-genai 3.1.0)
+                raise surface.rejection("function_schemas", tool=number, place=place)
             names.add(function.name)
 
 
-def _choice(config: ToolConfig, tools: list[Tool], surface: Surface) -> None:
+def _check_choice(config: ToolConfig, tools: list[Tool], surface: Surface) -> None:
     choice = config.function_calling_config
     if choice.allowed_function_names and choice.mode not in ("ANY", "VALIDATED"):
-        raise surface.refused("allowed_mode")
+        # Google, FunctionCallingConfig: names with ANY or VALIDATED (vendor page, 2026-11-16)
+        raise surface.rejection("allowed_mode")
     names = {function.name for tool in tools for function in tool.function_declarations}
     for name in choice.allowed_function_names:
         if name not in names:
-            raise surface.refused("allowed_name", name=name)
+            # Google, FunctionCallingConfig: names of declarations (vendor page, 2026-11-16)
+            raise surface.rejection("allowed_name", name=name)
 
 
 # -- the conversation --------------------------------------------------------------------------
 
 
-def _contents(contents: list[Content], surface: Surface) -> None:
+def _check_contents(contents: list[Content], surface: Surface) -> None:
     if not contents:
-        raise surface.refused("no_contents")
+        # Google, contents: at least one (known issue js-genai#912, 2025-08-25)
+        raise surface.rejection("no_contents")
     for number, content in enumerate(contents):
         if content.role not in _ROLES:
-            raise surface.refused("bad_role")
+            # Google, roles: user, model (recording opentelemetry vertexai invalid_role)
+            raise surface.rejection("bad_role")
         if not content.parts:
-            raise surface.refused("no_parts", content=number)
+            # Google, contents: each has parts (known issue vercel/ai#3775, 2026-07-22)
+            raise surface.rejection("no_parts", content=number)
         for place, part in enumerate(content.parts):
-            _part(part, surface, content=number, place=place)
+            _check_part(part, surface, content=number, place=place)
 
 
-def _part(part: Part, surface: Surface, *, content: int, place: int) -> None:
+def _check_part(part: Part, surface: Surface, *, content: int, place: int) -> None:
     data = [name for name in _DATA if getattr(part, name) is not None]
     if not data:
-        raise surface.refused("no_data", content=content, part=place)
+        # Google, parts: each has data (known issue genkit#3816, 2025-11-18)
+        raise surface.rejection("no_data", content=content, part=place)
     if len(data) > 1:
-        raise surface.refused("much_data", content=content, part=place, field=data[1])
+        # Google, parts: data is a oneof (public protocol buffers, v1beta)
+        raise surface.rejection("much_data", content=content, part=place, field=data[1])
     function = part.function_call or part.function_response
     if function is not None and not function.name:
-        raise surface.refused("no_name", content=content, part=place, field=data[0])
+        # Google, function calls and results: named (known issue langflow#9437, 2026-11-16)
+        raise surface.rejection("no_name", content=content, part=place, field=data[0])
 
 
-def _pairs(contents: list[Content], surface: Surface) -> None:
-    """Refuse results that do not go with the calls before them.
+def _check_pairs(contents: list[Content], surface: Surface) -> None:
+    """Reject results that do not match the calls before them.
 
-    Neighbours of one role count as one, and calls without results are let pass: recorded
-    exchanges of both kinds were served.
+    Neighbours of one role count as one, and calls without results pass: recordings have both.
     """
     owed = 0
     for is_model, turn in groupby(contents, key=lambda content: content.role == "model"):
@@ -223,15 +253,21 @@ def _pairs(contents: list[Content], surface: Surface) -> None:
             continue
         answers = sum(part.function_response is not None for part in parts)
         if answers and answers != owed:
-            raise surface.refused("unpaired" if owed else "uncalled")
+            # Google, results: one for each call, right after (known issues langchain#27799 and
+            # vscode#299295, 2026-03-04)
+            raise surface.rejection("unpaired" if owed else "uncalled")
 
 
-def _signatures(contents: list[Content], model: Model, surface: Surface, *, provider: str) -> None:
+def _check_signatures(
+    contents: list[Content], model: Model, surface: Surface, *, provider: str
+) -> None:
     for content in contents:
         for part in content.parts:
             proof = part.thought_signature
             if proof is not None and not verify_signature(proof, provider):
-                raise surface.refused("bad_signature")
+                # Google, thought signatures: its own only (known issue gemini-cli#13467; Gemini
+                # API and Vertex reject each other's: pydantic-ai live probe, 2026-10-27)
+                raise surface.rejection("bad_signature")
     if not model.signs:
         return
     turn = max((n for n, content in enumerate(contents) if _begins_turn(content)), default=-1)
@@ -239,7 +275,8 @@ def _signatures(contents: list[Content], model: Model, surface: Surface, *, prov
         first = next((part for part in contents[number].parts if part.function_call), None)
         if first is not None and first.function_call and not first.thought_signature:
             name = first.function_call.name
-            raise surface.refused("unsigned", name=name, position=number + 1)
+            # Google, thought signatures: on each step's first call (vendor page, 2026-11-15)
+            raise surface.rejection("unsigned", name=name, position=number + 1)
 
 
 def _begins_turn(content: Content) -> bool:

@@ -1,9 +1,8 @@
-"""The wire's own form of schemas, in JSON Schema: every other wire speaks that.
+"""Converts the wire's own form of schemas to JSON Schema, for ``parse``.
 
-``parse`` calls ``json_schema`` for functions and for answers. The wire's form (a part of OpenAPI)
-writes types in capitals, has ``nullable`` beside the type, and sizes as text, because it is a
-protocol buffer. Clients send it in fields that should hold JSON Schema, too, so a schema is read by
-what stands in it: one that is JSON Schema already comes back as it is.
+That form, a subset of OpenAPI in a protocol buffer, has types in capitals, ``nullable``, and sizes
+as text. Clients send both forms in either field, so each keyword decides; JSON Schema is returned
+unchanged.
 """
 
 from collections.abc import Callable, Mapping
@@ -59,7 +58,7 @@ def _each(value: Json) -> Json:
     return [json_schema(each) for each in value] if isinstance(value, list) else json_schema(value)
 
 
-def _named(value: Json) -> Json:
+def _read_named(value: Json) -> Json:
     if not isinstance(value, dict):
         return value
     return {name: json_schema(inner) for name, inner in value.items()}
@@ -69,7 +68,7 @@ _READ: Mapping[str, Callable[[Json], Json]] = {
     "type": _type,
     **dict.fromkeys(("items", "anyOf", "allOf", "oneOf", "prefixItems", "not"), _each),
     **dict.fromkeys(("additionalProperties",), json_schema),
-    **dict.fromkeys(("properties", "$defs", "definitions"), _named),
+    **dict.fromkeys(("properties", "$defs", "definitions"), _read_named),
     **dict.fromkeys(_SIZES, _size),
 }
 _SPELT = frozenset(snake(name) for name in (*_READ, *_ONLY_HERE) if not name.startswith("$"))

@@ -1,8 +1,7 @@
 """Thought signatures as the emulated service makes and checks them.
 
-A real one is opaque bytes that only its own deployment reads, and so is this. It is bound to the
-deployment and not to the part: the service checks no more than that (the Gemini wire sheet,
-section 5).
+Like a real one it is opaque bytes that only its own deployment reads. It is bound to the deployment
+and not to the part: the real service checks no more (pydantic-ai live probe, 2026-10-27).
 """
 
 import base64
@@ -23,14 +22,13 @@ _NONCE = 16
 _STAND_INS = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
 
 
-def sealer(provider: str, model: str, *, signs: bool) -> Signer:
-    """Return what signs the parts of one answer: the first call, if the model signs at all.
+def make_signer(provider: str, model: str, *, signs: bool) -> Signer:
+    """Return the signer of one answer: it signs the first call, or else the end of the last text.
 
-    A part that brings its own signature keeps it. Where no call is signed, the end of the last text
-    is: ``shown`` is empty there.
+    ``shown`` is empty at that end. A part that has a signature keeps it.
     """
 
-    def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
+    def sign_part(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
         own = None if isinstance(part, ToolResult) else part.signature
         if own is not None and own.dialect == NAME:
             return own.value
@@ -40,7 +38,7 @@ def sealer(provider: str, model: str, *, signs: bool) -> Signer:
             return None
         return sign(provider, msgspec.json.encode([model, part]).decode())
 
-    return seal
+    return sign_part
 
 
 def sign(provider: str, *about: str) -> str:

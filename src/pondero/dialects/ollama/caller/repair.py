@@ -1,7 +1,4 @@
-"""Changes a refused request where the refusal's message says what would be taken.
-
-The exchange sends what ``repair`` returns once more.
-"""
+"""Repairs a rejected request if the error says what the server takes."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +15,7 @@ _BAD_WORD = re.compile(r"invalid think value")
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request as the server would take it; None where the refusal names no cure."""
+    """Return the repaired request; None if the error suggests no repair."""
     if _CANNOT_THINK.search(error.message):
         return reapply_repair(request, SavedRepair("do not think"))
     words = parse_offered_levels(error.message.replace("must be", "must be one of"))
@@ -28,7 +25,7 @@ def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
 
 
 def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
-    """Return the request as the server takes it; None where nothing in it is refused."""
+    """Return the request with a known repair; None if it does not apply."""
     body = msgspec.json.decode(request.body)
     mend = _CURES.get(cure.kind)
     note = None if mend is None else mend(body, cure)
@@ -48,7 +45,7 @@ def _silent(body: dict[str, Json], _cure: SavedRepair) -> Adjustment | None:
 
 
 def _lower(body: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
-    """Take the next of the levels that an older server lists."""
+    """Take the nearest of the levels that an older server lists."""
     asked, words = body.get("think"), cure.words
     if not isinstance(asked, str) or asked in words:
         return None

@@ -1,8 +1,7 @@
 """Writes our requests as /api/chat takes them; ``takes`` is what handoff may leave in.
 
-A conversation is one flat list here: the text of a turn in one string, pictures beside it, thinking
-in a field of its own. An id that we made up (minted) is never sent: a call without one is answered
-by its tool's name.
+A conversation is one flat list: each turn has a string of text, a list of images and a field for
+thinking. A generated id is never sent: the result of such a call names its tool.
 """
 
 import base64
@@ -119,7 +118,7 @@ def _assistant(message: Message, calls: dict[str, ToolCall], said: list[Json]) -
         if isinstance(part, Text):
             content.append(part.text)
         elif isinstance(part, Thinking):
-            if part.signature is None:  # no seal exists here: a sealed one is another wire's
+            if part.signature is None:  # signed: another wire's
                 thinking.append(part.text)
         elif isinstance(part, ToolCall):
             calls[part.id] = part
@@ -149,11 +148,11 @@ def _user(message: Message, calls: dict[str, ToolCall], said: list[Json]) -> Non
         else:
             rest.append(part)
     if rest:
-        said.append({"role": "user", **_shown(rest)})
+        said.append({"role": "user", **_write_content(rest)})
 
 
 def _result(result: ToolResult, call: ToolCall | None) -> Json:
-    wire: dict[str, Json] = {"role": "tool", **_shown(result.content)}
+    wire: dict[str, Json] = {"role": "tool", **_write_content(result.content)}
     if name := result.name or (call.name if call is not None else None):
         wire["tool_name"] = name
     if call is None or not call.minted:
@@ -161,7 +160,7 @@ def _result(result: ToolResult, call: ToolCall | None) -> Json:
     return wire
 
 
-def _shown(parts: Iterable[Part]) -> dict[str, Json]:
+def _write_content(parts: Iterable[Part]) -> dict[str, Json]:
     """Return text and images; text after an image begins a new line."""
     content = ""
     images: list[str] = []
@@ -174,7 +173,7 @@ def _shown(parts: Iterable[Part]) -> dict[str, Json]:
             images.append(_picture(part))
             apart = True
         elif isinstance(part, Blob):
-            raise BadParameter(f"this wire takes pictures and no {part.media_type!r}")
+            raise BadParameter(f"Ollama takes no {part.media_type!r}; send an image")
     return {"content": content, "images": images} if images else {"content": content}
 
 
@@ -184,17 +183,14 @@ def _picture(image: Image) -> str:
     head, _, data = (image.url or "").partition(",")
     if head.startswith("data:") and head.endswith(";base64"):
         return data
-    raise BadParameter(f"this wire takes a picture's data, not its address ({image.url!r})")
-
-
-# -- what of a past may be sent ------------------------------------------------------------------
+    raise BadParameter(f"Ollama takes no image address ({image.url!r}); send the image's data")
 
 
 def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
-    """Return what this wire takes of messages that others wrote."""
+    """Return which parts of a history this wire accepts."""
     return ReplayRules(
         minted=False,
-        allows_unsigned=True,  # nothing is sealed here
+        allows_unsigned=True,  # nothing is signed here
         media=("image/",),
         addresses=False,
         result_media=(),

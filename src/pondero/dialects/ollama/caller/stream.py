@@ -29,7 +29,7 @@ class _Lines:
         return self._answer.over
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
-        """Add the events of these lines; raises where a line reports an error."""
+        """Add the events of these lines; raises the error that a line reports."""
         answer = self._answer
         for line in frames:
             if answer.over:
@@ -43,6 +43,6 @@ class _Lines:
             answer.take(chunk, events)
 
     def end(self, _events: list[Event]) -> None:
-        """Raise Truncated where the answer has not ended."""
+        """Raise Truncated if the answer has not ended."""
         if not self._answer.over:
             raise Truncated("the stream ended before a line that says done")

@@ -27,19 +27,19 @@ def error(
     return HttpResponse(status, headers, msgspec.json.encode({"error": message}))
 
 
-def refuse(message: str, *, status: int = 400) -> NoReturn:
-    """Raise the refusal."""
+def reject(message: str, *, status: int = 400) -> NoReturn:
+    """Raise the rejection."""
     raise Rejected(error(status, message))
 
 
-def refuse_type(misfit: msgspec.ValidationError) -> NoReturn:
-    """Raise the refusal of a value of the wrong type, as the server's JSON library words it."""
+def reject_type(misfit: msgspec.ValidationError) -> NoReturn:
+    """Reject a value of the wrong type, in the words of Go's JSON library."""
     found = _WRONG.match(str(misfit))
     if found is None:
-        refuse(str(misfit))
+        reject(str(misfit))
     wanted, got = found["wanted"].partition(" | ")[0], found["got"]
     field = re.sub(r"\[\.*\d*\]", "", found["path"])
-    refuse(
+    reject(
         f"json: cannot unmarshal {_TYPES.get(got, got)} into Go struct field "
         f"ChatRequest.{field} of type {_TYPES.get(wanted, wanted)}"
     )

@@ -19,9 +19,9 @@ from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.bodies import model_of
 from pondero.dialects.dialect import ServedModel
 
-from .errors import JSON, refuse
+from .errors import JSON, reject
 
-_VERSION = "0.13.5"  # clients refuse a server that is older than what they need
+_VERSION = "0.13.5"  # clients reject an older server
 _UNKNOWN_DAY = "1970-01-01T00:00:00Z"
 _MAKER = "gateway"
 _ASKED = {
@@ -48,7 +48,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     models: tuple[Model, ...]
 
     def model(self, name: str) -> Model | None:
-        """Return the row with the longest match of a model's name; None where it is not pulled."""
+        """Return the row with the longest match of a name; None if the model is not pulled."""
         bare = name.rpartition("/")[2]
         if bare.partition(":")[0] in self.absent:
             return None
@@ -79,14 +79,14 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
 
 
 def requested_model(http: HttpRequest) -> str | None:
-    """Return the one model that is asked about; None where it is the list, or the version."""
+    """Return the one requested model; None for the list or the version."""
     if _kind(http) != "show":
         return None
-    return model_of(http) or model_of(msgspec.structs.replace(http, body=_renamed(http.body)))
+    return model_of(http) or model_of(msgspec.structs.replace(http, body=_rename_field(http.body)))
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
-    """Return the list, or the one model that is asked about; or raise Rejected."""
+    """Return the list or the one requested model, or raise Rejected."""
     check_key(http, provider)
     if (name := requested_model(http)) is not None and (row := table().model(name)) is not None:
         facts = next((each for each in known if each.name == name), ServedModel(name))
@@ -96,26 +96,28 @@ def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -
 
 
 def check_key(http: HttpRequest, provider: str) -> None:
-    """Refuse a request without a key, where the deployment wants one."""
+    """Reject a request without a key, if the deployment wants one."""
     scheme, _, token = http.headers.get("authorization", "").partition(" ")
     if provider not in table().keyless and (scheme.lower() != "bearer" or not token.strip()):
-        refuse("unauthorized", status=401)
+        # Ollama, cloud: a bearer key, else 401 (vendor page cloud, 2026-11-15)
+        reject("unauthorized", status=401)
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Return the list of any models, or the one that is asked about; or raise Rejected."""
+    """Return a list of any models or the one requested, or raise Rejected."""
     match _kind(http):
         case "version":
-            return _said({"version": _VERSION})
+            return _respond({"version": _VERSION})
         case "running":
-            return _said({"models": []})
+            return _respond({"models": []})
         case "tags":
-            return _said({"models": [_tag(each) for each in known]})
+            return _respond({"models": [_tag(each) for each in known]})
     name = requested_model(http)
     facts = next((each for each in known if each.name == name), None)
     if facts is None:
-        refuse(f"model '{name}' not found", status=404)
-    return _said(_shown(facts))
+        # Ollama, models: an unknown one is 404 (recording maruel/genai ollama errors/bad_model)
+        reject(f"model '{name}' not found", status=404)
+    return _respond(_describe(facts))
 
 
 def _kind(http: HttpRequest) -> str | None:
@@ -126,7 +128,7 @@ def _kind(http: HttpRequest) -> str | None:
     return None
 
 
-def _renamed(body: bytes) -> bytes:
+def _rename_field(body: bytes) -> bytes:
     """Return a body that says ``name``, as older clients do, with its ``model``."""
     try:
         said = msgspec.json.decode(body)
@@ -146,7 +148,7 @@ def _tag(facts: ServedModel) -> Mapping[str, Json]:
     }
 
 
-def _shown(facts: ServedModel) -> Mapping[str, Json]:
+def _describe(facts: ServedModel) -> Mapping[str, Json]:
     able = {"completion": True, "tools": True, "vision": facts.sees, "thinking": facts.thinks}
     length = {f"{_MAKER}.context_length": facts.context} if facts.context else {}
     return {
@@ -171,5 +173,5 @@ def _details() -> Mapping[str, Json]:
     }
 
 
-def _said(value: Json) -> HttpResponse:
+def _respond(value: Json) -> HttpResponse:
     return HttpResponse(200, {"content-type": JSON}, msgspec.json.encode(value))

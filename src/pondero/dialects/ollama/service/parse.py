@@ -1,9 +1,7 @@
 """Reads a request: JSON to the server's types, and these to canon.
 
-``body`` and ``canon`` are the two steps; the rules call them with their checks between. ``parse``
-is the lenient road, which ``pondero.sdk`` and the gateway take: the same two steps and no
-checks. Each step is lenient when it is passed a collector of unknown fields; the server itself
-refuses next to nothing.
+``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse``, for
+``pondero.sdk`` and the gateway, has no checks. Steps are lenient if they collect unknown fields.
 """
 
 import base64
@@ -31,30 +29,27 @@ from pondero.canon import (
 )
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
+from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent
 
 from . import types
-from .errors import refuse, refuse_type
+from .errors import reject, reject_type
 
 _CHAT, _GENERATE = "/api/chat", "/api/generate"
-_UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 _SAID = ("model", "messages", "tools", "format", "options", "stream", "think")
 _PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
 _UNKNOWN_PICTURE = "Failed to create new sequence: failed to process inputs: image: unknown format"
 
 
 class Body(NamedTuple):
-    """A body, as it came and typed."""
+    """A body, unchanged and typed."""
 
     raw: dict[str, Json]
     typed: types.Body
 
 
 class Context(Struct, frozen=True):
-    """What an answer depends on beside the canon request.
-
-    ``generates``: it was asked for at ``/api/generate``, where a message is a field of the answer.
-    """
+    """``generates``: the request came to ``/api/generate``, whose answer has its message on top."""
 
     generates: bool = False
 
@@ -73,15 +68,17 @@ def body(http: HttpRequest, unknown: UnknownFields | None = None) -> Body:
     """Return the body; fields the server does not know are left out of the typed one."""
     try:
         raw = msgspec.json.decode(http.body)
-    except _UNREADABLE as error:
-        refuse(str(error) if http.body else "missing request body")
+    except UNREADABLE as error:
+        # Ollama, body: JSON, and not empty (server/routes.go, 2026-08-21)
+        reject(str(error) if http.body else "missing request body")
     if context_of(http).generates and isinstance(raw, dict):
         raw = _with_messages(raw)
     known = raw if unknown is None else _without_strange_tools(raw)
     try:
         return Body(raw, (unknown or UnknownFields()).convert(known, types.Body))
     except msgspec.ValidationError as error:
-        refuse_type(error)
+        # Ollama, fields: known ones of their types (api/types.go, 2026-08-21)
+        reject_type(error)
 
 
 def _with_messages(raw: dict[str, Json]) -> dict[str, Json]:
@@ -97,7 +94,7 @@ def _with_messages(raw: dict[str, Json]) -> dict[str, Json]:
 
 
 def _without_strange_tools(raw: Json) -> Json:
-    """Return a body without tools that are no functions: ``canon`` keeps them as they came."""
+    """Return a body without tools that are no functions; ``canon`` keeps these unchanged."""
     tools = raw.get("tools") if isinstance(raw, dict) else None
     if not isinstance(tools, list):
         return raw
@@ -141,7 +138,7 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
 
 
 def intent_of(think: Json, unknown: UnknownFields) -> Intent:
-    """Return the wish; a value that is no word for one is listed."""
+    """Return the intent; list a value of another type."""
     match think:
         case None:
             return UNSET
@@ -179,7 +176,8 @@ def _output(said: Json, unknown: UnknownFields | None) -> OutputFormat | None:
     if isinstance(said, dict):
         return OutputFormat(said)
     if unknown is None:
-        refuse(
+        # Ollama, format: "json" or a schema (llm/server.go, 2026-08-21)
+        reject(
             f"invalid format: {msgspec.json.encode(said).decode()}; "
             'expected "json" or a valid JSON Schema object'
         )
@@ -209,14 +207,15 @@ class _Options(Struct, frozen=True):
 
 
 def _options(raw: dict[str, Json], unknown: UnknownFields | None) -> _Options:
-    """Return the options; one of a wrong type is refused, or left in the rest and listed."""
+    """Return the options; reject one of a wrong type, or leave it in the rest and list it."""
     given = {name: value for name, value in raw.items() if value is not None}
     rest = {name: value for name, value in raw.items() if name not in _IN_CANON}
     for name in [name for name in given if name != "stop"] + ["stop"] * ("stop" in given):
         if (wanted := _misfit(name, given[name])) is None:
             continue
         if unknown is None:
-            refuse(f'option "{name}" must be of type {wanted}')
+            # Ollama, options: typed (api/types.go, 2026-08-21)
+            reject(f'option "{name}" must be of type {wanted}')
         unknown.paths.append(f"options.{name}")
         rest[name] = given.pop(name)
     cap = int(given.get("num_predict", 0))
@@ -233,7 +232,6 @@ def _options(raw: dict[str, Json], unknown: UnknownFields | None) -> _Options:
 
 
 def _misfit(name: str, value: Json) -> str | None:
-    """Return the type that an option must have and has not."""
     if name in _INTEGERS and not _is_whole(value):
         return "integer"
     if name in _NUMBERS and not _is_number(value):
@@ -271,7 +269,7 @@ class _Reader:
             if message.role == "tool":
                 self._results.append(self._result(message))
             elif message.role == "user":
-                self._settle(self._shown(message))
+                self._settle(self._read_parts(message))
             elif message.role == "assistant":
                 self._settle()
                 self._messages.append(Message("assistant", self._assistant(message)))
@@ -284,7 +282,7 @@ class _Reader:
         return tuple(system), tuple(self._messages)
 
     def _settle(self, parts: tuple[Part, ...] = ()) -> None:
-        """Close a run of results; what the user says after them stands in the same message."""
+        """End a run of results; the user's parts after them join the same message."""
         parts = (*self._results, *parts)
         self._results = []
         if parts:
@@ -306,13 +304,15 @@ class _Reader:
         by_id = (call for call in self._open if id and call.id == id)
         by_name = (call for call in self._open if not id and name in (None, call.name))
         call = next(by_id, None) or next(by_name, None)
-        content = tuple(part for part in self._shown(message) if isinstance(part, Text | Image))
+        content = tuple(
+            part for part in self._read_parts(message) if isinstance(part, Text | Image)
+        )
         if call is None:
             return ToolResult(id or name or "", content, name=name)
         self._open.remove(call)
         return ToolResult(call.id, content, name=None if name in (None, call.name) else name)
 
-    def _shown(self, message: types.Message) -> tuple[Part, ...]:
+    def _read_parts(self, message: types.Message) -> tuple[Part, ...]:
         texts = (Text(message.content),) if message.content else ()
         images = message.images or ()
         return (*texts, *(_picture(data, strict=self._strict) for data in images))
@@ -320,7 +320,7 @@ class _Reader:
 
 def _call(call: types.Call, where: str) -> ToolCall:
     function = call.function
-    id = call.id or _minted(f"{where} {function.name}")
+    id = call.id or _make_id(f"{where} {function.name}")
     return ToolCall(id, function.name, function.arguments, minted=not call.id)
 
 
@@ -328,14 +328,16 @@ def _picture(text: str, *, strict: bool) -> Image:
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        refuse("illegal base64 data at input byte 0")
+        # Ollama, images: base64 (api/types.go and Go's JSON library, 2026-08-21)
+        reject("illegal base64 data at input byte 0")
     found = (kind for magic, kind in _PICTURES.items() if data.startswith(magic))
     kind = next(found, None)
     if kind is None and strict:
-        refuse(_UNKNOWN_PICTURE, status=500)
+        # Ollama, images: 500 for an unknown format (recording maruel/genai ollama gemma4-e2b)
+        reject(_UNKNOWN_PICTURE, status=500)
     return Image(kind, data)
 
 
-def _minted(mark: str) -> str:
-    digest = hashlib.sha256(mark.encode("utf-8", "replace")).digest()
+def _make_id(seed: str) -> str:
+    digest = hashlib.sha256(seed.encode("utf-8", "replace")).digest()
     return base64.urlsafe_b64encode(digest)[:22].decode()

@@ -92,17 +92,17 @@ class Stream:
         match event:
             case TextDelta():
                 self._told.add(event.index)
-                return self._said({"content": event.text})
+                return self._write_message({"content": event.text})
             case ThinkingDelta():
                 self._told.add(event.index)
                 thought = {"content": "", "thinking": event.text}
-                return self._said(thought) if self._shown else b""
+                return self._write_message(thought) if self._shown else b""
             case PartEnd():
                 return self._end(event)
             case Started():
                 self._lines.model = event.model or self._lines.model
             case Finished():
-                return _written(self._lines.line({"content": ""}) | _end(event))
+                return _write_line(self._lines.line({"content": ""}) | _end(event))
             case _:
                 pass
         return b""
@@ -120,17 +120,19 @@ class Stream:
         match event.part:
             case ToolCall() as call:
                 self._calls += 1
-                return self._said({"content": "", "tool_calls": [_call(call, self._calls - 1)]})
+                return self._write_message(
+                    {"content": "", "tool_calls": [_call(call, self._calls - 1)]}
+                )
             case Text() | Thinking() as part if event.index not in self._told and part.text:
                 delta = TextDelta if isinstance(part, Text) else ThinkingDelta
                 return self.feed(delta(event.index, part.text))
         return b""  # a picture is nothing that clients of this wire read
 
-    def _said(self, message: dict[str, Json]) -> bytes:
-        return _written(self._lines.line(message))
+    def _write_message(self, message: dict[str, Json]) -> bytes:
+        return _write_line(self._lines.line(message))
 
 
-def _written(line: dict[str, Json]) -> bytes:
+def _write_line(line: dict[str, Json]) -> bytes:
     return dump_json(line).encode() + b"\n"
 
 

@@ -5,7 +5,7 @@ from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import AcceptedRequest
 
 from . import parse, types
-from .errors import refuse
+from .errors import reject
 from .models import Model, check_key, table
 
 
@@ -15,11 +15,13 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
     body = parse.body(http)
     typed = body.typed
     if not typed.model:
-        refuse("model is required")
+        # Ollama, chat: model is required (server/routes.go, 2026-08-21)
+        reject("model is required")
     model = table().model(typed.model)
     if model is None:
-        refuse(f"model '{typed.model}' not found", status=404)
-    _check_wish(typed, model)
+        # Ollama, models: an unknown one is 404 (recording maruel/genai ollama errors/bad_model)
+        reject(f"model '{typed.model}' not found", status=404)
+    _check_think(typed, model)
     return AcceptedRequest(
         request=parse.canon(body),
         intent=parse.intent_of(typed.think, UnknownFields()),
@@ -31,21 +33,26 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
 
 def _check_door(http: HttpRequest, provider: str) -> None:
     if not parse.serves(http.url.partition("?")[0]):
-        refuse("404 page not found", status=404)
+        # Ollama, paths: those of its router, gin (server/routes.go, 2026-08-21)
+        reject("404 page not found", status=404)
     if http.method != "POST":
-        refuse("405 method not allowed", status=405)
+        # Ollama, methods: 405 for any but POST (server/routes.go, 2026-08-21)
+        reject("405 method not allowed", status=405)
     check_key(http, provider)
 
 
-def _check_wish(body: types.Body, model: Model) -> None:
+def _check_think(body: types.Body, model: Model) -> None:
     think, words = body.think, table().words
     if think is not None and not isinstance(think, bool) and think not in words:
         if not isinstance(think, str):
-            refuse("think must be a boolean or string")
+            # Ollama, think: a boolean or a string (api/types.go, 2026-08-21)
+            reject("think must be a boolean or string")
         listed = ", ".join(f'"{word}"' for word in words)
-        refuse(f'invalid think value: "{think}" (must be {listed}, true, or false)')
+        # Ollama, think: a known word (api/types.go, 2026-08-21)
+        reject(f'invalid think value: "{think}" (must be {listed}, true, or false)')
     if think not in (None, False) and model.thinks == "no":
-        refuse(f'"{body.model}" does not support thinking')
+        # Ollama, think: 400 on a model that cannot think (server/routes.go, 2026-08-21)
+        reject(f'"{body.model}" does not support thinking')
 
 
 def _thinks(body: types.Body, model: Model) -> bool:

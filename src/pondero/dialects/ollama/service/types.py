@@ -1,7 +1,7 @@
 """The request body as the service types it.
 
-Source: api/types.go of ollama/ollama, 2026-08-21. The server passes over fields it does not know,
-so ``parse.body`` leaves them out; it refuses those it knows where they have another type.
+Source: api/types.go of ollama/ollama, 2026-08-21. The server ignores fields it does not know, so
+``parse.body`` leaves them out; it rejects known fields of another type.
 """
 
 from typing import Literal
