@@ -1,7 +1,7 @@
-"""The signatures the emulated service puts on thinking, and how it knows them again.
+"""Signatures that the emulated service puts on thinking, and verifies.
 
-They are this emulation's own: a keyed digest over what was thought, by which model, after what.
-A signature that was changed, cut or made elsewhere does not verify.
+Each is a keyed digest of the thinking, the model and, for some models, everything before it. A
+signature that was changed, cut or made elsewhere does not verify.
 """
 
 from base64 import b64decode, b64encode
@@ -21,16 +21,16 @@ _MARK = b"\x08\x02\x12"  # real signatures of these days begin with CAIS
 _STABLE = Encoder(order="deterministic")
 
 
-def sealer(body: Mapping[str, Json], *, bound: bool, seed: bytes) -> Signer:
-    """Return what signs one answer to this body.
+def make_signer(body: Mapping[str, Json], *, bound: bool, seed: bytes) -> Signer:
+    """Return the signer of one answer to this body.
 
-    Parts that have a seal of this wire keep it. Where the model's thinking is ``bound``, its
-    signatures cover everything before it.
+    Parts that have a signature of this dialect keep it. If ``bound``, signatures cover everything
+    before them.
     """
     model = str(body["model"])
     message = f"msg_01{sha256(seed).hexdigest()[:22]}"
 
-    def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
+    def sign_part(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
         if not isinstance(part, Thinking | ToolCall):
             return None
         if part.signature is not None and part.signature.dialect == NAME:
@@ -42,13 +42,13 @@ def sealer(body: Mapping[str, Json], *, bound: bool, seed: bytes) -> Signer:
             shown,
             model=model,
             thought=f"{message} {len(before)} {part.text}",
-            prefix=_covered(body, before) if bound else bytes(16),
+            prefix=_digest_prefix(body, before) if bound else bytes(16),
         )
 
-    return seal
+    return sign_part
 
 
-def _covered(body: Mapping[str, Json], before: Sequence[Json]) -> bytes:
+def _digest_prefix(body: Mapping[str, Json], before: Sequence[Json]) -> bytes:
     messages = list(body["messages"])
     if before:
         messages.append({"role": "assistant", "content": before})
@@ -56,7 +56,6 @@ def _covered(body: Mapping[str, Json], before: Sequence[Json]) -> bytes:
 
 
 def _sign(kind: str, shown: str, *, model: str, thought: str, prefix: bytes) -> str:
-    """Return a signature over what is shown, what was thought, and what came before."""
     name = model.encode()[:255]
     essence = blake2b(thought.encode("utf-8", "replace"), digest_size=16).digest()
     head = _MARK + bytes([len(name)]) + name + essence + prefix
@@ -64,7 +63,7 @@ def _sign(kind: str, shown: str, *, model: str, thought: str, prefix: bytes) -> 
 
 
 def verify_signature(kind: str, shown: str, signature: str) -> tuple[str, bytes] | None:
-    """Return the model and the prefix a good signature was made for, or None."""
+    """Return the model and the prefix digest of a valid signature, or None."""
     try:
         data = b64decode(signature, validate=True)
     except (Error, ValueError):
@@ -77,11 +76,11 @@ def verify_signature(kind: str, shown: str, signature: str) -> tuple[str, bytes]
 
 
 def prefix_digest(system: Json, tools: Json, messages: Json) -> bytes:
-    """Return a digest of what a block is bound to; cache marks may come and go.
+    """Return the digest of everything before a block.
 
-    So may tools that are loaded later: they are not part of the prompt until they are.
+    Cache breakpoints do not count, nor do deferred tools, which are not in the prompt yet.
     """
-    known = [_plain(system), _loaded(tools), [_message(message) for message in messages]]
+    known = [_plain(system), _drop_deferred(tools), [_message(message) for message in messages]]
     return blake2b(_STABLE.encode(known), digest_size=16).digest()
 
 
@@ -100,7 +99,7 @@ def _message(message: Json) -> Json:
     return [message["role"], _plain(content)]
 
 
-def _loaded(tools: Json) -> Json:
+def _drop_deferred(tools: Json) -> Json:
     if not isinstance(tools, list):
         return tools
     return _plain([tool for tool in tools if not tool.get("defer_loading")])

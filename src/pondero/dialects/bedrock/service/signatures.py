@@ -24,36 +24,36 @@ UNBOUND = bytes(16)
 
 
 class Proof(NamedTuple):
-    """What a good signature was made for: a model, and a digest of what came before."""
+    """The model of a valid signature, and the digest of everything before it."""
 
     model: str
     prefix: bytes
 
 
-def sealer(model: str, bound_to: Json | None) -> Signer:
-    """Return the sealer of one answer; ``bound_to`` is the body that signatures are bound to."""
+def make_signer(model: str, bound_to: Json | None) -> Signer:
+    """Return the signer of one answer; ``bound_to`` is the body that signatures cover, if any."""
 
-    def seal(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
+    def sign_part(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
         if not isinstance(part, Thinking):
             return None
         if part.signature is not None and part.signature.dialect == NAME:
             return part.signature.value
-        start = UNBOUND if bound_to is None else _beginning(bound_to, before)
+        start = UNBOUND if bound_to is None else _digest_prefix(bound_to, before)
         made = sign(shown, model=model, thought=f"{len(before)} {part.text}", prefix=start)
         return make_redacted(made) if part.redacted else made
 
-    return seal
+    return sign_part
 
 
-def _beginning(body: Json, before: Sequence[Json]) -> bytes:
+def _digest_prefix(body: Json, before: Sequence[Json]) -> bytes:
     messages = list(body["messages"])
     if before:
         messages.append({"role": "assistant", "content": list(before)})
-    return prefix(body.get("system"), (body.get("toolConfig") or {}).get("tools"), messages)
+    return prefix_digest(body.get("system"), (body.get("toolConfig") or {}).get("tools"), messages)
 
 
 def sign(shown: str, *, model: str, thought: str, prefix: bytes) -> str:
-    """Return a signature over what is shown, what was thought, and what came before."""
+    """Return a signature of the shown text, the thinking and the digest of the prefix."""
     name = model.encode()[:255]
     essence = blake2b(thought.encode("utf-8", "replace"), digest_size=16).digest()
     head = _MARK + bytes([len(name)]) + name + essence + prefix
@@ -61,7 +61,7 @@ def sign(shown: str, *, model: str, thought: str, prefix: bytes) -> str:
 
 
 def verify_signature(shown: str, signature: str) -> Proof | None:
-    """Return what a good signature was made for, or None."""
+    """Return the proof of a valid signature, or None."""
     data = _bytes(signature)
     size = len(_MARK) + 1 + (data[3] if len(data) > 3 else 0) + 16 + 16
     head, digest = data[:size], data[size:]
@@ -76,12 +76,12 @@ def make_redacted(signature: str) -> str:
 
 
 def verify_redacted(content: str) -> Proof | None:
-    """Return what redacted content was made for; None where it is not the service's."""
+    """Return the proof of valid redacted content, or None."""
     return verify_signature("", _bytes(content).decode("ascii", "replace"))
 
 
-def prefix(system: Json, tools: Json, messages: Json) -> bytes:
-    """Return a digest of what a block is bound to; cache points do not count."""
+def prefix_digest(system: Json, tools: Json, messages: Json) -> bytes:
+    """Return the digest of everything before a block; cache points do not count."""
     turns = [[message["role"], _plain(message["content"])] for message in messages]
     known = [_plain(system), _plain(tools), turns]
     return blake2b(_STABLE.encode(known), digest_size=16).digest()
