@@ -289,7 +289,7 @@ class Body(Strict, frozen=True):
     service_tier: Json = None
 
 
-# Fields that canon has no words for; they are kept as extras.
+# Fields that canon lacks; the request keeps them as extras.
 BESIDE = (
     *("guardrailConfig", "promptVariables", "requestMetadata"),
     *("performanceConfig", "serviceTier"),
