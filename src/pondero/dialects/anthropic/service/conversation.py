@@ -10,6 +10,7 @@ from msgspec import Raw
 from msgspec.json import decode
 
 from pondero.canon import Json
+from pondero.dialects.claude import LOOP_START, describe_binding
 
 from . import types
 from .errors import reject
@@ -22,11 +23,6 @@ _NO_RESULT = (
 )
 _NO_CALL = (
     "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
-)
-_BEGIN = (
-    "When `thinking` is enabled, a final `assistant` message must start with a thinking block "
-    "(preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you "
-    "include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."
 )
 
 
@@ -152,7 +148,7 @@ def check_signatures(found: list[Turn], raw: Json, *, drops: bool) -> list[str]:
                 raw, placed, turn.blocks[:number]
             ):
                 if not drops:
-                    raise reject(_describe_binding(placed.at, field))
+                    raise reject(describe_binding(placed.at, field))
                 dropped.append(placed.at)
     return dropped
 
@@ -171,13 +167,6 @@ def _digest_before(raw: Json, placed: PlacedBlock, earlier: list[PlacedBlock]) -
     return prefix_digest(raw.get("system"), raw.get("tools"), messages)
 
 
-def _describe_binding(at: str, field: str) -> str:
-    return (
-        f"{at}: Invalid {field} block. The block is bound to a different conversation. Remove the "
-        'block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
-    )
-
-
 def check_begin(found: list[Turn]) -> None:
     """Reject an open tool loop that does not begin with thinking, while thinking is enabled."""
     at = len(found) - 1
@@ -191,7 +180,7 @@ def check_begin(found: list[Turn]) -> None:
             # text: OpenRouterTeam/ai-sdk-provider#162)
             raise reject(
                 f"{begin.at}.type: Expected `thinking` or `redacted_thinking`, but found "
-                f"`{begin.kind}`. {_BEGIN}"
+                f"`{begin.kind}`. {LOOP_START}"
             )
 
 

@@ -4,20 +4,18 @@ Each is a keyed digest of the thinking, the model and, for some models, everythi
 signature that was changed, cut or made elsewhere does not verify.
 """
 
-from base64 import b64decode, b64encode
-from binascii import Error
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
 
 from msgspec.json import Encoder
 
 from pondero.canon import Json, Part, Thinking, ToolCall
+from pondero.dialects.claude import Proof, SignatureKey
 from pondero.dialects.dialect import Signer
 
 from .types import NAME
 
-_SECRET = b"the emulated service's own secret"
-_MARK = b"\x08\x02\x12"  # real signatures of these days begin with CAIS
+_KEY = SignatureKey(b"the emulated service's own secret", b"\x08\x02\x12")  # real ones: CAIS...
 _STABLE = Encoder(order="deterministic")
 
 
@@ -37,9 +35,9 @@ def make_signer(body: Mapping[str, Json], *, bound: bool, seed: bytes) -> Signer
             return part.signature.value
         if isinstance(part, ToolCall):
             return None
-        return _sign(
-            "redacted" if part.redacted else "thinking",
-            shown,
+        kind = "redacted" if part.redacted else "thinking"
+        return _KEY.sign(
+            f"{kind}\0{shown}",
             model=model,
             thought=f"{message} {len(before)} {part.text}",
             prefix=_digest_prefix(body, before) if bound else bytes(16),
@@ -55,24 +53,9 @@ def _digest_prefix(body: Mapping[str, Json], before: Sequence[Json]) -> bytes:
     return prefix_digest(body.get("system"), body.get("tools"), messages)
 
 
-def _sign(kind: str, shown: str, *, model: str, thought: str, prefix: bytes) -> str:
-    name = model.encode()[:255]
-    essence = blake2b(thought.encode("utf-8", "replace"), digest_size=16).digest()
-    head = _MARK + bytes([len(name)]) + name + essence + prefix
-    return b64encode(head + _digest(kind, shown, head)).decode()
-
-
-def verify_signature(kind: str, shown: str, signature: str) -> tuple[str, bytes] | None:
-    """Return the model and the prefix digest of a valid signature, or None."""
-    try:
-        data = b64decode(signature, validate=True)
-    except (Error, ValueError):
-        return None
-    size = len(_MARK) + 1 + (data[3] if len(data) > 3 else 0) + 16 + 16
-    head, digest = data[:size], data[size:]
-    if not head.startswith(_MARK) or digest != _digest(kind, shown, head):
-        return None
-    return head[4:-32].decode("utf-8", "replace"), head[-16:]
+def verify_signature(kind: str, shown: str, signature: str) -> Proof | None:
+    """Return the proof of a valid signature, or None."""
+    return _KEY.verify(f"{kind}\0{shown}", signature)
 
 
 def prefix_digest(system: Json, tools: Json, messages: Json) -> bytes:
@@ -82,14 +65,6 @@ def prefix_digest(system: Json, tools: Json, messages: Json) -> bytes:
     """
     known = [_plain(system), _drop_deferred(tools), [_message(message) for message in messages]]
     return blake2b(_STABLE.encode(known), digest_size=16).digest()
-
-
-def _digest(kind: str, shown: str, head: bytes) -> bytes:
-    said = f"{kind}\0{shown}\0".encode("utf-8", "replace") + head
-    return (
-        blake2b(said, key=_SECRET, digest_size=64).digest()
-        + blake2b(said, key=_SECRET, digest_size=64, person=b"second").digest()
-    )
 
 
 def _message(message: Json) -> Json:

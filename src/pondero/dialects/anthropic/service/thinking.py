@@ -3,13 +3,14 @@
 The rows of the models are in models.toml. ``types.Enabled`` rejects a budget below 1,024.
 """
 
+from pondero.dialects import claude
+
 from . import types
 from .errors import reject
 from .models import Family
 from .parse import effort_of
 
 _PER_TURN = ("mid-conversation-output-config-", "per-turn-control-")
-_FORCED = "Thinking may not be enabled when tool_choice forces tool use."
 
 
 def thinks(body: types.Body, row: Family) -> bool:
@@ -58,20 +59,12 @@ def _check_thinking(body: types.Body, row: Family, betas: frozenset[str]) -> Non
     if thinking is None:
         return
     kind = _kind(thinking)
-    if kind not in row.thinking:
-        # Anthropic, thinking troubleshooting: types by model (vendor page, 2026-11-15; text of
-        # "enabled": AAClause/nvda-OpenAI#126)
-        raise reject(_describe_unsupported(kind, row))
+    claude.check_type(kind, row.thinking, reject)
     if isinstance(thinking, types.Enabled):
+        # Anthropic, extended thinking: interleaved, a budget spans turns (vendor page, 2026-11-15)
         spans = bool(body.tools) and any(beta.startswith("interleaved-thinking-") for beta in betas)
-        # Anthropic, extended thinking: budget_tokens < max_tokens, but for interleaved thinking
-        # (vendor page and router-for-me/CLIProxyAPI#413, 2026-11-15)
-        if thinking.budget_tokens >= body.max_tokens and not spans:
-            raise reject(
-                "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our "
-                "documentation at https://docs.claude.com/en/docs/build-with-claude/"
-                "extended-thinking#max-tokens-and-context-window-size"
-            )
+        if not spans:
+            claude.check_budget(thinking.budget_tokens, body.max_tokens, reject)
     if isinstance(thinking, types.Enabled | types.Adaptive) and thinking.display == "updates":
         _check_beta(betas, "thinking-display-updates-", f"thinking.{kind}.display")
 
@@ -85,18 +78,6 @@ def _check_beta(betas: frozenset[str], begins: str, path: str) -> None:
 def _kind(thinking: types.Thinking) -> str:
     kinds = {types.Enabled: "enabled", types.Adaptive: "adaptive", types.Disabled: "disabled"}
     return kinds.get(type(thinking), "between_tools")
-
-
-def _describe_unsupported(kind: str, row: Family) -> str:
-    said = f'"thinking.type.{kind}" is not supported for this model.'
-    if kind == "enabled" and "adaptive" in row.thinking:
-        return (
-            f'{said} Use "thinking.type.adaptive" and "output_config.effort" to control thinking '
-            "behavior."
-        )
-    if kind == "disabled" and "between_tools" in row.thinking:
-        return f'{said} Use "thinking.type.between_tools" instead.'
-    return said
 
 
 def _check_turns(body: types.Body, row: Family, betas: frozenset[str]) -> None:
@@ -118,23 +99,8 @@ def _check_effort(body: types.Body, row: Family) -> None:
     effort = effort_of(body)
     if effort is None:
         return
-    if not row.efforts:
-        # Anthropic, effort: not on Haiku 4.5 and older (text of public clients, 2026-11-16)
-        raise reject("This model does not support the effort parameter.")
-    if effort not in row.efforts:
-        # Anthropic, effort: levels by model (recording pydantic-ai
-        # test_anthropic_explicit_effort_xhigh_unsupported_model_errors, 2026-08-22)
-        levels = ", ".join(sorted(row.efforts))
-        raise reject(
-            f"This model does not support effort level '{effort}'. Supported levels: {levels}."
-        )
     off = isinstance(body.thinking, types.Disabled | types.BetweenTools)
-    if off and row.off_below is not None and effort not in row.off_below:
-        # Anthropic, thinking: off only up to effort high (vendor page, 2026-11-15; text is ours)
-        raise reject(
-            f"output_config.effort: '{effort}' is not supported while thinking is off; use one of "
-            f"{', '.join(row.off_below)}"
-        )
+    claude.check_effort(effort, row.efforts, reject, off_accepted=row.off_below if off else None)
 
 
 def _check_sampling(body: types.Body, row: Family) -> None:
@@ -154,27 +120,11 @@ def _check_sampling(body: types.Body, row: Family) -> None:
             "`temperature` and `top_p` cannot both be specified for this model. Please use only "
             "one."
         )
-    # Anthropic, extended thinking: temperature 1, no top_k, top_p from 0.95 on; all three
-    # (texts of public clients; top_k: quarkiverse/quarkus-langchain4j#1812, 2025-09-25)
     if isinstance(body.thinking, types.Enabled | types.Adaptive):
-        if body.temperature not in (None, 1):
-            raise reject(
-                "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode."
-            )
-        if body.top_k is not None:
-            raise reject("`top_k` must be unset when thinking is enabled.")
-        if body.top_p is not None and body.top_p < 0.95:
-            raise reject(
-                "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
-            )
+        claude.check_sampling(body.temperature, body.top_k, body.top_p, reject)
 
 
 def _check_choice(body: types.Body, row: Family) -> None:
-    if not isinstance(body.tool_choice, types.AnyTool | types.OneTool):
-        return
-    # Anthropic, tool_choice: not forced on Fable 5.1, Opus 5.5, Sonnet 5.5 (pydantic-ai 2.66.0,
-    # verified live; text not recorded), nor with "enabled" (text of public clients, 2026-11-15)
-    if row.forced == "never":
-        raise reject("`tool_choice` values that force tool use are not supported for this model.")
-    if isinstance(body.thinking, types.Enabled) and row.forced in ("adaptive", "thinking_off"):
-        raise reject(_FORCED)
+    if isinstance(body.tool_choice, types.AnyTool | types.OneTool):
+        kind = None if body.thinking is None else _kind(body.thinking)
+        claude.check_forced(kind, row.forced, reject)

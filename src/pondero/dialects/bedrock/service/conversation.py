@@ -4,20 +4,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pondero.canon import Json
+from pondero.dialects.claude import LOOP_START, Proof, describe_binding
 
 from . import types
 from .errors import reject, reject_by_model
 from .models import Family, family
 from .parse import block
-from .signatures import Proof, prefix_digest, verify_redacted, verify_signature
+from .signatures import KEY, prefix_digest, verify_redacted
 
 _NO_TOOLS = "The toolConfig field must be defined when using toolUse and toolResult content blocks."
 _SIGNATURE = "reasoningContent.reasoningText.signature"
-_BEGIN = (
-    "When `thinking` is enabled, a final `assistant` message must start with a thinking block "
-    "(preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you "
-    "include thinking blocks from previous turns. To avoid this requirement, disable `thinking`."
-)
 
 
 class PlacedBlock(NamedTuple):
@@ -174,7 +170,7 @@ def check_signatures(known: list[Turn], raw: Json, row: Family, *, drops: bool) 
                     and _is_bound(proof.model)
                     and proof.prefix != _digest_before(raw, placed)
                 ):
-                    raise reject_by_model(_describe_binding(placed.at))
+                    raise reject_by_model(describe_binding(placed.at, "`signature` in `thinking`"))
             elif row.control != "any" and _is_signed(placed.fields):
                 raise reject(
                     f"This model doesn't support the {_SIGNATURE} field. Remove {_SIGNATURE} and "
@@ -197,7 +193,7 @@ def _proof(at: str, fields: types.Reasoning) -> Proof:
     elif text.signature is None:
         raise reject_by_model(f"{at}.thinking.signature: Field required")
     else:
-        proof = verify_signature(text.text, text.signature)
+        proof = KEY.verify(text.text, text.signature)
         field = "`signature` in `thinking`"
     if proof is None:
         raise reject_by_model(f"{at}: Invalid {field} block")
@@ -217,14 +213,6 @@ def _digest_before(raw: Json, placed: PlacedBlock) -> bytes:
     return prefix_digest(raw.get("system"), (raw.get("toolConfig") or {}).get("tools"), messages)
 
 
-def _describe_binding(at: str) -> str:
-    return (
-        f"{at}: Invalid `signature` in `thinking` block. The block is bound to a different "
-        "conversation. Remove the block, or set "
-        '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
-    )
-
-
 def check_begin(known: list[Turn]) -> None:
     """Reject an open tool loop that does not begin with thinking, while thinking is enabled."""
     at = len(known) - 1
@@ -237,5 +225,5 @@ def check_begin(known: list[Turn]) -> None:
             # Anthropic, extended thinking: a tool loop keeps its thinking (vendor page, 2026-11-15)
             raise reject_by_model(
                 f"{begin.at}.type: Expected `thinking` or `redacted_thinking`, but found "
-                f"`{begin.kind}`. {_BEGIN}"
+                f"`{begin.kind}`. {LOOP_START}"
             )

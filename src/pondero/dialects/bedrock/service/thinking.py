@@ -7,6 +7,7 @@ sampling and forced calls that the model does not accept.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from pondero.dialects import claude
 from pondero.thinking import UNSET, Intent
 
 from . import makers, types
@@ -179,24 +180,24 @@ def _check_unlimited(limits: types.Limits) -> None:
             raise reject_by_model(f"{field} must be unset when maxReasoningEffort is high")
 
 
-# -- Claude: the model's rules are those of the Messages API -----------------------------------
+# -- Claude ----------------------------------------------------------------------------------
 
 
 def _resolve_claude(
     own: makers.Claude, effort: str | None, limits: types.Limits, row: Family, *, forced: bool
 ) -> ResolvedThinking:
     thinking = own.thinking or own.reasoning_config
-    said = own.output_config.effort if own.output_config else None
-    effort = said or effort
+    kind = thinking.type if thinking else None
+    effort = (own.output_config.effort if own.output_config else None) or effort
     if thinking is not None:
         _check_thinking(thinking, limits, row)
     if effort is not None:
-        _check_effort(effort, thinking, row)
-    kind = thinking.type if thinking else None
+        limit = row.off_below if kind in ("disabled", "between_tools") else None
+        claude.check_effort(effort, row.efforts, reject_by_model, off_accepted=limit)
     if forced:
-        _check_forced(kind, row)
+        claude.check_forced(kind, row.forced, reject_by_model)
     if kind in ("enabled", "adaptive"):
-        _check_sampling(own, limits)
+        claude.check_sampling(limits.temperature, own.top_k, limits.top_p, reject_by_model)
     shown = show_of(own)
     shown = row.display == "shown" if shown is None else shown
     intent = intent_of(own, effort)
@@ -211,80 +212,15 @@ def _resolve_claude(
 
 
 def _check_thinking(thinking: makers.ClaudeThinking, limits: types.Limits, row: Family) -> None:
-    kind = thinking.type
-    if kind not in row.thinking:
-        # Anthropic, thinking types by model (llmgateway#2778, live on Bedrock, 2026-11-15)
-        raise reject_by_model(_describe_unsupported(kind, row))
-    if kind != "enabled":
+    claude.check_type(thinking.type, row.thinking, reject_by_model)
+    if thinking.type != "enabled":
         return
-    # Anthropic, extended thinking: 1024 <= budget_tokens < max_tokens; all three (LibreChat#8346,
-    # litellm#39627, 2026-11-15)
+    # Anthropic, extended thinking: budget_tokens from 1024 on; both (LibreChat#8346, 2026-11-15)
     if thinking.budget_tokens is None:
         raise reject_by_model("thinking.enabled.budget_tokens: Field required")
     if thinking.budget_tokens < 1024:
         raise reject_by_model(
             "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
         )
-    if limits.max_tokens is not None and thinking.budget_tokens >= limits.max_tokens:
-        raise reject_by_model(
-            "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our "
-            "documentation at https://docs.claude.com/en/docs/build-with-claude/"
-            "extended-thinking#max-tokens-and-context-window-size"
-        )
-
-
-def _describe_unsupported(kind: str, row: Family) -> str:
-    said = f'"thinking.type.{kind}" is not supported for this model.'
-    if kind == "enabled" and "adaptive" in row.thinking:
-        return (
-            f'{said} Use "thinking.type.adaptive" and "output_config.effort" to control thinking '
-            "behavior."
-        )
-    if kind == "disabled" and "between_tools" in row.thinking:
-        return f'{said} Use "thinking.type.between_tools" instead.'
-    return said
-
-
-def _check_effort(effort: str, thinking: makers.ClaudeThinking | None, row: Family) -> None:
-    # Anthropic, effort: levels by model, up to high if off; all three (recording pydantic-ai
-    # test_anthropic_explicit_effort_xhigh_unsupported_model_errors, 2026-08-22; vendor page,
-    # 2026-11-15)
-    if not row.efforts:
-        raise reject_by_model("This model does not support the effort parameter.")
-    if effort not in row.efforts:
-        levels = ", ".join(sorted(row.efforts))
-        raise reject_by_model(
-            f"This model does not support effort level '{effort}'. Supported levels: {levels}."
-        )
-    off = thinking is not None and thinking.type in ("disabled", "between_tools")
-    if off and row.off_below is not None and effort not in row.off_below:
-        raise reject_by_model(
-            f"output_config.effort: '{effort}' is not supported while thinking is off; use one of "
-            f"{', '.join(row.off_below)}"
-        )
-
-
-def _check_sampling(own: makers.Claude, limits: types.Limits) -> None:
-    # Anthropic, extended thinking: temperature 1, no top_k, top_p from 0.95 on; all three
-    # (texts of public clients; n8n-io/n8n#14288 on Bedrock, 2025-03-31)
-    if limits.temperature not in (None, 1):
-        raise reject_by_model(
-            "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode."
-        )
-    if own.top_k is not None:
-        raise reject_by_model("`top_k` must be unset when thinking is enabled.")
-    if limits.top_p is not None and limits.top_p < 0.95:
-        raise reject_by_model(
-            "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
-        )
-
-
-def _check_forced(kind: str | None, row: Family) -> None:
-    # Anthropic, tool_choice: not forced on Fable 5.1, Opus 5.5, Sonnet 5.5, nor with "enabled"
-    # (pydantic-ai 2.66.0, verified live, 2026-11-15)
-    if row.forced == "never":
-        raise reject_by_model(
-            "`tool_choice` values that force tool use are not supported for this model."
-        )
-    if kind == "enabled" and row.forced in ("adaptive", "thinking_off"):
-        raise reject_by_model("Thinking may not be enabled when tool_choice forces tool use.")
+    if limits.max_tokens is not None:
+        claude.check_budget(thinking.budget_tokens, limits.max_tokens, reject_by_model)
