@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json
-from pondero.dialects.dialect import ServedModel
+from pondero.dialects.dialect import Rejected, ServedModel
 from pondero.dialects.tables import load_table
 
 from .address import check_key
@@ -114,8 +114,7 @@ def write_list(http: HttpRequest, known: Sequence[ServedModel], _provider: str) 
         return _answer(_page([_describe_served(*row) for row in rows], http))
     row = family(name, http.url)
     if row is None:
-        # Anthropic, errors: unknown model (recording Mirascope test_model_not_found, 2026-11-15)
-        raise reject(f"model: {name}", status=404)
+        raise _reject_unknown(name)
     facts = next((each for each in known if each.name == name), ServedModel(name))
     return _answer(_describe_served(facts, row))
 
@@ -132,9 +131,13 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
     if (name := requested_model(http)) is None:
         return _answer(_page(list(models.values()), http))
     if name not in models:
-        # Anthropic, errors: unknown model (recording Mirascope test_model_not_found, 2026-11-15)
-        raise reject(f"model: {name}", status=404)
+        raise _reject_unknown(name)
     return _answer(models[name])
+
+
+def _reject_unknown(model: str) -> Rejected:
+    # Anthropic, errors: unknown model (recording Mirascope test_model_not_found, 2026-11-15)
+    return reject(f"model: {model}", status=404)
 
 
 def _page(every: list[dict[str, Json]], http: HttpRequest) -> Json:

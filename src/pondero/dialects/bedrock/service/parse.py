@@ -8,7 +8,7 @@ it is passed a collector of unknown fields.
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 from msgspec import DecodeError, Raw, Struct, ValidationError
 from msgspec.json import decode
@@ -44,6 +44,8 @@ from .errors import reject, reject_key, reject_value
 from .own_blocks import describe_block
 from .thinking import first_intent, show_of
 from .types import NAME, ONE, decode_strict, one_key
+
+T = TypeVar("T")
 
 _INVALID = "INVALID_JSON"  # holds the arguments of a call that are not an object
 _OWN = "additionalModelRequestFields"
@@ -325,12 +327,14 @@ class _Reader:
             elif kind == "text" and isinstance(fields, str):
                 texts.append(Text(fields))
             elif kind == "guardContent":
-                where = f"system.{at}.guardContent"
-                guarded = decode_strict(union[kind], types.GuardContent, where, self._unknown).text
+                guarded = self._decode(union, kind, types.GuardContent, f"system.{at}").text
                 texts.append(Text(guarded.text if guarded else ""))
             else:
                 self._pass_over(kind, f"system.{at}")
         return tuple(texts)
+
+    def _decode(self, union: types.Union, kind: str, shape: type[T], at: str) -> T:
+        return decode_strict(union[kind], shape, f"{at}.{kind}", self._unknown)
 
     def _pass_over(self, key: str, at: str) -> None:
         """List an unknown key; raises Rejected if read strictly."""
@@ -347,20 +351,14 @@ class _Reader:
             where = f"toolConfig.tools.{at}"
             kind = _kind(union, where, ("toolSpec", "systemTool", "cachePoint"), self._unknown)
             if kind == "toolSpec":
-                spec = decode_strict(
-                    union[kind], types.ToolSpec, f"{where}.toolSpec", self._unknown
-                )
+                spec = self._decode(union, kind, types.ToolSpec, where)
                 schema = spec.input_schema.json
                 tools.append(Tool(spec.name, spec.description or "", schema, strict=spec.strict))
             elif kind == "systemTool":
-                named = decode_strict(
-                    union[kind], types.OneTool, f"{where}.systemTool", self._unknown
-                )
+                named = self._decode(union, kind, types.OneTool, where)
                 tools.append(self._own_tool(kind, decode(union[kind]), named.name))
             elif kind == "cachePoint" and tools:
-                point = decode_strict(
-                    union[kind], types.CachePoint, f"{where}.cachePoint", self._unknown
-                )
+                point = self._decode(union, kind, types.CachePoint, where)
                 tools[-1] = replace(tools[-1], cache=CacheBreakpoint(point.ttl))
             elif kind == "cachePoint" or self._unknown is None:
                 self._pass_over(kind, where)
@@ -390,15 +388,13 @@ class _Reader:
         if common is None:
             return None
         kind = _kind(common, "toolConfig.toolChoice", ("auto", "any", "tool"), self._unknown)
-        at = f"toolConfig.toolChoice.{kind}"
+        at = "toolConfig.toolChoice"
         if kind == "tool":
-            return ToolChoice(
-                "tool", decode_strict(common[kind], types.OneTool, at, self._unknown).name
-            )
+            return ToolChoice("tool", self._decode(common, kind, types.OneTool, at).name)
         if kind not in ("auto", "any"):
-            self._pass_over(kind, "toolConfig.toolChoice")
+            self._pass_over(kind, at)
             return None
-        decode_strict(common[kind], types.Empty, at, self._unknown)
+        self._decode(common, kind, types.Empty, at)
         return ToolChoice("auto" if kind == "auto" else "required")
 
 
