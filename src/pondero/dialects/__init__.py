@@ -1,4 +1,4 @@
-"""One package for each wire format: how we call it and how its service behaves."""
+"""One package for each dialect: how we call the API, and how its service behaves."""
 
 from .dialect import (
     AcceptedRequest,

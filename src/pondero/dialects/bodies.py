@@ -1,8 +1,7 @@
-"""What the services' sides share about request bodies: the model one names, and unknown fields.
+"""Request bodies on the services' sides: the model they name, and their unknown fields.
 
-``pondero.sdk`` and the gateway read requests of clients that may be newer than our types. On that
-lenient road, fields that the types do not have are left out and listed. The emulator refuses the
-same fields, as the services do.
+``pondero.sdk`` and the gateway read requests of clients that can be newer than our types. They
+read leniently: unknown fields are left out and listed. The emulator rejects them, as services do.
 """
 
 from functools import cache, reduce
@@ -19,20 +18,20 @@ T = TypeVar("T")
 
 
 class UnknownFields:
-    """Collects the paths of the fields that were left out."""
+    """Collects the paths of unknown fields."""
 
     def __init__(self) -> None:
         self.paths: list[str] = []
 
     def convert(self, raw: Json, kind: type[T], *, at: str = "") -> T:
-        """Return JSON values as a type; raises ValidationError for what is wrong, not unknown."""
+        """Return JSON values as a type; raises ValidationError for invalid, not unknown, fields."""
         try:
             return convert_json(raw, kind)
         except msgspec.ValidationError:
             return convert_json(self.strip_unknown(raw, kind, at=at), kind)
 
     def decode(self, data: bytes | msgspec.Raw, kind: type[T], *, at: str = "") -> T:
-        """Return bytes of JSON as a type; raises as ``convert`` does, and DecodeError."""
+        """Return bytes of JSON as a type; raises like ``convert``, and DecodeError."""
         try:
             return decode_json(data, kind)
         except msgspec.ValidationError:
@@ -40,27 +39,27 @@ class UnknownFields:
             return decode_json(msgspec.json.encode(known), kind)
 
     def strip_unknown(self, raw: Json, kind: type, *, at: str = "") -> Json:
-        """Return the JSON values without the fields that a type does not have."""
-        return self._known(raw, _info(kind), at)
+        """Return JSON values without the fields that a type lacks."""
+        return self._strip(raw, _info(kind), at)
 
-    def _known(self, raw: Json, info: inspect.Type, at: str) -> Json:
-        info = _chosen(info, raw)
+    def _strip(self, raw: Json, info: inspect.Type, at: str) -> Json:
+        info = _select_member(info, raw)
         if isinstance(info, inspect.StructType) and isinstance(raw, dict):
-            return self._struct(raw, info, at)
+            return self._strip_struct(raw, info, at)
         if isinstance(raw, list):
             inner = getattr(info, "item_type", None)
             if inner is not None:
-                return [self._known(each, inner, _join(at, n)) for n, each in enumerate(raw)]
+                return [self._strip(each, inner, _join(at, n)) for n, each in enumerate(raw)]
         if isinstance(info, inspect.DictType) and isinstance(raw, dict):
-            return {k: self._known(v, info.value_type, _join(at, k)) for k, v in raw.items()}
+            return {k: self._strip(v, info.value_type, _join(at, k)) for k, v in raw.items()}
         return raw
 
-    def _struct(self, raw: dict[str, Json], info: inspect.StructType, at: str) -> Json:
+    def _strip_struct(self, raw: dict[str, Json], info: inspect.StructType, at: str) -> Json:
         fields = {field.encode_name: field.type for field in info.fields}
         kept: dict[str, Json] = {}
         for name, value in raw.items():
             if name in fields:
-                kept[name] = self._known(value, fields[name], _join(at, name))
+                kept[name] = self._strip(value, fields[name], _join(at, name))
             elif name == info.tag_field or not info.forbid_unknown_fields:
                 kept[name] = value
             else:
@@ -69,37 +68,37 @@ class UnknownFields:
 
 
 def make_lenient_type(kind: type[T]) -> type[T]:
-    """Return a type that reads the same JSON and checks no range, pattern or list of words.
+    """Return a type that reads the same JSON without checking ranges, patterns and literals.
 
-    A struct becomes a subclass of itself, so that what is read is still an instance of it.
+    A struct becomes a subclass of itself, so its values are still instances of it.
     """
     hashable: Any = kind
-    found: type[T] = _unchecked(hashable)
+    found: type[T] = _relax(hashable)
     return found
 
 
 @cache
-def _unchecked(kind: Any) -> Any:
+def _relax(kind: Any) -> Any:
     origin, within = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return _unchecked(within[0])
+        return _relax(within[0])
     if origin is Literal:
         return str if all(isinstance(each, str) for each in within) else kind
     if origin in (Union, UnionType):
-        return reduce(or_, (_unchecked(each) for each in within))
+        return reduce(or_, (_relax(each) for each in within))
     if origin is not None:
-        return origin[tuple(_unchecked(each) for each in within)]
+        return origin[tuple(_relax(each) for each in within)]
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return _unchecked_struct(kind)
+        return _relax_struct(kind)
     return kind
 
 
-def _unchecked_struct(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+def _relax_struct(kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
     types = get_type_hints(kind, include_extras=True)
     fields = [
-        (field.name, _unchecked(types[field.name]), _default(field))
+        (field.name, _relax(types[field.name]), _default(field))
         for field in msgspec.structs.fields(kind)
-        if _unchecked(types[field.name]) != types[field.name]
+        if _relax(types[field.name]) != types[field.name]
     ]
     if not fields:
         return kind
@@ -118,13 +117,13 @@ def _info(kind: Any) -> inspect.Type:
     return inspect.type_info(kind)
 
 
-def _chosen(info: inspect.Type, raw: Json) -> inspect.Type:
-    """Return the member of a union that a value is meant for; the type itself where it is none."""
+def _select_member(info: inspect.Type, raw: Json) -> inspect.Type:
+    """Return the member of a union that a value is meant for; any other type unchanged."""
     while isinstance(info, inspect.Metadata):
         info = info.type
     if not isinstance(info, inspect.UnionType):
         return info
-    return next((_chosen(each, raw) for each in info.types if _fits(each, raw)), info)
+    return next((_select_member(each, raw) for each in info.types if _fits(each, raw)), info)
 
 
 def _fits(info: inspect.Type, raw: Json) -> bool:
@@ -146,18 +145,18 @@ def _join(at: str, name: str | int) -> str:
 
 
 def model_of(http: HttpRequest) -> str | None:
-    """Return the model's name; None where there is none."""
+    """Return the model's name; None if the body has none."""
     try:
-        return decode_json(http.body, _Named).model
+        return decode_json(http.body, _ModelOnly).model
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 
 def with_model(http: HttpRequest, model: str) -> HttpRequest:
-    """Return the request for another model; it must have one."""
+    """Return the request for another model; it must name one already."""
     body = msgspec.json.decode(http.body) | {"model": model}
     return msgspec.structs.replace(http, body=msgspec.json.encode(body))
 
 
-class _Named(msgspec.Struct):
+class _ModelOnly(msgspec.Struct):
     model: str

@@ -1,7 +1,7 @@
-"""Web pages that an answer cites, whichever wire it came on.
+"""Web pages that an answer cites, in the citations of any dialect.
 
-A citation in canon is JSON as its wire has it. The services' sides write those of their own wire as
-they are; of another wire's, the page's address and title are what every wire can say.
+A citation in canon is the JSON of its dialect. The services' sides write their own unchanged and
+convert those of other dialects, from which all of them can read the page's address and title.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from msgspec import Struct
 from ..canon import Json
 
 _INSIDE = (("url_citation",), ("location", "web"), ("web",), ())
-"""Where the address of a page stands in a citation: on some wires inside another object."""
+"""Paths of the object with the page's address, by dialect."""
 
 
 class WebPage(Struct, frozen=True):
@@ -22,7 +22,7 @@ class WebPage(Struct, frozen=True):
 
 
 def web_page(citation: Json) -> WebPage | None:
-    """Return the page that a citation names; None where it names none."""
+    """Return the page of a citation; None if it has none."""
     for path in _INSIDE:
         found = citation
         for key in path:
@@ -37,14 +37,11 @@ def web_page(citation: Json) -> WebPage | None:
 def convert_citations(
     citations: Iterable[Json], *, own: Callable[[Json], bool], page: Callable[[WebPage], Json]
 ) -> list[Json]:
-    """Return citations as one wire has them: its own as they are, and pages of others' by ``page``.
-
-    What is neither is left out.
-    """
-    said: list[Json] = []
+    """Return citations for one dialect: its own unchanged, others' pages written by ``page``."""
+    converted: list[Json] = []
     for each in citations:
         if isinstance(each, dict) and own(each):
-            said.append(each)
+            converted.append(each)
         elif (found := web_page(each)) is not None:
-            said.append(page(found))
-    return said
+            converted.append(page(found))
+    return converted

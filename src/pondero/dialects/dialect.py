@@ -1,12 +1,12 @@
-"""What a dialect is: a record of functions for each of its two sides.
+"""A dialect: one record of functions for each of its two sides.
 
-The caller's side turns our requests into the wire's and its answers into events. The service's
-side is the other end: it reads requests and writes answers, for the emulator and the contract
-kit. The gateway and ``client/apply_dial`` (for ``pondero.sdk``) read other programs' requests with
-it, leniently. The two are written apart and must agree, so neither imports the other.
+The caller's side writes our requests and reads the answers into events. The service's side reads
+requests and writes answers, for the emulator and the contract kit; the gateway and
+``client/apply_dial`` (for ``pondero.sdk``) read other programs' requests with it, leniently. The
+two are written independently and must agree, so neither imports the other.
 
-A side's package ends in ``CALLER = Caller(...)`` or ``SERVICE = Service(...)``: that line is where
-mypy checks every signature.
+A side's package ends in ``CALLER = Caller(...)`` or ``SERVICE = Service(...)``, where mypy checks
+every signature.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,7 +32,7 @@ from ..errors import ServiceError
 from ..thinking import UNSET, Adjustment, Capability, Intent, Plan
 
 Quirks = Mapping[str, Json]
-"""What one deployment does differently, from its file in the catalog."""
+"""The differences of one deployment, from its file in the catalog."""
 
 C = TypeVar("C")
 """Request data that a dialect needs again when it writes the answer."""
@@ -42,10 +42,7 @@ C = TypeVar("C")
 
 
 class AnswerContext(Struct, frozen=True):
-    """The model that was asked and its deployment, which an answer itself does not name.
-
-    Seals name both. ``quirks`` are the deployment's.
-    """
+    """The requested model, its route and the deployment's quirks; signatures name the first two."""
 
     model: str | None = None
     route: str | None = None
@@ -53,32 +50,28 @@ class AnswerContext(Struct, frozen=True):
 
 
 class EventStream(Protocol):
-    """The decoder of one streamed answer: bytes in, events out; it owns no socket."""
+    """The decoder of one streamed answer: bytes in, events out."""
 
     def feed(self, data: bytes) -> list[Event]:
-        """Return the events that these bytes complete; they may be split anywhere."""
-        ...
+        """Return the events that these bytes complete; chunks can be split anywhere."""
 
     def eof(self) -> list[Event]:
-        """Return the last events; raises Truncated where the answer was cut."""
-        ...
+        """Return the last events; raises Truncated if the answer was cut."""
 
 
 class MatchScore(Protocol):
-    """A function that says how likely a piece of JSON is an answer of this wire."""
+    """A function that returns how likely a piece of JSON is an answer of this API."""
 
     def __call__(self, raw: Json, *, stream: bool) -> int:
-        """Return 0 to 100 for a body or, with ``stream``, for the first object of a stream."""
-        ...
+        """Return 0 to 100 for a body or, if ``stream``, for the first object of a stream."""
 
 
 class Repair(Struct, frozen=True):
-    """A refused request, changed as the refusal says it would be taken, and the one difference.
+    """A rejected request, changed as the rejection suggests, and the difference.
 
-    ``cure`` is what was done, so that ``Caller.reapply_repair`` can do it again before the next
-    request. ``holds_for`` is how long to keep applying the repair: for this request, for this
-    thread, or for every request to this model. ``leave_unsigned`` are the seals it took out, as
-    they stood on the wire.
+    - ``cure``: the change, which ``Caller.reapply_repair`` makes again in later requests.
+    - ``holds_for``: how long to reapply it: this request, this thread, or the model.
+    - ``unsealed``: the signatures that were removed, as they are on the wire.
     """
 
     request: HttpRequest
@@ -89,11 +82,7 @@ class Repair(Struct, frozen=True):
 
 
 class EarlierAnswer(Struct, frozen=True):
-    """An answer that came before a request.
-
-    ``number`` counts the exchange it ended, ``provider`` and ``model`` gave it, and
-    ``request_body`` is the body it answered.
-    """
+    """An answer before a request; ``number`` is that of its exchange."""
 
     number: int
     provider: str | None
@@ -103,25 +92,22 @@ class EarlierAnswer(Struct, frozen=True):
 
 
 class EarlierAnswers(Protocol):
-    """The answers that came before a request, found by what the request sends back of them."""
+    """The answers before a request, found by the parts that the request sends back."""
 
     def by_call_id(self, id: str) -> EarlierAnswer | None:
         """Return the answer that made a call with this id."""
-        ...
 
     def by_call(self, name: str, arguments: Json) -> Sequence[EarlierAnswer]:
-        """Return the answers with this very call, where the service gives no ids."""
-        ...
+        """Return the answers with this call, for services that give no ids."""
 
     def by_signature(self, text: str) -> EarlierAnswer | None:
-        """Return the answer that has a seal with this text in it."""
-        ...
+        """Return the answer that has a signature with this text in it."""
 
 
 class SentRequest(Struct, frozen=True, kw_only=True):
-    """A request that was sent, what the catalog knows about the model, and the earlier answers.
+    """A request that was sent, the catalog's facts about the model, and the earlier answers.
 
-    ``known`` is whether the catalog has the deployment; one that it does not have may be laxer.
+    ``known``: whether the catalog has the deployment; others can be less strict.
     """
 
     body: dict[str, Json]
@@ -133,10 +119,10 @@ class SentRequest(Struct, frozen=True, kw_only=True):
 
 
 class ReplayIssue(Struct, frozen=True, kw_only=True):
-    """A place in a request that makes the service refuse it or silently drop thinking.
+    """A place in a request that makes the service reject it (``refused``) or drop thinking.
 
-    ``refused`` says which of the two. ``path`` is the place in the body, ``what`` is wrong there,
-    ``then`` is what the service does about it, and ``cure`` what to do instead.
+    ``path`` is the place in the body, ``what`` the problem, ``then`` the service's reaction, and
+    ``cure`` what to do instead.
     """
 
     code: str
@@ -148,9 +134,9 @@ class ReplayIssue(Struct, frozen=True, kw_only=True):
 
 
 class ReplayChecks(Struct, frozen=True, kw_only=True):
-    """What ``pondero guard`` checks in a request that sends a conversation back.
+    """The checks of ``pondero guard`` for a request that sends a conversation back.
 
-    - ``find_issues`` finds the places that the service rejects, or where thinking is lost.
+    - ``find_issues`` returns the places that the service rejects, or where thinking is lost.
     - ``has_history`` returns whether a body sends back earlier answers.
     """
 
@@ -159,29 +145,28 @@ class ReplayChecks(Struct, frozen=True, kw_only=True):
 
 
 class NoQuirks(Struct, frozen=True):
-    """The quirks of a wire whose deployments are all alike."""
+    """The quirks of a dialect whose deployments are all alike."""
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """What a caller does with an API.
+    """The caller's side of an API.
 
     - ``encode`` writes our request, with the plan's fields, as an HTTP request to the target.
-    - ``decode`` reads a whole answer into the events that a stream would give.
+    - ``decode`` reads a whole answer into the events of its stream.
     - ``stream`` returns the decoder of one streamed answer.
-    - ``error`` reads an error answer; HTML and an empty body are errors too.
-    - ``match_score`` says how likely a piece of JSON is an answer of this API.
-    - ``replay_rules`` says what a deployment with these quirks takes back of a conversation.
+    - ``error`` reads an error response, also one with HTML or an empty body.
+    - ``match_score`` returns how likely a piece of JSON is an answer of this API.
+    - ``replay_rules`` returns which parts of a history a deployment with these quirks accepts.
     - ``repair`` changes a rejected request as the rejection suggests, or returns None.
-    - ``quirks`` is the type of the table ``[quirks]`` of a deployment.
-    - ``reapply_repair`` makes a saved repair again, before the service rejects the request.
+    - ``quirks`` is the type of a deployment's table ``[quirks]``.
+    - ``reapply_repair`` applies a saved repair before the service rejects the request.
     - ``count_request`` turns a request into one that only counts its tokens.
-    - ``count_field`` is the field with the number, in the answer to such a request.
-    - ``unsupported_parameters`` are parameters that the API lacks: omitted, with a note.
+    - ``count_field`` is the field of the answer to it that has the number.
+    - ``unsupported_parameters`` are parameters that the API lacks: omitted, with an adjustment.
     - ``signing_name`` is the service's name in requests that are signed instead of using a key.
-    - ``hosted_tools`` are the tools that services of this API run themselves, by kind, as a
-      request offers them; the catalog says which deployment has which.
-    - ``needs_cache_breakpoints`` returns whether a model caches only up to breakpoints in the
-      request.
+    - ``hosted_tools`` are the tools that services run themselves, as a request offers them, by
+      kind; the catalog says which deployment has which.
+    - ``needs_cache_breakpoints`` returns whether a model caches only up to breakpoints.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
@@ -205,7 +190,7 @@ class Caller(Struct, frozen=True, kw_only=True):
 
 
 class Rejected(Exception):
-    """The service's own refusal: status, headers and body as it would send them."""
+    """A rejection by the service; ``response`` has its status, headers and body."""
 
     def __init__(self, response: HttpResponse) -> None:
         super().__init__(f"{response.status}: {response.body.decode('utf-8', 'replace')}")
@@ -213,27 +198,26 @@ class Rejected(Exception):
 
 
 class Signer(Protocol):
-    """A function that fills the opaque slot (a signature, say) of a part of one answer.
+    """A function that makes the signature of a part of one answer; None leaves it unsigned.
 
-    ``shown`` is the text the part is sent with, ``before`` the wire's blocks that stand before it
-    in the same answer: some signatures cover them. None leaves the slot empty.
+    ``shown`` is the text that is sent with the part. ``before`` are the blocks before it in the
+    same answer, which some signatures cover.
     """
 
     def __call__(self, part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
-        """Return the wire's value for the slot."""
-        ...
+        """Return the signature in the dialect's JSON."""
 
 
 def leave_unsigned(_part: Part, _shown: str, _before: Sequence[Json], /) -> Json | None:
-    """Leave every opaque slot empty."""
+    """Return None: no part is signed."""
     return None
 
 
 class ParsedRequest(Struct, Generic[C], frozen=True, kw_only=True):
-    """A request as its wire means it, with none of the service's rules applied.
+    """A request, read leniently: none of the service's rules is applied.
 
-    ``show`` is whether readable thinking was asked for, None where the request does not say.
-    ``unknown`` are the paths of fields that this wire does not have; they were passed over.
+    ``show``: whether it asks for readable thinking, None if it does not say. ``unknown``: paths of
+    fields that the dialect lacks, which were skipped.
     """
 
     request: Request
@@ -244,13 +228,15 @@ class ParsedRequest(Struct, Generic[C], frozen=True, kw_only=True):
 
 
 class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
-    """All that is needed to write an answer: the request, and how its answer is to look.
+    """The data for writing an answer.
 
-    ``context`` is the data of the request that the answer repeats. ``sign`` fills its opaque
-    slots, its ids are made from ``seed``, and ``shown`` is whether readable thinking goes into it.
-    ``refuses`` says that the answer is going to be a refusal, which some wires announce at the
-    start. ``place`` is where thinking goes on a wire that has several places for it, by the wire's
-    own names for them; None is its usual one.
+    - ``context``: data of the request that the dialect needs again.
+    - ``sign``: makes the signatures.
+    - ``seed``: the ids are made from it.
+    - ``shown``: whether the answer has readable thinking.
+    - ``refuses``: whether the answer will be a refusal, which some APIs announce at the start.
+    - ``place``: where thinking goes, by the API's own name, if it has several places; None is the
+      usual one.
     """
 
     request: Request
@@ -263,11 +249,10 @@ class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
 
 
 class AcceptedRequest(ReplyContext[C], Generic[C], frozen=True, kw_only=True):
-    """A request that the service's rules let pass; its answer is signed by the emulated service.
+    """A request that passed the service's rules; the emulated service signs its answer.
 
-    ``thinks`` is whether this model will think, given ``intent``, and ``default`` the level at
-    which it does where the request does not say. ``caches`` is which prefixes of a prompt the
-    service's cache serves: none, those that the request marks, or all.
+    ``thinks``: whether the model will think, given ``intent``. ``default``: the level if the
+    request sets none. ``caches``: which prefixes are cached: none, up to breakpoints, or all.
     """
 
     intent: Intent = UNSET
@@ -277,28 +262,24 @@ class AcceptedRequest(ReplyContext[C], Generic[C], frozen=True, kw_only=True):
 
 
 class ByteStream(Protocol):
-    """Events in, bytes out: the service's side of a stream."""
+    """The writer of one streamed answer: events in, bytes out."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Return the headers this stream is sent with."""
-        ...
+        """Return the response headers."""
 
     def feed(self, event: Event) -> bytes:
-        """Return the bytes of this event; an event that the wire does not have gives none."""
-        ...
+        """Return the bytes of an event; none if the API has no such event."""
 
     def eof(self) -> bytes:
         """Return the bytes that end the stream."""
-        ...
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the bytes that report an error in the middle of a stream; they end it."""
-        ...
+        """Return the bytes of an error that ends the stream."""
 
 
 TOO_LONG = "context_length_exceeded"
-"""The code of a prompt that is too long, on every wire: each has its own words for it."""
+"""The code for a prompt that is too long, in all dialects: each has its own words for it."""
 
 
 class ErrorShape(Protocol):
@@ -308,14 +289,13 @@ class ErrorShape(Protocol):
         self, status: int, message: str, *, code: str | None, retry_after: float | None
     ) -> HttpResponse:
         """Return an error of this status."""
-        ...
 
 
 class ServedModel(Struct, frozen=True):
-    """A model on a list; ``context`` is how many tokens it can read, ``max_output`` write.
+    """A model on a list; ``context`` and ``max_output`` are its limits in tokens.
 
-    ``levels`` are those of its dial, the weakest first, ``default`` the one it has unasked;
-    ``media`` are prefixes of the media types it takes, None where that is not known.
+    ``levels`` are ordered from the weakest; ``default`` is its level if a request sets none.
+    ``media`` are prefixes of the media types it accepts, None if unknown.
     """
 
     name: str
@@ -328,26 +308,25 @@ class ServedModel(Struct, frozen=True):
 
     @property
     def thinks(self) -> bool:
-        """Return whether it can be asked to think."""
+        """Return whether it can think."""
         return any(level != "off" for level in self.levels)
 
     @property
     def sees(self) -> bool:
-        """Return whether it takes pictures, as most do of which nothing is known."""
+        """Return whether it accepts images; most models do, so unknown ones count as such."""
         return self.media is None or any(each.startswith("image") for each in self.media)
 
 
 class ModelEndpoints(Struct, frozen=True, kw_only=True):
-    """What a service answers beside conversations: lists of models, and counts of tokens.
+    """The other endpoints of a service: lists of models, and token counts.
 
     - ``classify`` returns which of the two a request is for, or None.
-    - ``write_list`` answers with a provider's list of models, or raises Rejected.
-    - ``requested_model`` returns the one model that a request asks about; None where it asks for
-    the list.
-    - ``write_any_list`` answers with a list of any models, or with the one that is named: whatever
-    they are called, and whoever asks. Gateways use it. - ``parse_count`` turns a request to count
-    tokens into the usual request whose tokens are counted.
-    - ``count_field`` answers with their number, in the service's shape.
+    - ``write_list`` answers with a provider's models, or one of them; raises Rejected.
+    - ``requested_model`` returns the model that a request is about; None for the list.
+    - ``write_any_list`` does the same for models of any name and without a key check; the gateway
+      calls it.
+    - ``parse_count`` turns a request to count tokens into the request whose tokens are counted.
+    - ``write_count`` answers with their number.
     """
 
     classify: Callable[[HttpRequest], Literal["models", "tokens"] | None]
@@ -359,11 +338,11 @@ class ModelEndpoints(Struct, frozen=True, kw_only=True):
 
 
 class StoredResponses(Struct, frozen=True, kw_only=True):
-    """How a service goes on from an answer that it stored, without the conversation sent again.
+    """Continues from an answer that the service stored, so that no history is sent again.
 
-    - ``requested_model`` returns the id of the stored answer that a request goes on from.
-    - ``stored_id`` returns the id under which an answer is stored; None where it is not.
-    - ``resume`` returns the request with the stored request and its answer put before its own.
+    - ``previous_id`` returns the id of the stored answer that a request continues from.
+    - ``stored_id`` returns the id under which an answer is stored; None if it is not.
+    - ``resume`` returns the request with the stored request and its answer in front.
     """
 
     previous_id: Callable[[HttpRequest], str | None]
@@ -372,13 +351,13 @@ class StoredResponses(Struct, frozen=True, kw_only=True):
 
 
 class SignatureSlots(Struct, frozen=True, kw_only=True):
-    """Where a client of this wire keeps opaque text and gives it back; the gateway uses it.
+    """Where clients of an API keep signatures and send them back; the gateway uses it.
 
-    - ``thinking``: with a part of thinking, even where it has no text.
-    - ``call``: with a tool call, written when the call begins or when it ends.
+    - ``thinking``: with thinking, even if it has no text.
+    - ``call``: with a tool call, written when the call begins or ends.
     - ``text``: with a text, written when it begins.
-    - ``trailing_thinking``: with a part of thinking behind all others too.
-    - ``may_lose_thinking``: clients may give back a slot without the thinking that stood beside it.
+    - ``trailing_thinking``: also with thinking after all other parts.
+    - ``may_lose_thinking``: clients can send a signature back without its thinking.
     """
 
     thinking: bool = False
@@ -389,11 +368,11 @@ class SignatureSlots(Struct, frozen=True, kw_only=True):
 
 
 class PassthroughRules(Struct, frozen=True, kw_only=True):
-    """What a gateway must know of a wire to let requests and answers pass as they are.
+    """Rules for a gateway that passes requests and answers through without translation.
 
-    - ``model_at`` are the places where an answer, or a frame of a stream, names the model.
-    - ``headers`` are those of a request that mean something to the service.
-    - ``added_fields`` are fields that are added where a body has none: counts, or a required cap.
+    - ``model_at``: paths of the model's name in an answer or a frame of a stream.
+    - ``headers``: headers of a request that the service reads.
+    - ``added_fields``: fields that are added to a body that lacks them.
     """
 
     model_at: tuple[tuple[str, ...], ...] = ()
@@ -402,29 +381,29 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
 
 
 class Service(Struct, Generic[C], frozen=True, kw_only=True):
-    """What a service does with a wire.
+    """The service's side of an API.
 
-    - ``default_provider`` is the provider that is meant where none is named.
-    - ``matches_path`` returns whether an address with this path belongs to the wire.
+    - ``default_provider`` is the provider if none is named.
+    - ``matches_path`` returns whether a path belongs to the API.
     - ``requested_model`` returns the model that a request names, in its body or its address.
     - ``with_model`` returns the request for another model.
-    - ``parse`` reads a request leniently: no rules, and unknown fields are listed, not refused.
-    - ``accept`` reads it as the provider of that name would: strictly; it raises Rejected.
+    - ``parse`` reads a request leniently: no rules, and unknown fields are listed.
+    - ``accept`` reads it strictly, by the rules of the named provider; raises Rejected.
     - ``reply`` writes a whole answer.
     - ``stream`` returns the writer of a streamed answer.
     - ``error`` writes an error in the service's shape.
-    - ``call_id`` makes a tool call's id, as the service writes ids, of 32 hexadecimal digits.
-    - ``restate_error`` puts an error into one provider's shape, where those of a wire differ.
-    - ``models`` answers requests for lists of models and counts of tokens, if it has them.
-    - ``stored_responses`` goes on from stored answers, where the service stores any.
-    - ``filter_reasons`` are the wire's words for an answer that a filter withheld.
-    - ``bad_key_errors`` are pairs of status and code that mean a refused key on this wire alone.
-    - ``own_headers`` are headers that only callers of this wire send.
-    - ``shows_thinking`` is whether thinking is shown where a request does not say.
-    - ``ping`` is what a stream says in a long silence; empty where the wire has no such thing.
-    - ``overloaded_status`` is the status that callers of this wire know for a busy service.
-    - ``passthrough`` is what a gateway needs where both of its sides speak this wire.
-    - ``slots`` are the places where its clients keep opaque text.
+    - ``call_id`` makes a tool call's id, in the service's form, from 32 hexadecimal digits.
+    - ``restate_error`` rewrites an error in one provider's shape, if providers differ.
+    - ``models`` answers requests for lists of models and token counts, if the API has them.
+    - ``stored_responses`` continues from stored answers, if the service stores any.
+    - ``filter_reasons`` are the API's words for an answer that a filter withheld.
+    - ``bad_key_errors`` are pairs of status and code that mean an invalid key in this API only.
+    - ``own_headers`` are headers that only callers of this API send.
+    - ``shows_thinking`` is whether thinking is shown if a request does not say.
+    - ``ping`` keeps a silent stream alive; empty if the API has no such frame.
+    - ``overloaded_status`` is the status that callers of this API expect of a busy service.
+    - ``passthrough`` are the rules for a gateway with this API on both sides.
+    - ``slots`` are the places where clients keep signatures.
     """
 
     default_provider: str
@@ -454,7 +433,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
 
 
 class Dialect(Struct, frozen=True):
-    """A wire format by its name; each side is imported when it is first asked for."""
+    """A wire format by its name; each side is imported when first used."""
 
     name: str
     caller: Callable[[], Caller]

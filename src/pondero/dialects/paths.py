@@ -1,7 +1,6 @@
-"""A model's name in the path of an address, for the wires that name the model there.
+"""A model's name in the path of an address, for the APIs that name the model there.
 
-A name may come from anywhere, and the key goes along: it never leaves the place that is meant for
-it. What cannot be quoted into one segment is refused.
+Names are untrusted and the request carries a key, so a name must not change the rest of the path.
 """
 
 from urllib.parse import quote
@@ -10,23 +9,21 @@ from ..errors import BadParameter
 
 
 def segment(name: str) -> str:
-    """Return a name as one segment of a path; raises BadParameter for a step up or aside.
+    """Return a name as one segment of a path; raises BadParameter for names of dots only.
 
-    Dots are taken for steps even where they are quoted, so ``..`` has no spelling that is safe.
+    Servers resolve dots even if they are quoted, so ``..`` has no safe spelling.
     """
     try:
         quoted = quote(name, safe="@-._~")
     except UnicodeEncodeError:
-        message = f"a name with half a character cannot be sent: {name!a}"
-        raise BadParameter(message) from None
+        raise BadParameter(f"a name with half a character cannot be sent: {name!a}") from None
     if quoted.strip("."):
         return quoted
-    message = f"{name!r} cannot stand in an address; name a model"
-    raise BadParameter(message)
+    raise BadParameter(f"invalid model {name!r}; use a name that an address can have")
 
 
 def resource(url: str, name: str) -> str:
-    """Return the address of a full resource name, under a base that may have its parents already.
+    """Return the address of a full resource name, under a base that can have its parents already.
 
     ``https://host/v1/projects/p/publishers/x`` and ``projects/q/endpoints/7`` make
     ``https://host/v1/projects/q/endpoints/7``.

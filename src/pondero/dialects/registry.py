@@ -1,4 +1,4 @@
-"""Every dialect by its name."""
+"""The dialects by name."""
 
 from functools import cache
 from importlib import import_module
@@ -8,11 +8,11 @@ from .dialect import Caller, Dialect, ReplayChecks, Service
 
 NAMES = ("anthropic", "openai_responses", "openai_chat", "gemini", "cohere", "ollama", "bedrock")
 COMMON = "openai_chat"
-"""The dialect that a program most likely speaks if nothing says which."""
+"""The dialect that a program most likely uses if nothing says which."""
 
 
 def make_dialect(name: str, package: str) -> Dialect:
-    """Return the dialect in this package; each of its sides is imported when it is first needed."""
+    """Make the dialect of a package; each of its sides is imported when first used."""
 
     @cache
     def caller() -> Caller:

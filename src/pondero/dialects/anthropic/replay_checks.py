@@ -1,6 +1,6 @@
-"""Finds where a conversation sent back over this wire is refused, or loses thinking.
+"""Finds where the service rejects a conversation sent back, or loses thinking; for the guards.
 
-This is the caller's own reading of the rules for replay, written apart from the service's side.
+The rules are read from the caller's side, independently of ``service``.
 """
 
 import re
@@ -11,104 +11,100 @@ from pondero.canon import Json, Thinking, ToolCall
 from pondero.dialects.dialect import EarlierAnswer, ReplayChecks, ReplayIssue, SentRequest
 
 _THOUGHTS = ("thinking", "redacted_thinking")
-_SEALS = {"thinking": "signature", "redacted_thinking": "data"}
+_SIGNATURE_FIELDS = {"thinking": "signature", "redacted_thinking": "data"}
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
-_READER = re.compile(r"claude", re.IGNORECASE)  # its signatures are read on every route to it
+_READER = re.compile(r"claude", re.IGNORECASE)  # every provider of Claude reads its signatures
 
 
-class _Placed(NamedTuple):
-    """A block of a request and its path; ``signature`` is empty where it has none."""
-
+class _PlacedBlock(NamedTuple):
     path: str
     block: Mapping[str, Json]
 
     @property
     def kind(self) -> str:
-        """Return the block's type."""
         return str(self.block.get("type"))
 
     @property
-    def seal(self) -> str:
-        """Return the signature, or the data of redacted thinking."""
-        value = self.block.get(_SEALS.get(self.kind, ""))
+    def signature(self) -> str:
+        """Return the signature, or the data of redacted thinking; empty if it has none."""
+        value = self.block.get(_SIGNATURE_FIELDS.get(self.kind, ""))
         return value if isinstance(value, str) else ""
 
 
 class _Turn(NamedTuple):
-    """Neighbouring messages of one role, which the service reads as one."""
+    """Adjacent messages of one role, which the service reads as one."""
 
     role: str
     path: str
-    blocks: list[_Placed]
+    blocks: list[_PlacedBlock]
 
-    def of(self, *kinds: str) -> list[_Placed]:
-        """Return its blocks of these types."""
+    def select(self, *kinds: str) -> list[_PlacedBlock]:
         return [placed for placed in self.blocks if placed.kind in kinds]
 
 
 def find_issues(sent: SentRequest) -> list[ReplayIssue]:
-    """Return the places of a request that the service refuses or loses thinking at."""
+    """Return the places of a request that the service rejects, or where thinking is lost."""
     found = _turns(sent.body)
     return [
-        *_bad_blocks(sent, found),
-        *_empty(found),
-        *_pairs(found),
-        *_duplicate_ids(found),
-        *_loop_start(sent, found),
-        *_seals(sent, found),
-        *_order(sent, found),
-        *_prefix(sent, found),
-        *_off(sent),
+        *_find_bad_blocks(sent, found),
+        *_find_empty(found),
+        *_find_unpaired(found),
+        *_find_duplicate_ids(found),
+        *_find_bare_loop(sent, found),
+        *_find_signature_issues(sent, found),
+        *_find_moved(sent, found),
+        *_find_changed_prefix(sent, found),
+        *_find_off_conflict(sent),
     ]
 
 
 def has_history(body: Mapping[str, Json]) -> bool:
-    """Return whether a request has a model's earlier answers in it."""
+    """Return whether a request sends back earlier answers."""
     return any(turn.role == "assistant" for turn in _turns(body))
 
 
 # -- one block by itself -------------------------------------------------------------------------
 
 
-def _bad_blocks(sent: SentRequest, found: list[_Turn]) -> Iterator[ReplayIssue]:
+def _find_bad_blocks(sent: SentRequest, found: list[_Turn]) -> Iterator[ReplayIssue]:
     for turn in found:
         for placed in turn.blocks:
             if placed.kind == "thinking" and not isinstance(placed.block.get("thinking"), str):
-                yield _text_missing(placed)
-            if placed.kind in _THOUGHTS and not placed.seal and _wants_thinking_back(sent):
-                yield _unsealed(placed)
+                yield _describe_missing_text(placed)
+            if placed.kind in _THOUGHTS and not placed.signature and _wants_thinking_back(sent):
+                yield _describe_unsigned(placed)
             if placed.kind == "tool_use":
-                yield from _call(placed)
+                yield from _find_bad_call(placed)
 
 
-def _text_missing(placed: _Placed) -> ReplayIssue:
+def _describe_missing_text(placed: _PlacedBlock) -> ReplayIssue:
     as_text = "text" in placed.block
     return ReplayIssue(
         code="thinking_as_text" if as_text else "thinking_field_missing",
         path=placed.path,
         what=(
-            "thinking stands under 'text'; its field here is 'thinking'"
+            "thinking is under 'text'; its field here is 'thinking'"
             if as_text
             else "the field 'thinking' was left out, perhaps because it is empty"
         ),
-        then=f"400 {_dotted(placed.path)}.thinking: Field required",
-        cure="send the block as it came, with its text under 'thinking', be it empty",
+        then=f"400 {_write_path(placed.path)}.thinking: Field required",
+        cure="send the block unchanged, with its text under 'thinking', even if it is empty",
     )
 
 
-def _unsealed(placed: _Placed) -> ReplayIssue:
-    field = _SEALS[placed.kind]
+def _describe_unsigned(placed: _PlacedBlock) -> ReplayIssue:
+    field = _SIGNATURE_FIELDS[placed.kind]
     return ReplayIssue(
         code="seal_missing",
         path=placed.path,
         what=f"a {placed.kind} block without its {field}: one of a stream that was cut, or edited",
-        then=f"400 {_dotted(placed.path)}.{field}: Field required, or an invalid {field}",
+        then=f"400 {_write_path(placed.path)}.{field}: Field required, or an invalid {field}",
         cure="leave the block out, or send it back as the answer had it",
     )
 
 
-def _call(placed: _Placed) -> Iterator[ReplayIssue]:
+def _find_bad_call(placed: _PlacedBlock) -> Iterator[ReplayIssue]:
     id = placed.block.get("id")
     if not (isinstance(id, str) and _ID.fullmatch(id)):
         yield ReplayIssue(
@@ -128,10 +124,10 @@ def _call(placed: _Placed) -> Iterator[ReplayIssue]:
         )
 
 
-def _empty(found: list[_Turn]) -> Iterator[ReplayIssue]:
-    """Find messages and texts left empty, as when thinking was taken out of a turn."""
+def _find_empty(found: list[_Turn]) -> Iterator[ReplayIssue]:
+    """Find empty messages and texts, such as a turn whose thinking was removed."""
     bare = [turn.path for turn in found[:-1] if not turn.blocks]
-    texts = [p.path for turn in found for p in turn.of("text") if p.block.get("text") == ""]
+    texts = [p.path for turn in found for p in turn.select("text") if p.block.get("text") == ""]
     for path in (*bare, *texts):
         yield ReplayIssue(
             code="message_empty",
@@ -146,13 +142,13 @@ def _empty(found: list[_Turn]) -> Iterator[ReplayIssue]:
 # -- calls and results ---------------------------------------------------------------------------
 
 
-def _pairs(found: list[_Turn]) -> Iterator[ReplayIssue]:
+def _find_unpaired(found: list[_Turn]) -> Iterator[ReplayIssue]:
     for number, turn in enumerate(found):
         before = found[number - 1] if number else None
         after = found[number + 1] if number + 1 < len(found) else None
-        called = {_id(p, "id") for p in before.of("tool_use")} if before else set()
-        answered = {_id(p, "tool_use_id") for p in after.of("tool_result")} if after else set()
-        for placed in turn.of("tool_use"):
+        called = {_id(p, "id") for p in before.select("tool_use")} if before else set()
+        answered = {_id(p, "tool_use_id") for p in after.select("tool_result")} if after else set()
+        for placed in turn.select("tool_use"):
             if _id(placed, "id") not in answered:
                 yield ReplayIssue(
                     code="call_unanswered",
@@ -162,7 +158,7 @@ def _pairs(found: list[_Turn]) -> Iterator[ReplayIssue]:
                     "after",
                     cure="put a tool_result for every call into the message right after it",
                 )
-        for placed in turn.of("tool_result"):
+        for placed in turn.select("tool_result"):
             if _id(placed, "tool_use_id") not in called:
                 yield ReplayIssue(
                     code="result_uncalled",
@@ -174,9 +170,9 @@ def _pairs(found: list[_Turn]) -> Iterator[ReplayIssue]:
                 )
 
 
-def _duplicate_ids(found: list[_Turn]) -> Iterator[ReplayIssue]:
+def _find_duplicate_ids(found: list[_Turn]) -> Iterator[ReplayIssue]:
     seen: set[str] = set()
-    for placed in (placed for turn in found for placed in turn.of("tool_use")):
+    for placed in (placed for turn in found for placed in turn.select("tool_use")):
         id = _id(placed, "id")
         if id in seen:
             yield ReplayIssue(
@@ -189,22 +185,22 @@ def _duplicate_ids(found: list[_Turn]) -> Iterator[ReplayIssue]:
         seen.add(id)
 
 
-def _id(placed: _Placed, key: str) -> str:
+def _id(placed: _PlacedBlock, key: str) -> str:
     return str(placed.block.get(key))
 
 
 # -- thinking ------------------------------------------------------------------------------------
 
 
-def _loop_start(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
+def _find_bare_loop(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     """Find an open tool loop that does not begin with thinking while thinking is enabled."""
     thinking = sent.body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
-    first = _opening(turns)
+    first = _find_loop_start(turns)
     if first is None or not first.blocks or first.blocks[0].kind in _THOUGHTS:
         return
-    begin, given = first.blocks[0], _answer(sent, first)
+    begin, given = first.blocks[0], _find_answer(sent, first)
     if given is not None and any(isinstance(part, Thinking) for part in given.message.parts):
         had = f"; the answer of exchange {given.number} began with thinking"
         cure = "send the answer's thinking blocks back first, unchanged"
@@ -220,34 +216,34 @@ def _loop_start(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     )
 
 
-def _opening(turns: list[_Turn]) -> _Turn | None:
+def _find_loop_start(turns: list[_Turn]) -> _Turn | None:
     """Return the turn that began the tool loop whose results come last."""
     at = len(turns) - 1
-    while at >= 2 and turns[at].role == "user" and turns[at].of("tool_result"):
+    while at >= 2 and turns[at].role == "user" and turns[at].select("tool_result"):
         at -= 2
     first = turns[at + 1] if at < len(turns) - 1 else None
     return first if first is not None and first.role == "assistant" else None
 
 
-def _answer(sent: SentRequest, turn: _Turn) -> EarlierAnswer | None:
-    """Return the answer a turn is from, by the calls it makes."""
-    answers = (sent.past.by_call_id(str(p.block.get("id"))) for p in turn.of("tool_use"))
+def _find_answer(sent: SentRequest, turn: _Turn) -> EarlierAnswer | None:
+    """Return the answer that a turn repeats, found by its calls."""
+    answers = (sent.past.by_call_id(str(p.block.get("id"))) for p in turn.select("tool_use"))
     return next((given for given in answers if given is not None), None)
 
 
-def _seals(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
+def _find_signature_issues(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     for turn in turns:
-        answer = _answer(sent, turn)
+        answer = _find_answer(sent, turn)
         known = _sequence(answer) if answer else []
-        for placed in turn.of(*_THOUGHTS):
-            given = sent.past.by_signature(placed.seal) if placed.seal else None
+        for placed in turn.select(*_THOUGHTS):
+            given = sent.past.by_signature(placed.signature) if placed.signature else None
             if given is not None:
-                yield from _changed_seal(placed, given)
-            elif placed.seal and placed.seal not in known and _wants_thinking_back(sent):
-                yield from _unknown_seal(placed, answer)
+                yield from _find_changed_signature(placed, given)
+            elif placed.signature and placed.signature not in known and _wants_thinking_back(sent):
+                yield from _find_unknown_signature(placed, answer)
 
 
-def _changed_seal(placed: _Placed, given: EarlierAnswer) -> Iterator[ReplayIssue]:
+def _find_changed_signature(placed: _PlacedBlock, given: EarlierAnswer) -> Iterator[ReplayIssue]:
     """Find thinking that another model made, or whose text was changed after it was signed."""
     if given.model is not None and not _READER.search(given.model):
         yield ReplayIssue(
@@ -268,17 +264,19 @@ def _changed_seal(placed: _Placed, given: EarlierAnswer) -> Iterator[ReplayIssue
         )
 
 
-def _unknown_seal(placed: _Placed, answer: EarlierAnswer | None) -> Iterator[ReplayIssue]:
+def _find_unknown_signature(
+    placed: _PlacedBlock, answer: EarlierAnswer | None
+) -> Iterator[ReplayIssue]:
     """Find a signature that is not base64, or that differs from the answer's."""
-    field = _SEALS[placed.kind]
+    field = _SIGNATURE_FIELDS[placed.kind]
     had = answer is not None and any(
         isinstance(part, Thinking) and part.signature for part in answer.message.parts
     )
-    if not _is_base64(placed.seal):
+    if not _is_base64(placed.signature):
         yield ReplayIssue(
             code="seal_broken",
             path=f"{placed.path}.{field}",
-            what=f"the {field} is not base64: it was cut or written anew",
+            what=f"the {field} is not base64: it was cut or rewritten",
             then=f"400 Invalid `{field}` in `{placed.kind}` block",
             cure="send it back byte for byte, or leave the block out",
         )
@@ -296,23 +294,23 @@ def _is_base64(text: str) -> bool:
     return len(text) % 4 == 0 and _BASE64.fullmatch(text) is not None
 
 
-def _is_as_given(placed: _Placed, given: EarlierAnswer) -> bool:
+def _is_as_given(placed: _PlacedBlock, given: EarlierAnswer) -> bool:
     texts = {
         part.text
         for part in given.message.parts
         if isinstance(part, Thinking)
         and part.signature
-        and placed.seal in str(part.signature.value)
+        and placed.signature in str(part.signature.value)
     }
     return not texts or placed.block.get("thinking") in texts
 
 
-def _order(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
+def _find_moved(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     """Find thinking and calls that are not in the order of their answer."""
     for turn in turns:
-        given = _answer(sent, turn)
+        given = _find_answer(sent, turn)
         was = _sequence(given) if given else []
-        now = [(key, p) for p in turn.of(*_THOUGHTS, "tool_use") if (key := _key(p)) in was]
+        now = [(key, p) for p in turn.select(*_THOUGHTS, "tool_use") if (key := _key(p)) in was]
         there = {key for key, _ in now}
         order = [key for key in was if key in there]
         moved = (p for (key, p), due in zip(now, order, strict=False) if key != due)
@@ -327,12 +325,12 @@ def _order(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
             )
 
 
-def _key(placed: _Placed) -> str:
-    return placed.seal or str(placed.block.get("id"))
+def _key(placed: _PlacedBlock) -> str:
+    return placed.signature or str(placed.block.get("id"))
 
 
 def _sequence(given: EarlierAnswer) -> list[str]:
-    """Return the seals and the ids of calls in an answer, in order."""
+    """Return the signatures and call ids of an answer, in order."""
     keys = []
     for part in given.message.parts:
         if isinstance(part, Thinking) and part.signature is not None:
@@ -342,25 +340,27 @@ def _sequence(given: EarlierAnswer) -> list[str]:
     return keys
 
 
-# -- what thinking is bound to (the Messages wire sheet, section 5) --------------------------------
+# -- what thinking is bound to (Anthropic, preserved thinking: vendor page, 2026-11-15) ------------
 
 
-def _prefix(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
-    """Find the first block whose conversation before it was changed since it was signed."""
+def _find_changed_prefix(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
+    """Find the first block whose prefix was changed since it was signed."""
     if sent.facts.replay != "required" or _drops(sent.body):
         return
-    for placed in (placed for turn in turns for placed in turn.of(*_THOUGHTS) if placed.seal):
-        given = sent.past.by_signature(placed.seal)
+    for placed in (
+        placed for turn in turns for placed in turn.select(*_THOUGHTS) if placed.signature
+    ):
+        given = sent.past.by_signature(placed.signature)
         if given is None or not isinstance(given.request_body, dict):
             continue
-        if changed := _changed(given.request_body, sent.body, _number(placed.path)):
+        if changed := _find_change(given.request_body, sent.body, _number(placed.path)):
             yield ReplayIssue(
                 code="prefix_changed",
                 path=changed,
-                what=f"the thinking at {placed.path} is bound to what stood here in exchange "
+                what=f"the thinking at {placed.path} is bound to the content here in exchange "
                 f"{given.number}, and that was changed",
-                then=f"400 {_dotted(placed.path)}: Invalid `signature` in `thinking` block. The "
-                "block is bound to a different conversation",
+                then=f"400 {_write_path(placed.path)}: Invalid `signature` in `thinking` block. "
+                "The block is bound to a different conversation",
                 cure="keep system, tools and every earlier message as they were, or set "
                 'thinking.block_binding.prefix_mismatch_behavior to "drop_block"',
             )
@@ -373,7 +373,7 @@ def _drops(body: Mapping[str, Json]) -> bool:
     return isinstance(binding, dict) and binding.get("prefix_mismatch_behavior") == "drop_block"
 
 
-def _changed(asked: Mapping[str, Json], now: Mapping[str, Json], at: int) -> str | None:
+def _find_change(asked: Mapping[str, Json], now: Mapping[str, Json], at: int) -> str | None:
     """Return the first path before message ``at`` that differs from the request it answered."""
     for key in ("system", "tools"):
         if _plain(asked.get(key)) != _plain(now.get(key)):
@@ -384,12 +384,12 @@ def _changed(asked: Mapping[str, Json], now: Mapping[str, Json], at: int) -> str
     for number, message in enumerate(before):
         if number >= at or _plain(message) != _plain(after[number]):
             return f"messages[{number}]"
-    goes_on = bool(before) and isinstance(before[-1], dict) and before[-1].get("role") != "user"
-    return None if at == len(before) or goes_on else f"messages[{len(before)}]"
+    continues = bool(before) and isinstance(before[-1], dict) and before[-1].get("role") != "user"
+    return None if at == len(before) or continues else f"messages[{len(before)}]"
 
 
 def _plain(value: Json) -> Json:
-    """Return JSON without cache marks, which may come and go, and with plain text as a block."""
+    """Return JSON without cache breakpoints, which can change, and with plain text as a block."""
     if isinstance(value, dict):
         kept = {key: _plain(inner) for key, inner in value.items() if key != "cache_control"}
         if isinstance(kept.get("content"), str) and "role" in kept:
@@ -405,7 +405,7 @@ def _number(path: str) -> int:
 # -- off -----------------------------------------------------------------------------------------
 
 
-def _off(sent: SentRequest) -> Iterator[ReplayIssue]:
+def _find_off_conflict(sent: SentRequest) -> Iterator[ReplayIssue]:
     thinking, config = sent.body.get("thinking"), sent.body.get("output_config")
     if not isinstance(thinking, dict) or thinking.get("type") not in ("disabled", "between_tools"):
         return
@@ -415,7 +415,7 @@ def _off(sent: SentRequest) -> Iterator[ReplayIssue]:
         yield ReplayIssue(
             code="off_refused",
             path="output_config.effort",
-            what=f"thinking is {thinking['type']} beside effort {effort!r}",
+            what=f"thinking is {thinking['type']} with effort {effort!r}",
             then="400: thinking cannot be off at this effort",
             cure=f"leave effort out, or use one of {' '.join(allowed)}",
         )
@@ -425,7 +425,6 @@ def _off(sent: SentRequest) -> Iterator[ReplayIssue]:
 
 
 def _turns(body: Mapping[str, Json]) -> list[_Turn]:
-    """Return the conversation; neighbours of one role are one turn, as the service reads them."""
     found: list[_Turn] = []
     messages = body.get("messages")
     for number, message in enumerate(messages if isinstance(messages, list) else []):
@@ -433,12 +432,12 @@ def _turns(body: Mapping[str, Json]) -> list[_Turn]:
             continue
         path, role, content = f"messages[{number}]", message.get("role"), message.get("content")
         placed = [
-            _Placed(f"{path}.content[{n}]", block)
+            _PlacedBlock(f"{path}.content[{n}]", block)
             for n, block in enumerate(content if isinstance(content, list) else [])
             if isinstance(block, dict)
         ]
         if isinstance(content, str):
-            placed = [_Placed(f"{path}.content", {"type": "text", "text": content})]
+            placed = [_PlacedBlock(f"{path}.content", {"type": "text", "text": content})]
         if found and found[-1].role == role:
             found[-1].blocks.extend(placed)
         else:
@@ -447,12 +446,11 @@ def _turns(body: Mapping[str, Json]) -> list[_Turn]:
 
 
 def _wants_thinking_back(sent: SentRequest) -> bool:
-    """Return whether the catalog says that this model wants its thinking back."""
     return sent.facts.replay in ("tools", "required")
 
 
-def _dotted(path: str) -> str:
-    """Return a path as this service writes it: messages.1.content.0."""
+def _write_path(path: str) -> str:
+    """Return a path in the service's notation: messages.1.content.0."""
     return path.replace("[", ".").replace("]", "")
 
 

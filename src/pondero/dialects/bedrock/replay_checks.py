@@ -1,6 +1,6 @@
-"""Finds where a conversation sent back over this wire is refused, or loses thinking.
+"""Finds where the service rejects a conversation sent back, or loses thinking; for the guards.
 
-This is the caller's own reading of the rules for replay, written apart from the service's side.
+The rules are read from the caller's side, independently of ``service``.
 """
 
 import re
@@ -14,7 +14,7 @@ _ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 _THOUGHT, _CALL, _RESULT = "reasoningContent", "toolUse", "toolResult"
 
 
-class _Placed(NamedTuple):
+class _PlacedBlock(NamedTuple):
     path: str
     kind: str
     fields: Mapping[str, Json]
@@ -25,39 +25,39 @@ class _Placed(NamedTuple):
 
     @property
     def thought(self) -> Mapping[str, Json]:
-        """Return the readable thinking of a block; empty where there is none."""
+        """Return the readable thinking of a block; empty if it has none."""
         found = self.fields.get("reasoningText") if self.kind == _THOUGHT else None
         return found if isinstance(found, dict) else {}
 
 
 class _Turn(NamedTuple):
     role: str
-    blocks: list[_Placed]
+    blocks: list[_PlacedBlock]
 
-    def of(self, kind: str) -> list[_Placed]:
+    def select(self, kind: str) -> list[_PlacedBlock]:
         return [placed for placed in self.blocks if placed.kind == kind]
 
 
 def find_issues(sent: SentRequest) -> list[ReplayIssue]:
-    """Return the places of this request that the service refuses, or loses thinking at."""
+    """Return the places of a request that the service rejects, or where thinking is lost."""
     turns = _turns(sent.body)
     return [
-        *_pairs(turns),
-        *_ids(turns),
-        *_tools(sent, turns),
-        *_begin(sent, turns),
-        *_thoughts(sent, turns),
-        *_prefix(sent, turns),
+        *_find_unpaired(turns),
+        *_find_bad_ids(turns),
+        *_find_missing_tools(sent, turns),
+        *_find_bare_loop(sent, turns),
+        *_find_signature_issues(sent, turns),
+        *_find_changed_prefix(sent, turns),
     ]
 
 
 def has_history(body: Mapping[str, Json]) -> bool:
-    """Return whether a request replays an answer."""
+    """Return whether a request sends back earlier answers."""
     return any(turn.role == "assistant" for turn in _turns(body))
 
 
 def _turns(body: Mapping[str, Json]) -> list[_Turn]:
-    """Return the conversation; neighbouring messages of one role are one turn."""
+    """Return the conversation; adjacent messages of one role are one turn."""
     found: list[_Turn] = []
     messages = body.get("messages")
     for number, message in enumerate(messages if isinstance(messages, list) else []):
@@ -65,7 +65,7 @@ def _turns(body: Mapping[str, Json]) -> list[_Turn]:
             continue
         content = message.get("content")
         blocks = [
-            _Placed(
+            _PlacedBlock(
                 f"messages[{number}].content[{n}]", kind, fields if isinstance(fields, dict) else {}
             )
             for n, block in enumerate(content if isinstance(content, list) else [])
@@ -84,11 +84,13 @@ def _turns(body: Mapping[str, Json]) -> list[_Turn]:
 # -- calls and results ---------------------------------------------------------------------------
 
 
-def _pairs(turns: list[_Turn]) -> Iterator[ReplayIssue]:
+def _find_unpaired(turns: list[_Turn]) -> Iterator[ReplayIssue]:
     for number, turn in enumerate(turns):
-        before = {p.id for p in turns[number - 1].of(_CALL)} if number else set()
-        after = {p.id for p in turns[number + 1].of(_RESULT)} if number + 1 < len(turns) else set()
-        for placed in turn.of(_CALL):
+        before = {p.id for p in turns[number - 1].select(_CALL)} if number else set()
+        after = (
+            {p.id for p in turns[number + 1].select(_RESULT)} if number + 1 < len(turns) else set()
+        )
+        for placed in turn.select(_CALL):
             if placed.id not in after and placed.fields.get("type") != "server_tool_use":
                 yield ReplayIssue(
                     code="call_unanswered",
@@ -97,7 +99,7 @@ def _pairs(turns: list[_Turn]) -> Iterator[ReplayIssue]:
                     then="400 Expected toolResult blocks for the following Ids",
                     cure="put a toolResult for every call into the message right after it",
                 )
-        for placed in turn.of(_RESULT):
+        for placed in turn.select(_RESULT):
             if placed.id not in before and turn.role == "user":
                 yield ReplayIssue(
                     code="result_uncalled",
@@ -109,8 +111,8 @@ def _pairs(turns: list[_Turn]) -> Iterator[ReplayIssue]:
                 )
 
 
-def _ids(turns: list[_Turn]) -> Iterator[ReplayIssue]:
-    for placed in (placed for turn in turns for placed in turn.of(_CALL)):
+def _find_bad_ids(turns: list[_Turn]) -> Iterator[ReplayIssue]:
+    for placed in (placed for turn in turns for placed in turn.select(_CALL)):
         if not _ID.fullmatch(placed.id):
             yield ReplayIssue(
                 code="bad_id",
@@ -122,13 +124,13 @@ def _ids(turns: list[_Turn]) -> Iterator[ReplayIssue]:
             )
 
 
-def _tools(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
+def _find_missing_tools(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     used = [p for turn in turns for p in turn.blocks if p.kind in (_CALL, _RESULT)]
     if used and not sent.body.get("toolConfig"):
         yield ReplayIssue(
             code="tools_missing",
             path=used[0].path,
-            what="there are calls in the past and no toolConfig beside them",
+            what="there are calls in the past, but no toolConfig",
             then="400 The toolConfig field must be defined when using toolUse and toolResult "
             "content blocks",
             cure="send the tools as long as there are calls in the past",
@@ -139,18 +141,17 @@ def _tools(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
 
 
 def _signs(sent: SentRequest) -> bool:
-    """Return whether the catalog says that this model wants its thinking back."""
     return sent.facts.replay in ("tools", "required")
 
 
-def _begin(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
-    """Find a tool loop still open that does not begin with thinking, while that is enabled."""
+def _find_bare_loop(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
+    """Find an open tool loop that does not begin with thinking while thinking is enabled."""
     more = sent.body.get("additionalModelRequestFields")
     thinking = more.get("thinking") if isinstance(more, dict) else None
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
     at = len(turns) - 1
-    while at >= 2 and turns[at].role == "user" and turns[at].of(_RESULT):
+    while at >= 2 and turns[at].role == "user" and turns[at].select(_RESULT):
         at -= 2
     first = turns[at + 1] if at < len(turns) - 1 else None
     if first is None or first.role != "assistant" or not first.blocks:
@@ -166,10 +167,10 @@ def _begin(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
         )
 
 
-def _thoughts(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
+def _find_signature_issues(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
     for turn in turns:
         known = _signatures(sent, turn)
-        for placed in turn.of(_THOUGHT):
+        for placed in turn.select(_THOUGHT):
             signature = str(placed.thought.get("signature") or "")
             if placed.thought and not signature and _signs(sent):
                 yield ReplayIssue(
@@ -194,8 +195,8 @@ def _thoughts(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
 
 
 def _signatures(sent: SentRequest, turn: _Turn) -> set[str]:
-    """Return the signatures of the answer that a turn with calls is from."""
-    answers = (sent.past.by_call_id(placed.id) for placed in turn.of(_CALL))
+    """Return the signatures of the answer that a turn repeats, found by its calls."""
+    answers = (sent.past.by_call_id(placed.id) for placed in turn.select(_CALL))
     given = next((each for each in answers if each is not None), None)
     parts = given.message.parts if given else ()
     thoughts = [part for part in parts if isinstance(part, Thinking)]
@@ -204,7 +205,7 @@ def _signatures(sent: SentRequest, turn: _Turn) -> set[str]:
     }
 
 
-def _is_as_given(placed: _Placed, signature: str, given: EarlierAnswer) -> bool:
+def _is_as_given(placed: _PlacedBlock, signature: str, given: EarlierAnswer) -> bool:
     texts = {
         part.text
         for part in given.message.parts
@@ -213,18 +214,18 @@ def _is_as_given(placed: _Placed, signature: str, given: EarlierAnswer) -> bool:
     return not texts or placed.thought.get("text") in texts
 
 
-def _prefix(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
-    """Find the first block that is bound to another beginning than it now has."""
+def _find_changed_prefix(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
+    """Find the first block whose prefix was changed since it was signed."""
     if sent.facts.replay != "required":
         return
-    for placed in (placed for turn in turns for placed in turn.of(_THOUGHT)):
+    for placed in (placed for turn in turns for placed in turn.select(_THOUGHT)):
         given = sent.past.by_signature(str(placed.thought.get("signature") or ""))
-        changed = _changed(given.request_body, sent.body) if given else None
+        changed = _find_change(given.request_body, sent.body) if given else None
         if given and changed:
             yield ReplayIssue(
                 code="prefix_changed",
                 path=changed,
-                what=f"the thinking at {placed.path} is bound to what stood here in exchange "
+                what=f"the thinking at {placed.path} is bound to the content here in exchange "
                 f"{given.number}, and that was changed",
                 then="400 Invalid `signature` in `thinking` block. The block is bound to a "
                 "different conversation",
@@ -233,7 +234,7 @@ def _prefix(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
             return
 
 
-def _changed(asked: Json, now: Mapping[str, Json]) -> str | None:
+def _find_change(asked: Json, now: Mapping[str, Json]) -> str | None:
     if not isinstance(asked, dict):
         return None
     for key in ("system", "toolConfig"):

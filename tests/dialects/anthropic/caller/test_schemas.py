@@ -7,7 +7,7 @@ from anthropic import transform_schema
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.dialects.anthropic.caller.schemas import compilable
+from pondero.dialects.anthropic.caller.schemas import make_compilable
 from pondero.dialects.anthropic.service.rules import check_shape
 
 texts = st.fixed_dictionaries(
@@ -37,10 +37,10 @@ schemas = st.recursive(
 @given(schemas)
 def test_any_schema_is_one_that_the_service_compiles(schema):
     before = deepcopy(schema)
-    made = compilable(schema)
+    made = make_compilable(schema)
     check_shape(made, "schema")
     assert schema == before
-    assert compilable(made) == made
+    assert make_compilable(made) == made
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_any_schema_is_one_that_the_service_compiles(schema):
     ],
 )
 def test_the_vendors_own_sdk_makes_the_same_of_it(schema):
-    assert compilable(schema) == transform_schema(deepcopy(schema))
+    assert make_compilable(schema) == transform_schema(deepcopy(schema))
 
 
 def test_a_strict_tool_is_compiled_and_a_plain_one_is_not():
     opened = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}}
-    assert compilable(opened) == {
+    assert make_compilable(opened) == {
         "type": "object",
         "properties": {"n": {"type": "integer", "description": "{minimum: 1}"}},
         "additionalProperties": False,

@@ -3,7 +3,7 @@
 import pytest
 
 from pondero.client import load_catalog
-from pondero.dialects.bedrock.caller.request import Quirks, quirks_of
+from pondero.dialects.bedrock.caller.request import Quirks, read_quirks
 from pondero.errors import BadCatalog
 
 
@@ -19,7 +19,7 @@ from pondero.errors import BadCatalog
     ],
 )
 def test_the_catalog_says_whose_own_fields_are_those_of_the_messages_api(model, takes):
-    quirks = quirks_of(load_catalog().catalog.providers["bedrock"].quirks)
+    quirks = read_quirks(load_catalog().catalog.providers["bedrock"].quirks)
     assert quirks.takes_messages_fields(model) is takes
 
 
@@ -29,4 +29,4 @@ def test_where_nothing_is_said_no_model_takes_them():
 
 def test_a_quirk_of_the_wrong_kind_is_a_bad_catalog():
     with pytest.raises(BadCatalog, match="quirk"):
-        quirks_of({"messages_fields_of": 3})
+        read_quirks({"messages_fields_of": 3})

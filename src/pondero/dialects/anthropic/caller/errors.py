@@ -1,8 +1,7 @@
-"""Reads the service's errors into ours, from a response or out of a stream.
+"""Reads the service's errors into ours, from a response or from a stream.
 
-The error's code decides, then its type, then the status (the Messages wire sheet, section 7). The
-message is read only where one type has two meanings: a prompt that is too long and an empty account
-are both ``invalid_request_error``.
+The error's code decides, then its type, then the status (anthropic 2.8.0, 2026-11-10). The message
+decides only for ``invalid_request_error``: it can mean a long prompt or an empty account.
 """
 
 import re
@@ -52,12 +51,12 @@ _NO_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
 
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
-    """Return the error of a response that is not 200; any body will do."""
+    """Return the error of a response that is not 200, whatever its body."""
     return failure(parse_json_or_none(body), head, body=body, status=head.status)
 
 
 def failure(said: Json, head: ResponseHead, *, body: bytes, status: int | None) -> ServiceError:
-    """Return the error a parsed body stands for; ``status`` is None inside a stream."""
+    """Return the error of a parsed body; ``status`` is None inside a stream."""
     if isinstance(said, list) and said:  # Vertex wraps its errors in an array
         said = said[0]
     said = said if isinstance(said, dict) else {}

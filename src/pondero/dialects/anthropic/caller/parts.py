@@ -1,7 +1,7 @@
-"""Reads content blocks into parts: one small class for each type of block, fed with its deltas.
+"""Reads content blocks into parts, with one class for each type of block; deltas are fed to it.
 
-``response`` and ``stream`` both use it. The class is chosen once, when a block begins, so that each
-delta of a long stream costs one method call and one append.
+``response`` and ``stream`` call ``block``. The class is chosen once, when a block begins, so that
+each delta of a long stream costs one method call and one append.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,11 +30,11 @@ from pondero.framing import parse_payload
 
 NAME = "anthropic"
 
-Sealer = Callable[[Json], Signature]
+MakeSignature = Callable[[Json], Signature]
 
 
 class Delta(Struct, gc=False):
-    """The fields of every kind of delta in one type; each block reads those of its own kind."""
+    """The fields of all kinds of deltas; each block reads those of its own kind."""
 
     text: str = ""
     thinking: str = ""
@@ -52,17 +52,14 @@ class Block(Protocol):
 
     index: int
 
-    def begin(self, seal: Sealer) -> list[Event]:
-        """Return the part's start, with what is known of its seal, and what came with it."""
-        ...
+    def begin(self, sign: MakeSignature) -> list[Event]:
+        """Return the part's start, and the content of a whole block."""
 
     def add(self, delta: Delta, frame: bytes) -> Event | None:
-        """Take a delta and the frame it came in; return its event, if it has one."""
-        ...
+        """Add a delta; return its event, if it has one. ``frame`` is the delta's raw frame."""
 
-    def end(self, seal: Sealer) -> Part:
+    def end(self, sign: MakeSignature) -> Part:
         """Return the finished part."""
-        ...
 
 
 class _Type(Struct):
@@ -76,12 +73,12 @@ class _Text(Struct):
 
 class _Thinking(Struct):
     thinking: str | None = None
-    text: str | None = None  # some compatible servers put the thinking here,
-    reasoning: str | None = None  # or here
+    text: str | None = None  # some compatible servers use this key,
+    reasoning: str | None = None  # or this one
     signature: str = ""
 
 
-class _Redacted(Struct):
+class _RedactedThinking(Struct):
     data: str
 
 
@@ -98,7 +95,7 @@ class _Frame(Struct):
 _TYPE = get_decoder(_Type)
 _TEXT = get_decoder(_Text)
 _THINKING = get_decoder(_Thinking)
-_REDACTED = get_decoder(_Redacted)
+_REDACTED = get_decoder(_RedactedThinking)
 _TOOL_USE = get_decoder(_ToolUse)
 _ANY = get_decoder(dict[str, Json])
 _FRAME = get_decoder(_Frame)
@@ -113,13 +110,13 @@ class TextBlock:
         self.texts: list[str] = [start.text]
         self._citations = start.citations or []
 
-    def begin(self, _seal: Sealer) -> list[Event]:
+    def begin(self, _sign: MakeSignature) -> list[Event]:
         """Return the start; a whole block has its text with it."""
         begun: list[Event] = [PartStart(self.index, "text")]
         return [*begun, TextDelta(self.index, self.texts[0])] if self.texts[0] else begun
 
     def add(self, delta: Delta, _frame: bytes) -> Event | None:
-        """Take text or a citation."""
+        """Add text or a citation."""
         if text := self.words(delta):
             return self.say([text])[0]
         if delta.citation is not None:
@@ -131,18 +128,18 @@ class TextBlock:
         return delta.text
 
     def say(self, texts: list[str]) -> list[Event]:
-        """Take more text."""
+        """Add texts; return their events."""
         self.texts += texts
         index = self.index
         return [TextDelta(index, text) for text in texts]
 
-    def end(self, _seal: Sealer) -> Part:
+    def end(self, _sign: MakeSignature) -> Part:
         """Return the text."""
         return Text("".join(self.texts), citations=tuple(self._citations))
 
 
 class ThinkingBlock:
-    """Thinking and its signature; the text is empty where it is not shown."""
+    """Thinking and its signature; the text is empty if it is not shown."""
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         start = parse_payload(raw, _THINKING, at=at)
@@ -154,13 +151,13 @@ class ThinkingBlock:
         self.texts: list[str] = [text]
         self._signature = start.signature
 
-    def begin(self, _seal: Sealer) -> list[Event]:
+    def begin(self, _sign: MakeSignature) -> list[Event]:
         """Return the start; a whole block has its text with it."""
         begun: list[Event] = [PartStart(self.index, "thinking")]
         return [*begun, ThinkingDelta(self.index, self.texts[0])] if self.texts[0] else begun
 
     def add(self, delta: Delta, _frame: bytes) -> Event | None:
-        """Take thinking, or the signature that closes it."""
+        """Add thinking, or the signature that closes it."""
         if text := self.words(delta):
             return self.say([text])[0]
         self._signature += delta.signature
@@ -171,90 +168,82 @@ class ThinkingBlock:
         return delta.thinking or delta.text
 
     def say(self, texts: list[str]) -> list[Event]:
-        """Take more thinking."""
+        """Add thinking; return its events."""
         self.texts += texts
         index = self.index
         return [ThinkingDelta(index, text) for text in texts]
 
-    def end(self, seal: Sealer) -> Part:
-        """Return the thinking, sealed if it was signed."""
+    def end(self, sign: MakeSignature) -> Part:
+        """Return the thinking, with its signature if it has one."""
         text = "".join(self.texts)
-        return Thinking(text, seal(self._signature) if self._signature else None)
+        return Thinking(text, sign(self._signature) if self._signature else None)
 
 
-class RedactedBlock:
-    """Thinking nobody may read: all of it comes at the start."""
+class _RedactedBlock:
+    """Encrypted thinking: all of it comes at the start."""
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         self.index = index
         self._data = parse_payload(raw, _REDACTED, at=at).data
 
-    def begin(self, seal: Sealer) -> list[Event]:
-        """Return the start."""
-        return [PartStart(self.index, "thinking", signature=seal(self._data))]
+    def begin(self, sign: MakeSignature) -> list[Event]:
+        return [PartStart(self.index, "thinking", signature=sign(self._data))]
 
     def add(self, _delta: Delta, _frame: bytes) -> Event | None:
-        """Ignore the delta: this block has none."""
-        return None
+        return None  # this block has no deltas
 
-    def end(self, seal: Sealer) -> Part:
-        """Return empty thinking with its seal."""
-        return Thinking("", seal(self._data), redacted=True)
+    def end(self, sign: MakeSignature) -> Part:
+        return Thinking("", sign(self._data), redacted=True)
 
 
-class ToolUseBlock:
+class _ToolUseBlock:
     """A call; its arguments come as JSON text in pieces, or whole at the start, never both."""
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         start = parse_payload(raw, _TOOL_USE, at=at)
         self.index = index
         self._id, self._name = start.id, start.name
-        self._further = _further(
-            parse_payload(raw, _ANY, at=at)
-        )  # reads all of it: what is left is text
+        # Parses the whole block, so that the arguments, kept as text, are known to be JSON.
+        self._further = _further(parse_payload(raw, _ANY, at=at))
         self._input = bytes(start.input).decode()
         self._pieces: list[str] = []
 
-    def begin(self, seal: Sealer) -> list[Event]:
-        """Return the start; a stream's empty ``input`` is no part of the arguments."""
-        known = seal(self._further) if self._further else None
+    def begin(self, sign: MakeSignature) -> list[Event]:
+        known = sign(self._further) if self._further else None
         begun: list[Event] = [PartStart(self.index, "tool_call", self._id, self._name, known)]
-        if self._input in ("{}", "null", ""):
+        if self._input in ("{}", "null", ""):  # a stream starts with an empty input
             return begun
         return [*begun, ToolDelta(self.index, self._input)]
 
     def add(self, delta: Delta, _frame: bytes) -> Event | None:
-        """Take more of the arguments."""
         piece = delta.partial_json
         if not piece:
             return None
         self._pieces.append(piece)
         return ToolDelta(self.index, piece)
 
-    def end(self, seal: Sealer) -> Part:
-        """Return the call; further fields of its block are its seal."""
+    def end(self, sign: MakeSignature) -> Part:
         return ToolCall(
             self._id,
             self._name,
             parse_arguments("".join(self._pieces) or self._input),
-            seal(self._further) if self._further else None,
+            sign(self._further) if self._further else None,
         )
 
 
-class OtherBlock:
-    """A block we do not know: kept as it came, and as its deltas changed it."""
+class _OtherBlock:
+    """A block of unknown type: its JSON, with its deltas applied."""
 
     def __init__(self, raw: Raw, index: int, *, at: str) -> None:
         self.index = index
         self._raw = parse_payload(raw, _ANY, at=at)
         self._pieces: list[str] = []
 
-    def begin(self, _seal: Sealer) -> list[Event]:
-        """Return the start."""
+    def begin(self, _sign: MakeSignature) -> list[Event]:
         return [PartStart(self.index, "other")]
 
     def add(self, delta: Delta, frame: bytes) -> Event | None:
-        """Join strings to what is there, put other values in their place."""
+        """Append strings to strings; replace other values."""
         if delta.partial_json:
             self._pieces.append(delta.partial_json)
             return None
@@ -267,8 +256,7 @@ class OtherBlock:
                 self._raw[key] = before + value if joins else value
         return None
 
-    def end(self, _seal: Sealer) -> Part:
-        """Return the block."""
+    def end(self, _sign: MakeSignature) -> Part:
         if self._pieces:
             self._raw["input"] = parse_arguments("".join(self._pieces))
         return UnknownPart(NAME, self._raw)
@@ -278,19 +266,19 @@ _BLOCKS: Mapping[str, Callable[..., Block]] = {
     "text": TextBlock,
     "thinking": ThinkingBlock,
     "reasoning": ThinkingBlock,  # the name that some compatible servers give it
-    "redacted_thinking": RedactedBlock,
-    "tool_use": ToolUseBlock,
+    "redacted_thinking": _RedactedBlock,
+    "tool_use": _ToolUseBlock,
 }
 
 
 def block(raw: Raw, index: int, *, at: str) -> Block:
-    """Return the open part for a block that starts."""
+    """Return the open part of a block that starts."""
     kind = parse_payload(raw, _TYPE, at=at).type
-    return _BLOCKS.get(kind, OtherBlock)(raw, index, at=at)
+    return _BLOCKS.get(kind, _OtherBlock)(raw, index, at=at)
 
 
 def _further(raw: dict[str, Json]) -> dict[str, Json]:
-    """Return the further fields of a call; a direct caller is the default and left out."""
+    """Return the other fields of a call, which are its signature; omit the default caller."""
     further = {key: raw[key] for key in raw if key not in ("type", "id", "name", "input")}
     if further.get("caller") == {"type": "direct"}:
         del further["caller"]

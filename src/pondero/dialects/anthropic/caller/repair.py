@@ -1,6 +1,6 @@
-"""Mends a refused request where the refusal names the cure: thinking dropped, effort lowered.
+"""Repairs a rejected request if the rejection says how: drops thinking, or lowers the effort.
 
-The exchange sends what ``repair`` returns once more.
+The exchange sends the repaired request again.
 """
 
 import re
@@ -16,22 +16,22 @@ from pondero.thinking import Adjustment, closest_word, explain_substitute, parse
 _BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
 _INVALID = re.compile(r"messages\.(\d+)\..*Invalid `(?:signature|data)` in `", re.DOTALL)
 _BETA = "thinking-binding-controls-2026-08-01"
-_SEALED = ("thinking", "redacted_thinking")
+_THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal names no cure."""
-    cure = _cure(error.message)
+    """Return the repaired request; None if the rejection does not say how."""
+    cure = _find_repair(error.message)
     return None if cure is None else reapply_repair(request, cure)
 
 
 def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
-    """Return the request as the service takes it; None where nothing in it is refused."""
-    mend = _CURES.get(cure.kind)
-    return None if mend is None else mend(request, msgspec.json.decode(request.body), cure)
+    """Apply a saved repair; return None if the request does not need it."""
+    apply = _REPAIRS.get(cure.kind)
+    return None if apply is None else apply(request, msgspec.json.decode(request.body), cure)
 
 
-def _cure(message: str) -> SavedRepair | None:
+def _find_repair(message: str) -> SavedRepair | None:
     if bound := _BOUND.search(message):
         return SavedRepair("drop bound blocks", at=int(bound[1]))
     if invalid := _INVALID.search(message):
@@ -40,32 +40,30 @@ def _cure(message: str) -> SavedRepair | None:
     return SavedRepair("lower", words) if words and "effort" in message else None
 
 
-def _unbound(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
-    """Return the request with ``drop_block`` set, which the service takes beside adaptive alone.
-
-    It stays set for the rest of the thread, and the blocks stay in: blocks made later are bound to
-    them (Messages API, read 2026-11-10).
-    """
+def _drop_bound_blocks(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
+    # Anthropic, preserved thinking: drop_block is valid only with adaptive. It stays set for the
+    # rest of the thread, and the blocks stay in: later ones are bound to them (SDK, 2026-11-10).
     thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "adaptive":
-        return _bare(request, body, cure)
+        return _remove_thinking(request, body, cure)
     thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
     headers = _with_beta(request.headers)
     why = "thinking of earlier turns is bound to another beginning of this conversation"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    return Repair(_sent(request, body, headers), note, cure, "thread")
+    return Repair(_with_body(request, body, headers), note, cure, "thread")
 
 
-def _bare(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
-    """Return the request without thinking from the bad block on: the rest may be bound to it."""
-    unsealed = _unseal(body["messages"][cure.at :])
-    why = "a thinking signature was not accepted; the conversation goes on without that thinking"
+def _remove_thinking(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
+    # Later blocks can be bound to the bad one, so all thinking from there on is removed.
+    removed = _strip_thinking(body["messages"][cure.at :])
+    why = "a thinking signature was not accepted; the conversation continues without it"
     thinking = body.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
-        body["thinking"] = {"type": "disabled"}  # enabled, an open tool loop must begin with it
+        # Anthropic, extended thinking: an open tool loop must begin with thinking if enabled
+        body["thinking"] = {"type": "disabled"}
         why += ", and with none until its tools have answered"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
-    return Repair(_sent(request, body, request.headers), note, cure, "thread", tuple(unsealed))
+    return Repair(_with_body(request, body, request.headers), note, cure, "thread", tuple(removed))
 
 
 def _is_open(body: dict[str, Json]) -> bool:
@@ -73,23 +71,25 @@ def _is_open(body: dict[str, Json]) -> bool:
     return not isinstance(last, str) and any(block["type"] == "tool_result" for block in last)
 
 
-def _unseal(messages: list[Json]) -> list[str]:
-    """Take thinking out of these messages; return the seals that were on it."""
-    unsealed = []
+def _strip_thinking(messages: list[Json]) -> list[str]:
+    """Remove thinking from these messages; return its signatures."""
+    removed = []
     for message in messages:
         content = message["content"]
         if isinstance(content, str):
             continue
-        bare = [block for block in content if _seal(block) is None]
+        bare = [block for block in content if _read_signature(block) is None]
         if bare and len(bare) < len(content):
-            unsealed += [seal for block in content if (seal := _seal(block)) is not None]
+            removed += [
+                signature for block in content if (signature := _read_signature(block)) is not None
+            ]
             message["content"] = bare
-    return unsealed
+    return removed
 
 
-def _seal(block: dict[str, Json]) -> str | None:
-    """Return the seal of a block of thinking, None for any other block."""
-    if block.get("type") not in _SEALED:
+def _read_signature(block: dict[str, Json]) -> str | None:
+    """Return the signature of a thinking block; None for any other block."""
+    if block.get("type") not in _THOUGHTS:
         return None
     return str(block.get("signature") or block.get("data") or "")
 
@@ -109,15 +109,15 @@ def _lower(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Re
     substitute = explain_substitute(got, asked, words)
     why = f"the service takes {' '.join(words)} of this model; {substitute}"
     note = Adjustment("unsupported_level", "level", asked, got, why)
-    return Repair(_sent(request, body, request.headers), note, cure, "model")
+    return Repair(_with_body(request, body, request.headers), note, cure, "model")
 
 
-def _sent(request: HttpRequest, body: Json, headers: Mapping[str, str]) -> HttpRequest:
+def _with_body(request: HttpRequest, body: Json, headers: Mapping[str, str]) -> HttpRequest:
     return HttpRequest(request.method, request.url, headers, msgspec.json.encode(body))
 
 
-_CURES: dict[str, Callable[[HttpRequest, dict[str, Json], SavedRepair], Repair | None]] = {
-    "drop bound blocks": _unbound,
-    "unseal": _bare,
+_REPAIRS: dict[str, Callable[[HttpRequest, dict[str, Json], SavedRepair], Repair | None]] = {
+    "drop bound blocks": _drop_bound_blocks,
+    "unseal": _remove_thinking,
     "lower": _lower,
 }

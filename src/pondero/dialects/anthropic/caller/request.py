@@ -1,7 +1,7 @@
-"""Writes our requests as the Messages API takes them; ``takes`` is what handoff may leave in.
+"""Writes our requests for the Messages API; handoff reads ``replay_rules``.
 
-Seals of this wire go back byte for byte, in their place. Thinking without a seal, or with the seal
-of another wire, is left out.
+Signatures of this dialect are sent back byte for byte, in their place. Thinking without one is
+left out.
 """
 
 import re
@@ -37,16 +37,16 @@ from pondero.errors import BadCatalog, BadParameter
 from pondero.thinking import Plan
 
 from .parts import NAME
-from .schemas import compilable
+from .schemas import make_compilable
 
 HOSTED = {
     "web_search": {"type": "web_search_20250305", "name": "web_search"},
     "code_execution": {"type": "code_execution_20250825", "name": "code_execution"},
 }
-"""Tools that the service runs itself, as they are offered (anthropic 2.8.0 types)."""
+"""Tools that the service runs itself (anthropic 2.8.0 types, 2026-11-10)."""
 
-_VERSION = "2023-06-01"  # every host takes it, and system messages with it
-_VERSION_IN_BODY = "vertex-2023-10-16"  # where the model stands in the address
+_VERSION = "2023-06-01"  # accepted by every host, also with system messages
+_VERSION_IN_BODY = "vertex-2023-10-16"  # for rawPredict (vendor page, 2026-11-16)
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _CHOICES = {"auto": "auto", "none": "none", "required": "any", "tool": "tool"}
 _SAMPLING = ("temperature", "top_p", "top_k")
@@ -56,10 +56,9 @@ Block = dict[str, Json]
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """How one deployment differs, as the catalog says; keys that are not of this wire are ignored.
+    """Quirks of a deployment in the catalog; keys of other dialects are ignored.
 
-    ``raw_predict``: the model stands in the address, whose verb says whether it streams, and the
-    version in the body.
+    ``raw_predict``: model and streaming are in the address, the version is in the body.
     """
 
     raw_predict: bool = False
@@ -69,7 +68,7 @@ _NONE = Quirks()
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
-    """Return the HTTP request; extras are merged over our fields, and the plan's over both."""
+    """Return the HTTP request; extras override our fields, and the plan's fields override both."""
     body = _body(request)
     if request.max_tokens is None and target.max_output is not None:
         body["max_tokens"] = target.max_output
@@ -89,8 +88,8 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", url, headers, msgspec.json.encode(body))
 
 
-def takes(_: Mapping[str, Json]) -> ReplayRules:
-    """Return which seals, call ids and media of a past this wire takes."""
+def replay_rules(_: Mapping[str, Json]) -> ReplayRules:
+    """Return which signatures, call ids and media of a history this API accepts."""
     return ReplayRules(
         signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_-]{1,64}",
@@ -100,8 +99,8 @@ def takes(_: Mapping[str, Json]) -> ReplayRules:
     )
 
 
-def marks(_model: str, _raw: Mapping[str, Json]) -> bool:
-    """Return True: the service caches what is marked, and nothing else."""
+def needs_cache_breakpoints(_model: str, _raw: Mapping[str, Json]) -> bool:
+    """Return True: the service caches only up to breakpoints (vendor page, 2026-11-16)."""
     return True
 
 
@@ -134,7 +133,7 @@ def _body(request: Request) -> dict[str, Json]:
         body["system"] = [_text(text) for text in request.system]
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    if request.tool_choice is not None and request.tools:  # without tools it is refused
+    if request.tool_choice is not None and request.tools:  # rejected without tools
         body["tool_choice"] = _tool_choice(request.tool_choice)
     if request.output is not None:
         body["output_config"] = {"format": _format(request.output)}
@@ -170,7 +169,7 @@ def _messages(messages: Iterable[Message]) -> Iterable[Block]:
 
 
 def _results_first(blocks: list[Block]) -> list[Block]:
-    """Return the blocks with tool results first, where the service looks for them."""
+    """Return the blocks with tool results first: the service expects them right after the calls."""
     begun = False
     for block in blocks:
         if block["type"] != "tool_result":
@@ -186,23 +185,23 @@ def _text(part: Text) -> Block | None:
     block: Block = {"type": "text", "text": part.text}
     if part.citations:
         block["citations"] = [_citation(citation) for citation in part.citations]
-    return _marked(block, part.cache)
+    return _with_cache(block, part.cache)
 
 
 def _citation(citation: Json) -> Json:
-    """Return a citation without its file id, which answers have and requests may not."""
+    """Return a citation without its file id, which is only valid in answers."""
     if isinstance(citation, dict) and "file_id" in citation:
         return {key: value for key, value in citation.items() if key != "file_id"}
     return citation
 
 
 def _thinking(part: Thinking) -> Block | None:
-    seal = part.signature
-    if seal is None or seal.dialect != NAME or not seal.value:
+    signature = part.signature
+    if signature is None or signature.dialect != NAME or not signature.value:
         return None
     if part.redacted:
-        return {"type": "redacted_thinking", "data": seal.value}
-    return {"type": "thinking", "thinking": part.text, "signature": seal.value}
+        return {"type": "redacted_thinking", "data": signature.value}
+    return {"type": "thinking", "thinking": part.text, "signature": signature.value}
 
 
 def _tool_use(part: ToolCall) -> Block:
@@ -219,7 +218,7 @@ def _tool_use(part: ToolCall) -> Block:
         and isinstance(part.signature.value, dict)
     ):
         block |= part.signature.value
-    return _marked(block, part.cache)
+    return _with_cache(block, part.cache)
 
 
 def _tool_result(part: ToolResult) -> Block:
@@ -229,11 +228,11 @@ def _tool_result(part: ToolResult) -> Block:
         block["content"] = content
     if part.error:
         block["is_error"] = True
-    return _marked(block, part.cache)
+    return _with_cache(block, part.cache)
 
 
 def _id(id: str) -> str:
-    """Return an id in the service's alphabet; ids of other services may have more characters."""
+    """Return an id in the service's alphabet; ids of other services can have more characters."""
     if _ID.fullmatch(id):
         return id
     digest = urlsafe_b64encode(sha256(id.encode("utf-8", "surrogatepass")).digest())
@@ -241,7 +240,7 @@ def _id(id: str) -> str:
 
 
 def _image(part: Image) -> Block:
-    return _marked({"type": "image", "source": _source(part, part.media_type)}, part.cache)
+    return _with_cache({"type": "image", "source": _source(part, part.media_type)}, part.cache)
 
 
 def _document(part: Blob) -> Block:
@@ -255,7 +254,7 @@ def _document(part: Blob) -> Block:
     block = {"type": "document", "source": source}
     if part.name:
         block["title"] = part.name
-    return _marked(block, part.cache)
+    return _with_cache(block, part.cache)
 
 
 def _source(part: Image | Blob, media_type: str | None) -> Block:
@@ -280,7 +279,7 @@ def _other(part: UnknownPart) -> Block | None:
     return part.raw if part.dialect == NAME else None
 
 
-def _marked(block: Block, cache: CacheBreakpoint | None) -> Block:
+def _with_cache(block: Block, cache: CacheBreakpoint | None) -> Block:
     if cache is not None:
         mark = {"type": "ephemeral"}
         block["cache_control"] = mark | {"ttl": cache.ttl} if cache.ttl else mark
@@ -303,15 +302,15 @@ _BLOCKS: Mapping[type, Callable[[Json], Block | None]] = {
 
 def _tool(tool: Tool) -> Block:
     if tool.raw is not None:
-        return _marked(dict(tool.raw), tool.cache)
+        return _with_cache(dict(tool.raw), tool.cache)
     block: Block = {"name": tool.name}
     if tool.description:
         block["description"] = tool.description
     schema = tool.parameters or {"type": "object", "properties": {}}
-    block["input_schema"] = compilable(schema) if tool.strict else schema
+    block["input_schema"] = make_compilable(schema) if tool.strict else schema
     if tool.strict is not None:
         block["strict"] = tool.strict
-    return _marked(block, tool.cache)
+    return _with_cache(block, tool.cache)
 
 
 def _tool_choice(choice: ToolChoice) -> Block:
@@ -326,4 +325,4 @@ def _tool_choice(choice: ToolChoice) -> Block:
 def _format(output: OutputFormat) -> Block:
     if output.schema is None:
         raise BadParameter("this wire has no JSON answers without a schema; give Output a schema")
-    return {"type": "json_schema", "schema": compilable(output.schema)}
+    return {"type": "json_schema", "schema": make_compilable(output.schema)}

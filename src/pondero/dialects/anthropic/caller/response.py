@@ -1,7 +1,4 @@
-"""Reads a whole answer into the events its stream would have given.
-
-``Answer`` collects the parts, counts and ending of an answer; the stream fills one too.
-"""
+"""Reads a whole answer into the events of its stream; ``Answer`` serves both."""
 
 from collections.abc import Iterable, Mapping
 
@@ -44,7 +41,7 @@ _FINISH: Mapping[str, Finish] = {
 
 
 class Opening(Struct):
-    """The message as it stands before its first block."""
+    """The message before its first block."""
 
     id: str | None = None
     model: str | None = None
@@ -67,30 +64,30 @@ _ANY: Decoder[Json] = Decoder()
 
 
 def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
-    """Return the events of a whole answer; raise what a 200 with an error in it says."""
+    """Return the events of a whole answer; raises ServiceError if a 200 has an error in it."""
     whole = parse_payload(body, _WHOLE)
     if whole.type == "error":
         raise failure(parse_payload(body, _ANY), head, body=body, status=None)
     if whole.content is None:
         raise Malformed("a required key is missing", path="$.content")
     answer = Answer(head, where)
-    events = answer.started(whole)
+    events = answer.start(whole)
     for index, raw in enumerate(whole.content):
         opened = block(raw, index, at=f"$.content[{index}]")
-        events += answer.begun(opened)
-        events.append(answer.ended(opened))
+        events += answer.begin_part(opened)
+        events.append(answer.end_part(opened))
     ending = Delta(
         stop_reason=whole.stop_reason,
         stop_sequence=whole.stop_sequence,
         stop_details=whole.stop_details,
     )
-    answer.noted(ending, None, whole.context_management)  # its counts were its opening's
-    events.append(answer.finished())
+    answer.note_ending(ending, None, whole.context_management)  # start() read the counts
+    events.append(answer.finish())
     return events
 
 
-def recognises(raw: Json, *, stream: bool) -> int:
-    """Return how surely this JSON is ours: 0 to 100."""
+def match_score(raw: Json, *, stream: bool) -> int:
+    """Return how likely this JSON is an answer of this API: 0 to 100."""
     if not isinstance(raw, dict):
         return 0
     kind = raw.get("type")
@@ -102,21 +99,21 @@ def recognises(raw: Json, *, stream: bool) -> int:
 
 
 class Answer:
-    """The answer as far as it was read."""
+    """The parts, counts and ending of an answer, as far as they were read."""
 
     def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
         self.head = head
         self.parts: list[Part] = []
         self._model, self._route = where.model, where.route
-        # Seals name the model as it was asked for: an answer to an alias names a snapshot.
+        # Signatures name the requested model: an answer to an alias names a snapshot.
         self._maker = where.model
         self._counts = Counts()
         self._usage = Usage()
         self._extras: dict[str, Json] = {}
         self._last = Delta()
 
-    def started(self, opening: Opening) -> list[Event]:
-        """Take the message's head; return its events."""
+    def start(self, opening: Opening) -> list[Event]:
+        """Read the start of the message; return its events."""
         self._model = opening.model or self._model
         self._maker = self._maker or opening.model
         self._note("container", opening.container)
@@ -128,18 +125,18 @@ class Answer:
             events.append(UsageUpdate(self._usage))
         return events
 
-    def begun(self, opened: Block) -> list[Event]:
+    def begin_part(self, opened: Block) -> list[Event]:
         """Return the events of a part that begins."""
-        return opened.begin(self._seal)
+        return opened.begin(self._sign)
 
-    def ended(self, open_: Block) -> Event:
-        """Take a complete part; return its event."""
-        part = open_.end(self._seal)
+    def end_part(self, open_: Block) -> Event:
+        """Store a complete part; return its event."""
+        part = open_.end(self._sign)
         self.parts.append(part)
         return PartEnd(open_.index, part)
 
-    def noted(self, delta: Delta, counts: Counts | None, context_management: Json) -> None:
-        """Take how the message ended."""
+    def note_ending(self, delta: Delta, counts: Counts | None, context_management: Json) -> None:
+        """Read how the message ended."""
         self._last = delta
         if counts is not None:
             self._counts = self._counts.then(counts)
@@ -148,11 +145,11 @@ class Answer:
         self._note("stop_sequence", delta.stop_sequence)
         self._note("context_management", context_management)
 
-    def finished(self) -> Event:
+    def finish(self) -> Event:
         """Return the last event."""
         word = self._last.stop_reason
         return Finished(
-            _finish(word, self.parts, self._usage),
+            _resolve_finish(word, self.parts, self._usage),
             usage=self._usage,
             raw_finish=word,
             model=self._model,
@@ -164,11 +161,11 @@ class Answer:
         if value is not None:
             self._extras[name] = value
 
-    def _seal(self, value: Json) -> Signature:
+    def _sign(self, value: Json) -> Signature:
         return Signature(NAME, value, self._maker, self._route)
 
 
-def _finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
-    """Return our word for the service's; ``exhausted`` where the cap left no room to answer."""
+def _resolve_finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
+    """Return our word for a stop reason; ``exhausted`` if thinking used all output tokens."""
     ended = _FINISH.get(word or "", "other")
     return "exhausted" if ended == "length" and is_thinking_only(parts, usage) else ended

@@ -1,8 +1,8 @@
-"""Schemas as the service can compile them: for answers of a shape, and for strict tools.
+"""Schemas that the service can compile, for structured output and strict tools.
 
-Objects must be closed, and limits of numbers, lengths and lists are refused. A limit becomes words
-of the description, as the vendor's own SDK does it (anthropic 2.8.0, ``transform_schema``), so that
-the model still reads it. A schema that can be compiled comes back equal.
+Objects must be closed, and limits of numbers, lengths and lists are rejected. Limits move into the
+description, as in the vendor's SDK (``transform_schema`` of anthropic 2.8.0), so that the model
+reads them. A schema that compiles already is returned equal.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,8 +17,8 @@ _LIMITS = frozenset(
 )
 
 
-def compilable(schema: Json) -> Json:
-    """Return a schema that the service takes where it compiles one."""
+def make_compilable(schema: Json) -> Json:
+    """Return a schema that the service can compile."""
     if not isinstance(schema, dict):
         return schema
     closed = {
@@ -41,17 +41,21 @@ def _is_object(schema: Mapping[str, Json]) -> bool:
     return kind == "object" or (isinstance(kind, list) and "object" in kind)
 
 
-def _each(value: Json) -> Json:
-    return [compilable(each) for each in value] if isinstance(value, list) else compilable(value)
+def _close_each(value: Json) -> Json:
+    return (
+        [make_compilable(each) for each in value]
+        if isinstance(value, list)
+        else make_compilable(value)
+    )
 
 
-def _named(value: Json) -> Json:
+def _close_named(value: Json) -> Json:
     if not isinstance(value, dict):
         return value
-    return {name: compilable(inner) for name, inner in value.items()}
+    return {name: make_compilable(inner) for name, inner in value.items()}
 
 
 _INSIDE: Mapping[str, Callable[[Json], Json]] = {
-    **dict.fromkeys(("items", "anyOf", "oneOf", "allOf", "prefixItems"), _each),
-    **dict.fromkeys(("properties", "$defs", "definitions"), _named),
+    **dict.fromkeys(("items", "anyOf", "oneOf", "allOf", "prefixItems"), _close_each),
+    **dict.fromkeys(("properties", "$defs", "definitions"), _close_named),
 }

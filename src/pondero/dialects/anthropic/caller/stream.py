@@ -18,7 +18,7 @@ from .usage import Counts
 
 
 class Frame(Struct, gc=False):
-    """Any frame of the stream; what a kind does not have stays empty."""
+    """The fields of all kinds of frames."""
 
     type: str
     index: int = -1
@@ -43,10 +43,10 @@ _ANY: Decoder[Json] = Decoder()
 
 def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
-    return FrameStream(SseReader(), _Reading(head, where), unit="a frame")
+    return FrameStream(SseReader(), _AnswerReader(head, where), unit="a frame")
 
 
-class _Reading:
+class _AnswerReader:
     """One answer, frame by frame."""
 
     def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
@@ -57,9 +57,9 @@ class _Reading:
         self.over = False
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
-        """Add the events of these frames; unknown kinds of frames are passed over."""
+        """Add the events of these frames; skip frames of unknown kinds."""
         at = 0
-        while at < len(frames) and not self.over:  # what follows the end is not read
+        while at < len(frames) and not self.over:  # frames after the end are ignored
             if (texts := self._stencil.texts(frames, at)) and self._stencil.place is not None:
                 events += self._stencil.place.say(texts)
                 at += len(texts)
@@ -82,7 +82,7 @@ class _Reading:
                 join_pieces(opened.texts)
 
     def end(self, _events: list[Event]) -> None:
-        """Raise Truncated where message_stop never came."""
+        """Raise Truncated if there was no message_stop."""
         if not self.over:
             raise Truncated("the stream ended before message_stop")
 
@@ -90,19 +90,19 @@ class _Reading:
         if self._begun:
             raise Malformed("a second message_start", path="$.type")
         self._begun = 1
-        _required(frame.message, "message")
-        events += self._answer.started(parse_payload(frame.message, _OPENING, at="$.message"))
+        _check_present(frame.message, "message")
+        events += self._answer.start(parse_payload(frame.message, _OPENING, at="$.message"))
 
     def _start(self, frame: Frame, _payload: bytes, events: list[Event]) -> None:
         if not self._begun:
             raise Malformed("a content block before message_start", path="$.type")
-        _required(frame.content_block, "content_block")
+        _check_present(frame.content_block, "content_block")
         if frame.index < 0 or frame.index in self._open:
             raise Malformed("a block that is already open or has no index", path="$.index")
         opened = block(frame.content_block, self._begun - 1, at="$.content_block")
         self._open[frame.index] = opened
         self._begun += 1
-        events += self._answer.begun(opened)
+        events += self._answer.begin_part(opened)
 
     def _delta(self, frame: Frame, payload: bytes, events: list[Event]) -> None:
         opened = self._open.get(frame.index)
@@ -115,7 +115,7 @@ class _Reading:
             events.append(event)
 
     def _words(self, payload: bytes) -> tuple[TextBlock | ThinkingBlock, str] | None:
-        """Return the block that a delta adds words to, and the words; None for another frame."""
+        """Return the block that a delta adds text to, and the text; None for another frame."""
         frame = parse_payload(payload, _FRAME)
         opened = self._open.get(frame.index)
         if frame.type != "content_block_delta" or not isinstance(opened, _WORDS):
@@ -128,24 +128,26 @@ class _Reading:
         if opened is None:
             raise Malformed(f"no block {frame.index} is open", path="$.index")
         self._stencil = Stencil(None)
-        events.append(self._answer.ended(opened))
+        events.append(self._answer.end_part(opened))
 
     def _message_delta(self, frame: Frame, _payload: bytes, _events: list[Event]) -> None:
         if frame.delta is None:
             raise Malformed("a required key is missing", path="$.delta")
-        self._answer.noted(frame.delta, frame.usage, frame.context_management)
+        self._answer.note_ending(frame.delta, frame.usage, frame.context_management)
 
     def _message_stop(self, _frame: Frame, _payload: bytes, events: list[Event]) -> None:
         if not self._begun:
             raise Malformed("message_stop before message_start", path="$.type")
-        events += [self._answer.ended(opened) for opened in self._open.values()]
-        events.append(self._answer.finished())
+        events += [self._answer.end_part(opened) for opened in self._open.values()]
+        events.append(self._answer.finish())
         self.over = True
 
     def _error(self, _frame: Frame, payload: bytes, _events: list[Event]) -> None:
         raise failure(parse_payload(payload, _ANY), self._answer.head, body=payload, status=None)
 
-    handlers: ClassVar[Mapping[str, Callable[["_Reading", Frame, bytes, list[Event]], None]]] = {
+    handlers: ClassVar[
+        Mapping[str, Callable[["_AnswerReader", Frame, bytes, list[Event]], None]]
+    ] = {
         "message_start": _message_start,
         "content_block_start": _start,
         "content_block_delta": _delta,
@@ -157,13 +159,13 @@ class _Reading:
 
 
 def _passes_over(payload: bytes) -> bool:
-    """Whether a frame that does not fit our types is one we need not read: unknown, or [DONE]."""
+    """Return whether an unreadable frame can be skipped: one of unknown type, or [DONE]."""
     try:
-        return _TYPE.decode(payload).type not in _Reading.handlers
+        return _TYPE.decode(payload).type not in _AnswerReader.handlers
     except UNREADABLE:
         return payload.strip() == b"[DONE]"
 
 
-def _required(raw: Raw, key: str) -> None:
+def _check_present(raw: Raw, key: str) -> None:
     if not bytes(raw):
         raise Malformed("a required key is missing", path=f"$.{key}")

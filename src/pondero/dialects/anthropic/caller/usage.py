@@ -14,13 +14,13 @@ from pondero.canon import HttpRequest, Json, Usage
 
 
 class Details(Struct):
-    """What the output was spent on."""
+    """Parts of the output count."""
 
     thinking_tokens: int | None = None
 
 
 class Counts(Struct):
-    """The counts that were reported; a stream's later counts replace earlier ones."""
+    """Reported counts; in a stream, later ones replace earlier ones."""
 
     input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
@@ -35,7 +35,7 @@ class Counts(Struct):
     speed: Json = None
 
     def then(self, later: "Counts") -> "Counts":
-        """Return these counts with the later ones written over them."""
+        """Return these counts, overridden by later ones."""
         reported = zip(self.__struct_fields__, astuple(later), astuple(self), strict=True)
         return Counts(**{name: was if new is None else new for name, new, was in reported})
 
@@ -64,7 +64,7 @@ class Counts(Struct):
         )
 
     def extras(self) -> dict[str, Json]:
-        """Return what was reported beside the buckets."""
+        """Return the reported values that have no bucket."""
         reported = zip(_BESIDE, _beside(self), strict=True)
         return {field: value for field, value in reported if value is not None}
 
@@ -80,7 +80,7 @@ _UNCOUNTED = ("max_tokens", "stream", "temperature", "top_p", "top_k", "stop_seq
 
 
 def count_request(http: HttpRequest) -> HttpRequest:
-    """Return the request that counts the tokens of another (the Messages wire sheet, section 1)."""
+    """Return the request that counts the tokens of another."""
     body: dict[str, Json] = msgspec.json.decode(http.body)
     kept = {name: value for name, value in body.items() if name not in _UNCOUNTED}
     path, mark, query = http.url.partition("?")
@@ -88,5 +88,5 @@ def count_request(http: HttpRequest) -> HttpRequest:
     return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(kept))
 
 
-COUNTED = "input_tokens"
-"""Where the answer to it has the number."""
+COUNT_FIELD = "input_tokens"
+"""The field of its answer that has the number."""

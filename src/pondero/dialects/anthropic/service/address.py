@@ -1,7 +1,7 @@
-"""Where requests are sent, whose key they carry, and which model they name.
+"""Addresses of this API, the key a request carries, and the model it names.
 
-The model's name stands in the body, or in the address where another cloud hosts the model
-(``rawPredict``). ``pondero.sdk`` and the gateway use ``serves`` and ``model_of`` without the rules.
+The model is in the body, or in the address if another cloud hosts it (``rawPredict``).
+``pondero.sdk`` and the gateway call ``serves`` and ``model_of`` without the rules.
 """
 
 import re
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pondero.canon import HttpRequest, Json
 from pondero.dialects import bodies
 
-from .errors import refuse
+from .errors import reject
 
 _IN_PATH = re.compile(r"(?<=/models/)[^/:?]+(?=:)")
 _PREDICT = re.compile(
@@ -22,22 +22,22 @@ _PREDICT = re.compile(
 
 
 def serves(path: str) -> bool:
-    """Return whether an address with this path is one of this wire's."""
+    """Return whether a path belongs to this API."""
     return path.endswith("/messages") or predicts(path)
 
 
 def predicts(path: str) -> bool:
-    """Return whether a path is of rawPredict: it names the model and whether to stream."""
+    """Return whether a path is one of rawPredict."""
     return _PREDICT.fullmatch(path) is not None
 
 
 def streams(path: str) -> bool:
-    """Return whether the verb of a rawPredict path asks for a stream."""
+    """Return whether a rawPredict path asks for a stream."""
     return path.endswith(":streamRawPredict")
 
 
 def usual(path: str, body: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the body of a rawPredict request as /v1/messages takes it, the model first."""
+    """Return the body of a rawPredict request as /v1/messages accepts it, the model first."""
     found = _PREDICT.fullmatch(path)
     named = {"model": unquote(found["model"])} if found else {}
     passed = ("anthropic_version", *named)
@@ -45,13 +45,13 @@ def usual(path: str, body: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def model_of(http: HttpRequest) -> str | None:
-    """Return the model's name; None where there is none."""
+    """Return the model's name; None if the request has none."""
     found = _IN_PATH.search(http.url)
     return unquote(found[0]) if found else bodies.model_of(http)
 
 
 def with_model(http: HttpRequest, model: str) -> HttpRequest:
-    """Return the request for another model; it must have one."""
+    """Return the request for another model; it must name one already."""
     if not _IN_PATH.search(http.url):
         return bodies.with_model(http, model)
     url = _IN_PATH.sub(lambda _: quote(model, safe="@"), http.url, count=1)
@@ -59,10 +59,12 @@ def with_model(http: HttpRequest, model: str) -> HttpRequest:
 
 
 def check_key(http: HttpRequest) -> None:
-    """Refuse a request without a key, and one with two."""
+    """Reject a request without a key, and one with two."""
     key = http.headers.get("x-api-key")
     bearer = http.headers.get("authorization", "")
+    # Anthropic, authentication: a key (n8n-io/n8n#37930, 2026-11-16), and only one (vendor skill
+    # claude-api error-codes, 2026-07-01; text not recorded)
     if not key and not bearer.startswith("Bearer "):
-        raise refuse("x-api-key header is required", status=401)
+        raise reject("x-api-key header is required", status=401)
     if key and bearer:
-        raise refuse("only one of x-api-key and authorization may be sent", status=401)
+        raise reject("only one of x-api-key and authorization may be sent", status=401)

@@ -1,6 +1,6 @@
-"""The service's errors in its own shape, and the refusals that rules raise.
+"""Errors in the service's shape, and the rejections that the rules raise.
 
-The shape is that of the Messages wire sheet, section 7.
+The shape is that of the vendor's SDK types (anthropic 2.8.0, 2026-11-10).
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _TYPES: Mapping[int, str] = {
     504: "timeout_error",
     529: "overloaded_error",
 }
-# Codes of every wire: the service's own for them, or None where type and words say it.
+# Codes that all dialects share: the service's own code, or None if type and message say it.
 _COMMON: Mapping[str, str | None] = {
     TOO_LONG: None,
     "insufficient_quota": "enforced_spend_limit_reached",
@@ -37,9 +37,9 @@ _TOO_LONG = "prompt is too long"
 def error(
     status: int, message: str, *, code: str | None = None, retry_after: float | None = None
 ) -> HttpResponse:
-    """Return an error of this status; ``code`` is a type of the service's, or a finer code.
+    """Return an error of this status; ``code`` is an error type of the service, or a finer code.
 
-    A code that every wire has goes in the service's own words: agents look for them.
+    A code that all dialects share becomes the service's own words, since agents look for them.
     """
     kind, details = _TYPES.get(status, "api_error" if status >= 500 else _TYPES[400]), None
     if code == TOO_LONG and _TOO_LONG not in message:
@@ -62,6 +62,6 @@ def error(
     return HttpResponse(status, headers, encode(body))
 
 
-def refuse(message: str, *, status: int = 400) -> Rejected:
-    """Return the refusal to raise."""
+def reject(message: str, *, status: int = 400) -> Rejected:
+    """Make the rejection to raise."""
     return Rejected(error(status, message))

@@ -1,25 +1,23 @@
-"""The service's own table of models, its list of models, and its counts of tokens.
+"""The service's table of models, its list of models, and its token counts.
 
-The rules look up what a model takes (``family``); the rest answers the two addresses that are not
-conversations.
+The rules call ``family`` for the limits of a model. The rest answers the two other addresses.
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Literal, get_args
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
-from pondero.dialects.dialect import ServedModel
+from pondero.canon import HttpRequest, HttpResponse, Json
+from pondero.dialects.dialect import Rejected, ServedModel
+from pondero.dialects.tables import load_table
 
 from .address import check_key
-from .errors import refuse
+from .errors import reject
 from .parse import decode_strict
 
 _SUFFIX = re.compile(r"(?:-latest|[-@]\d{8})?")
@@ -58,15 +56,14 @@ class _Service(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _families() -> dict[str | None, dict[str, Family]]:
-    text = files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
     found: dict[str | None, dict[str, Family]] = {}
-    for row in convert_json(tomllib.loads(text), _Service).family:
+    for row in load_table(__package__, "models.toml", _Service).family:
         found.setdefault(row.at, {}).update(dict.fromkeys(row.match, row))
     return found
 
 
 def family(model: str, url: str = "") -> Family | None:
-    """Return the family of a model at this address, be it named with a date or as the latest."""
+    """Return the family of a model at this address; its name may end in a date or "latest"."""
     places = (at for at in _families() if at is not None and re.search(at, url))
     return _family(model, next(places, None))
 
@@ -83,7 +80,7 @@ def _family(model: str, at: str | None) -> Family | None:
 
 
 def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
-    """Return what is asked for, if it is one of these. Others list models at the same address."""
+    """Return which of the two a request asks for. Other services list models at the same path."""
     path = urlsplit(http.url).path
     if http.method == "POST" and path.endswith(_COUNT):
         return "tokens"
@@ -92,11 +89,12 @@ def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
 
 
 def counts(http: HttpRequest) -> HttpRequest:
-    """Return the usual request whose tokens are to be counted, with room for an answer."""
+    """Return the Messages request whose tokens are counted, with a max_tokens."""
     body: dict[str, Json] = decode_strict(http.body, dict)
     for name in _UNCOUNTED:
         if name in body:
-            raise refuse(f"{name}: Extra inputs are not permitted")
+            # Anthropic, token counting: not a parameter there (SDK 2.8.0 types, 2026-11-10)
+            raise reject(f"{name}: Extra inputs are not permitted")
     row = family(str(body.get("model")), http.url)
     room = {"max_tokens": row.max_output if row else 1}
     url = http.url.replace(_COUNT, "/messages")
@@ -104,37 +102,42 @@ def counts(http: HttpRequest) -> HttpRequest:
 
 
 def write_count(tokens: int) -> HttpResponse:
-    """Return so many tokens."""
+    """Answer with the number of tokens."""
     return _answer({"input_tokens": tokens})
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], _provider: str) -> HttpResponse:
-    """Return a page of the list, or the one model that is asked for; or raise Rejected."""
+    """Answer with a page of the list or with the requested model; raises Rejected."""
     check_key(http)
     if (name := requested_model(http)) is None:
         rows = [(each, row) for each in known if (row := family(each.name, http.url)) is not None]
-        return _answer(_page([_served(*row) for row in rows], http))
+        return _answer(_page([_describe_served(*row) for row in rows], http))
     row = family(name, http.url)
     if row is None:
-        raise refuse(f"model: {name}", status=404)
+        raise _reject_unknown(name)
     facts = next((each for each in known if each.name == name), ServedModel(name))
-    return _answer(_served(facts, row))
+    return _answer(_describe_served(facts, row))
 
 
 def requested_model(http: HttpRequest) -> str | None:
-    """Return the one model that is asked for; None where the list is."""
+    """Return the requested model; None if the request is for the list."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return unquote(found["model"]) if found and found["model"] else None
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Return a page of any models, or the one that is asked for; or raise Rejected."""
-    models = {each.name: _offered(each) for each in known}
+    """Answer with a page of any models or with the requested one; raises Rejected."""
+    models = {each.name: _describe_offered(each) for each in known}
     if (name := requested_model(http)) is None:
         return _answer(_page(list(models.values()), http))
     if name not in models:
-        raise refuse(f"model: {name}", status=404)
+        raise _reject_unknown(name)
     return _answer(models[name])
+
+
+def _reject_unknown(model: str) -> Rejected:
+    # Anthropic, errors: unknown model (recording Mirascope test_model_not_found, 2026-11-15)
+    return reject(f"model: {model}", status=404)
 
 
 def _page(every: list[dict[str, Json]], http: HttpRequest) -> Json:
@@ -142,7 +145,8 @@ def _page(every: list[dict[str, Json]], http: HttpRequest) -> Json:
     ids = [each["id"] for each in every]
     limit = query.get("limit", [str(_PAGE)])[-1]
     if not limit.isdecimal() or not 1 <= int(limit) <= _LONGEST:
-        raise refuse(f"limit: Input should be from 1 to {_LONGEST}")
+        # Anthropic, list models: limit is 1 to 1000 (vendor page, 2026-11-16; text not recorded)
+        raise reject(f"limit: Input should be from 1 to {_LONGEST}")
     after, before = query.get("after_id", [""])[-1], query.get("before_id", [""])[-1]
     start = ids.index(after) + 1 if after in ids else 0
     end = ids.index(before) if before in ids else len(ids)
@@ -157,11 +161,11 @@ def _page(every: list[dict[str, Json]], http: HttpRequest) -> Json:
     }
 
 
-def _served(facts: ServedModel, row: Family) -> dict[str, Json]:
+def _describe_served(facts: ServedModel, row: Family) -> dict[str, Json]:
     return _model(facts, max_output=row.max_output, efforts=row.efforts, kinds=row.thinking)
 
 
-def _offered(facts: ServedModel) -> dict[str, Json]:
+def _describe_offered(facts: ServedModel) -> dict[str, Json]:
     kinds: tuple[Kind, ...] = ("enabled", "adaptive") if facts.thinks else ()
     off: tuple[Kind, ...] = ("disabled",) if not facts.thinks or "off" in facts.levels else ()
     return _model(facts, max_output=facts.max_output, efforts=facts.levels, kinds=(*kinds, *off))
@@ -196,7 +200,7 @@ def _each(has: Sequence[str], of: Sequence[str]) -> dict[str, Json]:
 
 
 def _label(name: str) -> str:
-    """Return a name as people read it: Claude Opus 4.8."""
+    """Return a readable name: Claude Opus 4.8."""
     words = re.sub(r"(?<=\d)-(?=\d\b)", ".", name).split("-")
     return " ".join(word.capitalize() for word in words)
 

@@ -1,7 +1,6 @@
-"""Blocks that only this service has, as the words in them: other services can read those.
+"""Texts of blocks that only this service has, so that other models can read them.
 
-The lenient road asks ``words`` for the text of such a block, so that a conversation that goes on
-with another model keeps it. Blocks in which only the service itself can read are left as they are.
+The lenient reading calls ``describe_block``. Encrypted blocks have no text and stay unchanged.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -9,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pondero.canon import Json
 
 
-def words(raw: Mapping[str, Json]) -> str | None:
-    """Return what a block of the service's own says; None where it says nothing to others."""
+def describe_block(raw: Mapping[str, Json]) -> str | None:
+    """Return the text of a block; None if it has none that other models can read."""
     reading = _READINGS.get(str(raw.get("type")))
     return (reading(raw) or None) if reading is not None else None
 
 
 def _reference(raw: Mapping[str, Json]) -> str:
-    """Return what it means that a deferred tool was found: other services offer it all along."""
+    # Other services have no deferred tools: they offer it from the start.
     name = raw.get("tool_name")
     return f"[The tool {name} can be called now.]" if isinstance(name, str) else ""
 
@@ -31,7 +30,6 @@ def _summary(raw: Mapping[str, Json]) -> str:
 
 
 def _document(raw: Mapping[str, Json]) -> str:
-    """Return a document that is given as blocks of text."""
     source = raw.get("source")
     inside = source.get("content") if isinstance(source, dict) else None
     told = (raw.get("title"), raw.get("context"), *_texts(inside))
@@ -39,7 +37,6 @@ def _document(raw: Mapping[str, Json]) -> str:
 
 
 def _texts(content: Json) -> Iterator[str]:
-    """Yield the texts of a content: a string, or blocks."""
     if isinstance(content, str):
         yield content
     for each in content if isinstance(content, list) else ():

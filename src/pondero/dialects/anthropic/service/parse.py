@@ -1,9 +1,8 @@
-"""Reads a request: its body into the service's types, and those into canon.
+"""Reads a request: its body into the service's types (``body``), and those into canon (``canon``).
 
-Two roads share the two steps ``body`` and ``canon``. The rules call them strictly and refuse what
-does not fit, in the service's words. ``parse`` is the lenient road, which ``pondero.sdk`` and the
-gateway take: it passes an ``UnknownFields`` that collects the paths of all fields that were passed
-over.
+The rules call both steps strictly and reject values that do not fit, in the service's words.
+``parse`` is the lenient reading of ``pondero.sdk`` and the gateway: an ``UnknownFields`` collects
+the paths of all fields that were skipped.
 """
 
 import re
@@ -43,8 +42,8 @@ from pondero.thinking import UNSET, Intent
 
 from . import types
 from .address import predicts, streams, usual
-from .errors import refuse
-from .own_blocks import words
+from .errors import reject
+from .own_blocks import describe_block
 from .types import NAME
 
 T = TypeVar("T")
@@ -72,40 +71,40 @@ _UNIONS = {"thinking"}
 
 
 class Context(Struct, frozen=True):
-    """What an answer says about its request: the places of thinking that the service dropped."""
+    """Data of a request that its answer repeats: the paths of thinking that was dropped."""
 
     dropped: tuple[str, ...] = ()
 
 
 def parse(http: HttpRequest) -> ParsedRequest[Context]:
-    """Return a request as it is meant, whatever the rules say; only nonsense is Rejected."""
+    """Read a request leniently: without rules; raises Rejected only if it is unreadable."""
     unknown = UnknownFields()
     path = http.url.split("?")[0]
     sent, raw = http.body, decode_strict(http.body, dict)
     if predicts(path):
         raw = usual(path, raw) | {"stream": streams(path)}
         sent = encode(raw)
-    asked = body(sent, unknown)
+    typed = body(sent, unknown)
     if unknown.paths:
         raw = UnknownFields().strip_unknown(raw, types.LooseBody)
     return ParsedRequest(
-        request=canon(asked, raw, unknown),
-        intent=intent(asked),
-        show=_show(asked),
+        request=canon(typed, raw, unknown),
+        intent=intent(typed),
+        show=_show(typed),
         unknown=tuple(unknown.paths),
         context=Context(),
     )
 
 
 def body(data: bytes, unknown: UnknownFields | None = None) -> types.Body:
-    """Return the body as typed; raises Rejected with the first field that does not fit."""
+    """Return the typed body; raises Rejected with the first field that does not fit."""
     if unknown is None:
         return decode_strict(data, types.Body)
-    return _fitting(data, types.LooseBody, unknown)
+    return _decode_lenient(data, types.LooseBody, unknown)
 
 
 def intent(body: types.Body) -> Intent:
-    """Return what the request says about thinking, whatever the model makes of it."""
+    """Return the level that a request asks for; the model may support another."""
     effort = effort_of(body)
     match body.thinking:
         case None:
@@ -119,14 +118,14 @@ def intent(body: types.Body) -> Intent:
 
 
 def effort_of(body: types.Body) -> str | None:
-    """Return the effort of the last turn that sets one, else the request's own."""
+    """Return the effort of the last turn that sets one, or the request's own."""
     turns = (each.output_config.effort for each in reversed(body.messages) if each.output_config)
     own = body.output_config.effort if body.output_config else None
     return next((effort for effort in turns if effort is not None), own)
 
 
 def _show(body: types.Body) -> bool | None:
-    """Return whether readable thinking is asked for; of updates, a client keeps only the last."""
+    """Return whether a request asks for readable thinking; None for "updates" and the default."""
     thinking = body.thinking
     display = thinking.display if isinstance(thinking, types.Enabled | types.Adaptive) else None
     return {"summarized": True, "omitted": False}.get(display or "")
@@ -135,7 +134,7 @@ def _show(body: types.Body) -> bool | None:
 def canon(
     body: types.Body, raw: Mapping[str, Json], unknown: UnknownFields | None = None
 ) -> Request:
-    """Return what is asked; ``raw`` is the same body before it was typed."""
+    """Return the body as a canon request; ``raw`` is the same body before it was typed."""
     return Request(
         model=body.model,
         messages=tuple(
@@ -161,15 +160,16 @@ def canon(
 def block(
     raw: Raw, at: str, unknown: UnknownFields | None = None
 ) -> tuple[str, types.Typed | None]:
-    """Return the type of a block, and its fields where the type is one of those we know."""
+    """Return the type of a block, and its fields if we know the type."""
     kind = decode_strict(raw, types.TypeOnly, at).type
     if kind in types.UNTYPED:
         return kind, None
     if unknown is not None:
         return kind, _known_block(raw, kind, at, unknown)
     if kind not in types.TYPED:
+        # Anthropic, Messages: block types are a closed list (text of public clients, 2026-11-16)
         tags = ", ".join(f"'{tag}'" for tag in sorted({*types.TYPED, *types.UNTYPED}))
-        raise refuse(
+        raise reject(
             f"{at}: Input tag '{kind}' found using 'type' does not match any of the expected "
             f"tags: {tags}"
         )
@@ -177,10 +177,10 @@ def block(
 
 
 def _known_block(raw: Raw, kind: str, at: str, unknown: UnknownFields) -> types.Typed | None:
-    """Return a block's fields on the lenient road; None, and its path listed, for one unread."""
+    """Return a block's fields, read leniently; list its path and return None if they do not fit."""
     try:
         if kind in types.LOOSE:
-            return _fitting(raw, types.LOOSE[kind], unknown, at)
+            return _decode_lenient(raw, types.LOOSE[kind], unknown, at)
     except Rejected:
         pass
     unknown.paths.append(at)
@@ -188,15 +188,15 @@ def _known_block(raw: Raw, kind: str, at: str, unknown: UnknownFields) -> types.
 
 
 def _tool(raw: Raw, at: str, unknown: UnknownFields | None) -> Tool:
-    """Return a tool: a function of the caller's, or one the service brings, as it came.
+    """Return a function of the caller, or a tool of the service with its JSON unchanged.
 
-    A function with settings that canon has no word for is kept as it came too, and can be called
-    all the same. On the lenient road the settings are listed instead, and other services can be
-    given it.
+    A function with settings that canon lacks keeps its JSON too. If ``unknown`` is given, the
+    settings are listed instead, so that other services can be offered the function.
     """
     given: Json = decode(raw)
     if not isinstance(given, dict):
-        raise refuse(f"{at}: Input should be a valid dictionary or object to extract fields from")
+        # Anthropic, Messages: a tool is an object (SDK 2.8.0, 2026-11-10; text not recorded)
+        raise reject(f"{at}: Input should be a valid dictionary or object to extract fields from")
     as_given = Tool(str(given.get("name", "")), raw=given)
     if unknown is not None:
         as_given = replace(as_given, dialect=NAME, kind=_kind(given))
@@ -209,7 +209,7 @@ def _tool(raw: Raw, at: str, unknown: UnknownFields | None) -> Tool:
         custom = decode_strict(raw, types.CustomTool, f"{at}.custom")
         return _function(custom, given if special or "type" in given else None)
     try:
-        custom = _fitting(raw, types.LooseTool, unknown, at)
+        custom = _decode_lenient(raw, types.LooseTool, unknown, at)
     except Rejected:
         unknown.paths.append(at)
         return as_given
@@ -221,17 +221,18 @@ def _tool(raw: Raw, at: str, unknown: UnknownFields | None) -> Tool:
 
 
 def _kind(given: Mapping[str, Json]) -> ToolKind:
-    """Return our word for a tool that the service brings."""
     return types.HOSTED.get(_DATED.sub("", str(given.get("type"))), "other")
 
 
 def _check_kind(kind: Json, at: str) -> None:
-    """Refuse a type of tool that the service does not bring."""
+    """Reject a type of tool that the service does not have."""
     name = _DATED.sub("", kind) if isinstance(kind, str) else ""
     if name in types.TOOLS and (name != kind or name in types.UNDATED_TOOLS):
         return
+    # Anthropic, tool use: tool types are a closed list (recording pydantic-ai
+    # test_anthropic_bedrock_count_tokens_rejects_server_tools, 2026-08-22)
     tags = ", ".join(f"'{tag}'" for tag in ("custom", *types.TOOLS))
-    raise refuse(
+    raise reject(
         f"{at}: Input tag '{kind}' found using 'type' does not match any of the expected tags: "
         f"{tags}"
     )
@@ -268,8 +269,8 @@ def _part(raw: Raw, at: str, unknown: UnknownFields | None) -> Part:
         case types.TextBlock():
             return _text(fields)
         case types.ThinkingBlock():
-            sealed = fields.signature or unknown is None
-            return Thinking(fields.thinking, Signature(NAME, fields.signature) if sealed else None)
+            signed = fields.signature or unknown is None
+            return Thinking(fields.thinking, Signature(NAME, fields.signature) if signed else None)
         case types.RedactedThinkingBlock():
             return Thinking("", Signature(NAME, fields.data), redacted=True)
         case types.ToolUseBlock():
@@ -283,9 +284,9 @@ def _part(raw: Raw, at: str, unknown: UnknownFields | None) -> Part:
 
 
 def _own(raw: Raw, unknown: UnknownFields | None) -> Text | UnknownPart:
-    """Return a block of the service's own; on the lenient road its words, if it has any."""
+    """Return a block that only this service has; if read leniently, its text, if it has any."""
     block: Json = decode(raw)
-    said = words(block) if unknown is not None and isinstance(block, dict) else None
+    said = describe_block(block) if unknown is not None and isinstance(block, dict) else None
     return UnknownPart(NAME, block) if said is None else Text(said)
 
 
@@ -300,13 +301,13 @@ def _call(fields: types.ToolUseBlock) -> ToolCall:
         given = given[_INVALID]
     further = {"caller": fields.caller, "toolset_name": fields.toolset_name}
     kept = {key: value for key, value in further.items() if value is not None}
-    seal = Signature(NAME, kept) if kept else None
-    return ToolCall(fields.id, fields.name, given, seal, cache=_cache(fields.cache_control))
+    signature = Signature(NAME, kept) if kept else None
+    return ToolCall(fields.id, fields.name, given, signature, cache=_cache(fields.cache_control))
 
 
 def _result(fields: types.ToolResultBlock, at: str, unknown: UnknownFields | None) -> ToolResult:
     content: tuple[Json, ...] = ()
-    # The service puts the block's type into the paths of its refusals; a path we list has none.
+    # The service's rejections have the block's type in their paths; the paths we list do not.
     within = f"{at}.content" if unknown is not None else f"{at}.tool_result.content"
     if isinstance(fields.content, str):
         content = (Text(fields.content),)
@@ -329,7 +330,8 @@ def _inner(raw: Raw, at: str, unknown: UnknownFields | None) -> Text | Image | B
     if isinstance(part, Text | Image | Blob | UnknownPart):
         return part
     if unknown is None:
-        raise refuse(f"{at}: a tool result holds text, images and documents")
+        # Anthropic, tool use: content of results (SDK 2.8.0 types, 2026-11-10; text is ours)
+        raise reject(f"{at}: a tool result holds text, images and documents")
     unknown.paths.append(at)
     return UnknownPart(NAME, decode(raw))
 
@@ -337,7 +339,7 @@ def _inner(raw: Raw, at: str, unknown: UnknownFields | None) -> Text | Image | B
 def _medium(
     fields: types.ImageBlock | types.DocumentBlock, raw: Raw, at: str, unknown: UnknownFields | None
 ) -> Part:
-    """Return a picture or a document; one with settings of its own is kept as it came."""
+    """Return an image or a document; one with settings that canon lacks keeps its JSON."""
     source = fields.source
     cache = _cache(fields.cache_control)
     picture = isinstance(fields, types.ImageBlock)
@@ -356,7 +358,8 @@ def _medium(
             data = _bytes(source.data)
             if data is None:
                 if unknown is None:
-                    raise refuse(f"{at}.source.base64.data: Invalid base64 data")
+                    # Anthropic, Messages: base64 (SDK 2.8.0, 2026-11-10; text not recorded)
+                    raise reject(f"{at}.source.base64.data: Invalid base64 data")
                 unknown.paths.append(at)
                 return UnknownPart(NAME, decode(raw))
             if picture:
@@ -378,8 +381,8 @@ def _bytes(data: str) -> bytes | None:
         return None
 
 
-def _cache(mark: types.CacheControl | None) -> CacheBreakpoint | None:
-    return None if mark is None else CacheBreakpoint(mark.ttl)
+def _cache(control: types.CacheControl | None) -> CacheBreakpoint | None:
+    return None if control is None else CacheBreakpoint(control.ttl)
 
 
 def _choice(choice: types.ToolChoice) -> ToolChoice:
@@ -411,23 +414,25 @@ def _extras(body: types.Body, raw: Mapping[str, Json]) -> Json:
     return extras or None
 
 
-# -- JSON to types, and the refusals of what does not fit ----------------------------------------
+# -- JSON to types, and the rejections of values that do not fit ---------------------------------
 
 
 def decode_strict(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
-    """Return the JSON as this type, or raise the refusal that names where it does not fit."""
+    """Return the JSON as this type; raises Rejected with the path that does not fit."""
+    # Anthropic, Messages: types of the body; texts as in known 400s (recording rig
+    # strict_schema_matrix, themaximalist/llm.js#30, Wei-Shaw/sub2api#6677, 2026-11-15)
     try:
         return decode_json(raw, kind)
     except ValidationError as error:
-        raise refuse(_misfit(str(error), at, raw)) from None
+        raise reject(_describe_misfit(str(error), at, raw)) from None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise refuse(f"The request body is not valid JSON: {error}") from None
+        raise reject(f"The request body is not valid JSON: {error}") from None
 
 
-def _fitting(data: bytes | Raw, kind: type[T], unknown: UnknownFields, at: str = "") -> T:
-    """Return the JSON as this type, without the fields that it does not have or that do not fit.
+def _decode_lenient(data: bytes | Raw, kind: type[T], unknown: UnknownFields, at: str = "") -> T:
+    """Return the JSON as this type, without unknown fields and fields that do not fit.
 
-    Where a required field does not fit, its holder is left out, up to the whole, which is refused.
+    If a required field does not fit, its parent is left out. Raises Rejected if that is the body.
     """
     try:
         return unknown.decode(data, kind, at=at)
@@ -437,13 +442,14 @@ def _fitting(data: bytes | Raw, kind: type[T], unknown: UnknownFields, at: str =
         try:
             return decode_json(encode(known), kind)
         except ValidationError as error:
-            if (left := _left_out(known, str(error))) is None:
-                raise refuse(_misfit(str(error), at, encode(known))) from None
+            if (left := _remove_field(known, str(error))) is None:
+                # as in decode_strict
+                raise reject(_describe_misfit(str(error), at, encode(known))) from None
             unknown.paths.append(_join(at, left))
 
 
-def _left_out(value: Json, error: str) -> str | None:
-    """Take the field out that an error is about; return its path, None where it is no field."""
+def _remove_field(value: Json, error: str) -> str | None:
+    """Delete the field that an error names; return its path, or None if it names no field."""
     found = _PLACE.match(error)
     names = _names(found[2] or "") if found else []
     for name in names[:-1]:
@@ -454,8 +460,7 @@ def _left_out(value: Json, error: str) -> str | None:
     return ".".join(names)
 
 
-def _misfit(error: str, at: str, raw: bytes | Raw) -> str:
-    """Return msgspec's words for a misfit in the service's."""
+def _describe_misfit(error: str, at: str, raw: bytes | Raw) -> str:
     found = _PLACE.match(error)
     problem, place = (found[1], found[2] or "") if found else (error, "")
     path = _path(at, place, raw)

@@ -1,7 +1,4 @@
-"""Writes answers in the service's exact shape (the Messages wire sheet, sections 3 and 4).
-
-The emulator and the gateway call ``reply`` for a whole answer and ``stream`` for a streamed one.
-"""
+"""Writes answers in the service's exact shape, as recorded; the emulator and gateway call it."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -47,7 +44,7 @@ _STOPS: Mapping[Finish, str] = {
     "error": "end_turn",
     "other": "end_turn",
 }
-_INVALID = "INVALID_JSON"  # holds arguments that are not an object; the parser takes it out again
+_INVALID = "INVALID_JSON"  # key for arguments that are not an object; the parser removes it
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
@@ -56,7 +53,7 @@ def reply(answering: ReplyContext[Context], answer: Reply) -> HttpResponse:
     blocks = _Blocks(answering)
     body = {
         **blocks.head(answer.model),
-        "content": [block for part in answer.message.parts for block in blocks.of(part)],
+        "content": [block for part in answer.message.parts for block in blocks.write(part)],
         **_end(answer.finish, answer.raw_finish, answer.extras, answer.safety),
         "usage": _usage(answer.usage),
     }
@@ -64,21 +61,15 @@ def reply(answering: ReplyContext[Context], answer: Reply) -> HttpResponse:
     return HttpResponse(200, headers, encode(body))
 
 
-def stream(answering: ReplyContext[Context]) -> "Stream":
-    """Return an encoder for one streamed answer."""
-    return Stream(answering)
-
-
 def call_id(digest: str) -> str:
-    """Return the id of a call as the service makes them."""
+    """Make a call's id in the service's form."""
     return f"toolu_01{digest[:22]}"
 
 
 class Stream:
-    """Events in, server-sent events out; one block is open at a time.
+    """Writes one answer as server-sent events; one block is open at a time.
 
-    A call's block begins with the call. Text and thinking begin with their first delta, so that a
-    part with nothing to say leaves no empty block.
+    Text and thinking begin with their first delta, so that an empty part writes no block.
     """
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
@@ -96,12 +87,12 @@ class Stream:
         return {"content-type": kind, "request-id": self._blocks.request_id}
 
     def feed(self, event: Event) -> bytes:
-        """Return the frames that say this event."""
+        """Return the frames of this event."""
         match event:
             case TextDelta():
-                return self._words(event.index, "text", event.text)
+                return self._text_delta(event.index, "text", event.text)
             case ThinkingDelta():
-                return self._words(event.index, "thinking", event.text) if self._shown else b""
+                return self._text_delta(event.index, "thinking", event.text) if self._shown else b""
             case ToolDelta() if event.json and event.index == self._open:
                 self._argued = True
                 return self._more({"type": "input_json_delta", "partial_json": event.json})
@@ -118,11 +109,11 @@ class Stream:
         return b""
 
     def eof(self) -> bytes:
-        """Return nothing: message_stop is the end."""
+        """Return no bytes: message_stop was the end."""
         return b""
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the event of an error after all was well."""
+        """Return the frame of an error in the middle of a stream."""
         return b"event: error\ndata: %b\n\n" % error.body
 
     def _start(self, event: Started) -> bytes:
@@ -148,7 +139,7 @@ class Stream:
         self._open = None
         return _frame({"type": "content_block_stop", "index": len(self._begun) - 1})
 
-    def _words(self, index: int, kind: str, text: str) -> bytes:
+    def _text_delta(self, index: int, kind: str, text: str) -> bytes:
         if not text:
             return b""
         if self._open == index:  # nearly all frames of a stream
@@ -157,25 +148,24 @@ class Stream:
         return begun + _WORDS[kind] % (len(self._begun) - 1, encode(text))
 
     def _call(self, event: PartStart) -> bytes:
-        """Return the start of a call, with what is known of its seal; its arguments follow."""
         call = ToolCall(event.id or "", event.name or "", {}, event.signature)
         nothing = {"type": "input_json_delta", "partial_json": ""}
         return self._begin(event.index, self._blocks.call(call)) + self._more(nothing)
 
     def _end(self, event: PartEnd) -> bytes:
         begun, frames = event.index in self._begun, b""
-        for block in self._blocks.of(event.part):
+        for block in self._blocks.write(event.part):
             if not begun or self._open == event.index:
                 frames += self._rest(event.index, block, begun=begun)
         return frames + self._close() if self._open == event.index else frames
 
     def _rest(self, index: int, block: Json, *, begun: bool) -> bytes:
-        """Return what is still to be said of a block: all of it, or its last deltas."""
+        """Return the frames of a block that were not sent yet: all, or its last deltas."""
         kind = block["type"]
         if kind in ("text", "thinking"):
             opened = b"" if begun else self._begin(index, _EMPTY[kind])
             if not begun:
-                opened += self._words(index, kind, block[kind])
+                opened += self._text_delta(index, kind, block[kind])
             for citation in block.get("citations") or ():
                 opened += self._more({"type": "citations_delta", "citation": citation})
             if block.get("signature"):
@@ -203,7 +193,7 @@ _EMPTY: dict[str, Json] = {
 
 
 class _Blocks:
-    """Parts as blocks, sealed in order: a seal may cover the blocks before it."""
+    """Writes parts as blocks, in order: a signature may cover the blocks before it."""
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._answering = answering
@@ -213,7 +203,6 @@ class _Blocks:
         self.request_id = f"req_01{digest[22:44]}"
 
     def head(self, model: str | None) -> dict[str, Json]:
-        """Return what a message begins with."""
         dropped = [
             {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"}
             for path in self._answering.context.dropped
@@ -226,8 +215,8 @@ class _Blocks:
             **({"input_transformations": dropped} if dropped else {}),
         }
 
-    def of(self, part: Part) -> list[Json]:
-        """Return the block of a part; none for what this wire cannot say."""
+    def write(self, part: Part) -> list[Json]:
+        """Return the block of a part; empty if this API has none for it."""
         match part:
             case Text():
                 block: Json = _text(part)
@@ -245,17 +234,16 @@ class _Blocks:
         return [block]
 
     def _thinking(self, part: Thinking) -> Json:
-        """Return thinking with its seal; None where nothing would be in the block."""
         shown = part.text if self._answering.shown and not part.redacted else ""
-        seal = self._answering.sign(part, shown, self._written)
+        signature = self._answering.sign(part, shown, self._written)
         if part.redacted:
-            return None if seal is None else {"type": "redacted_thinking", "data": seal}
-        if seal is None and not shown:
+            return None if signature is None else {"type": "redacted_thinking", "data": signature}
+        if signature is None and not shown:
             return None
-        return {"type": "thinking", "thinking": shown, "signature": seal or ""}
+        return {"type": "thinking", "thinking": shown, "signature": signature or ""}
 
     def call(self, part: ToolCall) -> Json:
-        """Return a call; its seal, if any, is further fields of the block."""
+        """Return a call; its signature, if any, is further fields of the block."""
         given = part.arguments
         block = {
             "type": "tool_use",
@@ -268,7 +256,6 @@ class _Blocks:
 
 
 def _text(part: Text) -> Json:
-    """Return a text with its citations; None where nothing would be in it."""
     citations = convert_citations(part.citations, own=_is_own_citation, page=_citation)
     if not part.text and not citations:
         return None
@@ -281,7 +268,7 @@ def _is_own_citation(citation: Json) -> bool:
 
 
 def _citation(page: WebPage) -> Json:
-    """Return a page that another service cites; what only this one's search knows is empty."""
+    """Return another service's citation; fields that only this service's search has are empty."""
     cited = {"type": "web_search_result_location", "url": page.url, "title": page.title or None}
     return {**cited, "cited_text": "", "encrypted_index": ""}
 

@@ -1,16 +1,16 @@
-"""What each model takes of thinking, effort, sampling and forced tools.
+"""Rules for thinking, effort, sampling and forced tools, by model; ``rules.accept`` calls them.
 
-The refusals are those of the Messages wire sheet, section 2; the models' rows are in models.toml.
-rules.accept calls this. A budget under 1,024 is refused earlier, by its type (``types.Enabled``).
+The rows of the models are in models.toml. ``types.Enabled`` rejects a budget below 1,024.
 """
 
+from pondero.dialects import claude
+
 from . import types
-from .errors import refuse
+from .errors import reject
 from .models import Family
 from .parse import effort_of
 
 _PER_TURN = ("mid-conversation-output-config-", "per-turn-control-")
-_FORCED = "Thinking may not be enabled when tool_choice forces tool use."
 
 
 def thinks(body: types.Body, row: Family) -> bool:
@@ -21,7 +21,8 @@ def thinks(body: types.Body, row: Family) -> bool:
         case types.Disabled() | types.BetweenTools():
             return False
         case types.Adaptive():
-            # A forced tool is called without thinking (recorded).
+            # A forced tool is called without thinking (recording pydantic-ai
+            # test_anthropic_opus_46_adaptive_thinking_accepts_tool_output, 2026-08-22)
             return not isinstance(body.tool_choice, types.AnyTool | types.OneTool)
         case types.Enabled():
             return True
@@ -39,9 +40,10 @@ def shows(body: types.Body, row: Family) -> bool:
 
 
 def check(body: types.Body, row: Family, *, betas: frozenset[str]) -> None:
-    """Refuse what this model does not take."""
+    """Reject the parameters that a model does not accept."""
     if body.max_tokens > row.max_output:
-        raise refuse(
+        # Anthropic, models: maximum output (anthropics/claude-code#24451, 2026-02-09)
+        raise reject(
             f"max_tokens: {body.max_tokens} > {row.max_output}, which is the maximum allowed "
             f"number of output tokens for {body.model}"
         )
@@ -57,23 +59,20 @@ def _check_thinking(body: types.Body, row: Family, betas: frozenset[str]) -> Non
     if thinking is None:
         return
     kind = _kind(thinking)
-    if kind not in row.thinking:
-        raise refuse(_unsupported(kind, row))
+    claude.check_type(kind, row.thinking, reject)
     if isinstance(thinking, types.Enabled):
+        # Anthropic, extended thinking: interleaved, a budget spans turns (vendor page, 2026-11-15)
         spans = bool(body.tools) and any(beta.startswith("interleaved-thinking-") for beta in betas)
-        if thinking.budget_tokens >= body.max_tokens and not spans:
-            raise refuse(
-                "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our "
-                "documentation at https://docs.claude.com/en/docs/build-with-claude/"
-                "extended-thinking#max-tokens-and-context-window-size"
-            )
+        if not spans:
+            claude.check_budget(thinking.budget_tokens, body.max_tokens, reject)
     if isinstance(thinking, types.Enabled | types.Adaptive) and thinking.display == "updates":
         _check_beta(betas, "thinking-display-updates-", f"thinking.{kind}.display")
 
 
 def _check_beta(betas: frozenset[str], begins: str, path: str) -> None:
     if not any(beta.startswith(begins) for beta in betas):
-        raise refuse(f"{path}: Extra inputs are not permitted")
+        # Anthropic, beta headers: a beta's field needs its header (SDK 2.8.0, 2026-11-10)
+        raise reject(f"{path}: Extra inputs are not permitted")
 
 
 def _kind(thinking: types.Thinking) -> str:
@@ -81,81 +80,51 @@ def _kind(thinking: types.Thinking) -> str:
     return kinds.get(type(thinking), "between_tools")
 
 
-def _unsupported(kind: str, row: Family) -> str:
-    said = f'"thinking.type.{kind}" is not supported for this model.'
-    if kind == "enabled" and "adaptive" in row.thinking:
-        return (
-            f'{said} Use "thinking.type.adaptive" and "output_config.effort" to control thinking '
-            "behavior."
-        )
-    if kind == "disabled" and "between_tools" in row.thinking:
-        return f'{said} Use "thinking.type.between_tools" instead.'
-    return said
-
-
 def _check_turns(body: types.Body, row: Family, betas: frozenset[str]) -> None:
-    """Refuse an effort inside the conversation where model, role or thinking do not go with it."""
+    """Reject an effort inside the conversation if the model, role or thinking forbids it."""
+    # Anthropic, effort: per turn only in system messages, with the beta, on 5.x models, with
+    # adaptive (pydantic-ai 2.66.0, verified live, and router-for-me/CLIProxyAPI#5563, 2026-11-16)
     for at, message in enumerate(body.messages):
         if message.output_config is None:
             continue
         path = f"messages.{at}.output_config"
         known = any(beta.startswith(_PER_TURN) for beta in betas)
         if message.role != "system" or not row.turns or not known:
-            raise refuse(f"{path}: Extra inputs are not permitted")
+            raise reject(f"{path}: Extra inputs are not permitted")
         if not isinstance(body.thinking, types.Adaptive):
-            raise refuse(f'{path}: is only supported with "thinking.type.adaptive"')
+            raise reject(f'{path}: is only supported with "thinking.type.adaptive"')
 
 
 def _check_effort(body: types.Body, row: Family) -> None:
     effort = effort_of(body)
     if effort is None:
         return
-    if not row.efforts:
-        raise refuse("This model does not support the effort parameter.")
-    if effort not in row.efforts:
-        levels = ", ".join(sorted(row.efforts))
-        raise refuse(
-            f"This model does not support effort level '{effort}'. Supported levels: {levels}."
-        )
     off = isinstance(body.thinking, types.Disabled | types.BetweenTools)
-    if off and row.off_below is not None and effort not in row.off_below:
-        raise refuse(
-            f"output_config.effort: '{effort}' is not supported while thinking is off; use one of "
-            f"{', '.join(row.off_below)}"
-        )
+    claude.check_effort(effort, row.efforts, reject, off_accepted=row.off_below if off else None)
 
 
 def _check_sampling(body: types.Body, row: Family) -> None:
+    # Anthropic, Messages: 0 to 1 (recording rig error_identity_edge, 2026-11-15)
     for name in ("temperature", "top_p"):
         value = getattr(body, name)
         if value not in (None, -1) and not 0 <= value <= 1:  # -1 leaves it unset
-            raise refuse(f"{name}: range: 0..1")
+            raise reject(f"{name}: range: 0..1")
     if row.sampling == "none":
         for name, default in (("temperature", 1), ("top_p", 1), ("top_k", None)):
             if getattr(body, name) not in (None, default):
-                raise refuse(f"`{name}` is deprecated for this model.")
+                # Anthropic, migration to 4.7: no sampling (The-PR-Agent/pr-agent#2456, 2026-11-15)
+                raise reject(f"`{name}` is deprecated for this model.")
     if row.sampling == "one" and body.temperature is not None and body.top_p is not None:
-        raise refuse(
+        # Anthropic, Messages: one of the two from 4.5 on (fwdai/reticle#7, 2026-03-16)
+        raise reject(
             "`temperature` and `top_p` cannot both be specified for this model. Please use only "
             "one."
         )
     if isinstance(body.thinking, types.Enabled | types.Adaptive):
-        if body.temperature not in (None, 1):
-            raise refuse(
-                "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode."
-            )
-        if body.top_k is not None:
-            raise refuse("`top_k` must be unset when thinking is enabled.")
-        if body.top_p is not None and body.top_p < 0.95:
-            raise refuse(
-                "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
-            )
+        claude.check_sampling(body.temperature, body.top_k, body.top_p, reject)
 
 
 def _check_choice(body: types.Body, row: Family) -> None:
-    if not isinstance(body.tool_choice, types.AnyTool | types.OneTool):
-        return
-    if row.forced == "never":
-        raise refuse("`tool_choice` values that force tool use are not supported for this model.")
-    if isinstance(body.thinking, types.Enabled) and row.forced in ("adaptive", "thinking_off"):
-        raise refuse(_FORCED)
+    if isinstance(body.tool_choice, types.AnyTool | types.OneTool):
+        kind = None if body.thinking is None else _kind(body.thinking)
+        claude.check_forced(kind, row.forced, reject)

@@ -1,6 +1,6 @@
-"""The request body as the service types it: a field that is not named here is refused.
+"""Types of the request body; a field that is not here is rejected (anthropic 2.8.0 types).
 
-The loose types at the end are for the lenient road: the same fields without their bounds.
+The loose types at the end are for lenient reading: the same fields without limits.
 """
 
 from typing import Annotated, Literal
@@ -87,14 +87,14 @@ class DocumentBlock(Strict, frozen=True, tag="document"):
 
 
 class ThinkingBlock(Strict, frozen=True, tag="thinking"):
-    """Thinking sent back; its text may be empty, its key may not be missing."""
+    """Thinking sent back; its text can be empty, but not missing."""
 
     thinking: str
     signature: str
 
 
 class RedactedThinkingBlock(Strict, frozen=True, tag="redacted_thinking"):
-    """Thinking nobody may read, sent back."""
+    """Encrypted thinking, sent back."""
 
     data: str
 
@@ -138,7 +138,7 @@ TYPED: dict[str, type[Typed]] = {
     "tool_use": ToolUseBlock,
     "tool_result": ToolResultBlock,
 }
-# Blocks of the service's own tools and of betas: they are sent back as they were given.
+# Blocks of hosted tools and betas, which are sent back unchanged.
 UNTYPED = frozenset(
     {
         *("server_tool_use", "web_search_tool_result", "web_fetch_tool_result"),
@@ -148,16 +148,16 @@ UNTYPED = frozenset(
         *("search_result", "compaction", "fallback", "tool_addition", "tool_removal"),
     }
 )
-# Tools that several services bring, by the beginning of their type and our word for them.
+# Hosted tools that several services have, by type, and our word for them.
 HOSTED: dict[str, ToolKind] = {"web_search": "web_search", "code_execution": "code_execution"}
-# Tools that the service brings, by type; they are dated.
+# Hosted tools by type, without their dates.
 TOOLS = (
     *("advisor", "bash", "browser_toolset", "code_execution", "computer", "computer_toolset"),
     *("mcp_toolset", "memory", "text_editor", "tool_search_tool_bm25", "tool_search_tool_regex"),
     *("web_fetch", "web_search"),
 )
 UNDATED_TOOLS = frozenset({"mcp_toolset", "tool_search_tool_bm25", "tool_search_tool_regex"})
-# Types that the content of a tool result may have beside text, images and documents.
+# Further types of content in a tool result.
 UNTYPED_RESULTS = frozenset({"search_result", "tool_reference", "browser_state"})
 
 
@@ -178,7 +178,7 @@ class Enabled(Strict, frozen=True, tag="enabled"):
 
 
 class BlockBinding(Strict, frozen=True):
-    """What becomes of thinking whose beginning was changed."""
+    """What to do with thinking whose prefix was changed."""
 
     prefix_mismatch_behavior: Literal["error", "drop_block"]
 
@@ -195,7 +195,7 @@ class Disabled(Strict, frozen=True, tag="disabled"):
 
 
 class BetweenTools(Strict, frozen=True, tag="between_tools"):
-    """Do not think, but say a word between tool calls."""
+    """Do not think, but write short notes between tool calls."""
 
 
 Thinking = Enabled | Adaptive | Disabled | BetweenTools
@@ -223,7 +223,7 @@ class OutputConfig(Strict, frozen=True):
 
 
 class TurnConfig(Strict, frozen=True):
-    """The effort from one turn on, in a system message (the Messages wire sheet, section 1)."""
+    """The effort from one turn on, in a system message."""
 
     effort: str | None = None
 
@@ -316,12 +316,12 @@ class Body(Strict, frozen=True):
     workspace_id: str | None = None
 
 
-# Fields that canon has no word for; the request keeps them as extras.
+# Fields that canon lacks; the request keeps them as extras.
 EXTRAS = (
     *("metadata", "service_tier", "cache_control", "container", "context_management"),
     *("mcp_servers", "inference_geo", "speed", "diagnostics", "user_profile_id", "workspace_id"),
 )
-# What only a beta knows: the field's place, and how the beta's name begins.
+# Paths of fields that need a beta, and the prefix of the beta's name.
 BETAS = {
     "output_format": "structured-outputs-",
     "context_management": "context-management-",
@@ -331,14 +331,14 @@ BETAS = {
 }
 
 
-# -- the lenient road ------------------------------------------------------------------------
+# -- lenient reading -------------------------------------------------------------------------
 
 NO_CAP = -1
-"""Stands for a max_tokens that was not sent."""
+"""The value of a max_tokens that was not sent."""
 
 
 class LooseThinking(ThinkingBlock, frozen=True, kw_only=True, tag="thinking"):
-    """Thinking sent back by a client that kept no signature, or never had one."""
+    """Thinking sent back by a client that has no signature."""
 
     signature: str = ""
 
@@ -352,7 +352,7 @@ class LooseToolUse(ToolUseBlock, frozen=True, kw_only=True, tag="tool_use"):
 
 
 class LooseToolResult(ToolResultBlock, frozen=True, kw_only=True, tag="tool_result"):
-    """What a tool answered to such a call."""
+    """The result of such a call."""
 
     tool_use_id: str
 
@@ -370,7 +370,7 @@ class LooseEnabled(Enabled, frozen=True, kw_only=True, tag="enabled"):
 
 
 class LooseBody(Body, frozen=True, kw_only=True):
-    """A request whose numbers nobody has checked."""
+    """A request with unchecked numbers."""
 
     max_tokens: int = NO_CAP
     thinking: LooseEnabled | Adaptive | Disabled | BetweenTools | None = None

@@ -1,7 +1,7 @@
-"""Reads the service's errors into ours, from a refused request or from a frame of a stream.
+"""Reads the service's errors into ours, from a response or from a frame of a stream.
 
-The exception's name decides; it is in a header of the response or of the frame. The body has only
-a message, which is read where one name stands for several errors.
+The exception's name decides; it is in a header of the response or the frame. The message in the
+body decides only if one name means several errors.
 """
 
 import re
@@ -54,7 +54,7 @@ _BY_DAY = re.compile(r"too many tokens per day", re.IGNORECASE)
 
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
-    """Return the error of a response that is not 200; any body will do."""
+    """Return the error of a response that is not 200, whatever its body."""
     # ThrottlingException:http://internal... : the name ends at the colon
     name = head.headers.get("x-amzn-errortype", "").partition(":")[0] or None
     return failure(name, head, body=body, status=head.status)

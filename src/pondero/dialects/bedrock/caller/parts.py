@@ -1,7 +1,7 @@
-"""Reads content blocks into parts: one small class for each kind of block, fed with its deltas.
+"""Reads content blocks into parts, with one class for each kind of block; deltas are fed to it.
 
-``response`` and ``stream`` both use it. In a stream, text and thinking begin with their first
-delta; only calls and unknown blocks have a start of their own.
+``response`` and ``stream`` call it. In a stream, text and thinking begin with their first delta;
+only calls and unknown blocks have a start frame.
 """
 
 from base64 import b64decode, b64encode
@@ -33,11 +33,11 @@ from pondero.framing import parse_payload
 
 NAME = "bedrock"
 
-Sealer = Callable[[Json], Signature]
+MakeSignature = Callable[[Json], Signature]
 
 
 class Reasoning(Struct, gc=False, rename="camel"):
-    """What a delta adds to thinking: text, a piece of the signature, or redacted content."""
+    """A delta of thinking: text, a piece of the signature, or redacted content."""
 
     text: str = ""
     signature: str = ""
@@ -45,13 +45,13 @@ class Reasoning(Struct, gc=False, rename="camel"):
 
 
 class Input(Struct, gc=False):
-    """What a delta adds to a call: JSON text."""
+    """A delta of a call: JSON text."""
 
     input: str = ""
 
 
 class Delta(Struct, gc=False, rename="camel"):
-    """One delta: it has one of these fields, or one that we do not know."""
+    """One delta: it has one of these fields, or an unknown one."""
 
     text: str | None = None
     reasoning_content: Reasoning | None = None
@@ -72,19 +72,16 @@ class Block(Protocol):
     index: int
 
     def begin(self) -> list[Event]:
-        """Return the part's start, and what came with it."""
-        ...
+        """Return the part's start, and the content of a whole block."""
 
     def add(self, delta: Delta, payload: bytes) -> Event | None:
-        """Take a delta, and the payload it came in; return the event it is, if any."""
-        ...
+        """Add a delta; return its event, if it has one. ``payload`` is the delta's raw frame."""
 
-    def end(self, seal: Sealer) -> Part:
+    def end(self, sign: MakeSignature) -> Part:
         """Return the finished part."""
-        ...
 
 
-class TextBlock:
+class _TextBlock:
     """Text and its citations."""
 
     def __init__(self, index: int, text: str = "", citations: tuple[Json, ...] = ()) -> None:
@@ -93,12 +90,10 @@ class TextBlock:
         self._citations = [*citations]
 
     def begin(self) -> list[Event]:
-        """Return the start; a whole block has its text with it."""
         begun: list[Event] = [PartStart(self.index, "text")]
         return [*begun, TextDelta(self.index, self._texts[0])] if self._texts[0] else begun
 
     def add(self, delta: Delta, _payload: bytes) -> Event | None:
-        """Take more text, or a citation."""
         text = delta.text
         if text:
             self._texts.append(text)
@@ -109,13 +104,12 @@ class TextBlock:
             raise Malformed("thinking within words", path="$.delta.reasoningContent")
         return None
 
-    def end(self, _seal: Sealer) -> Part:
-        """Return the text."""
+    def end(self, _sign: MakeSignature) -> Part:
         return Text("".join(self._texts), citations=tuple(self._citations))
 
 
-class ThinkingBlock:
-    """Thinking and its signature, which only some makers give; or redacted thinking."""
+class _ThinkingBlock:
+    """Thinking and its signature, which only some makers return; or redacted thinking."""
 
     def __init__(self, index: int, text: str = "", signature: str = "", redacted: str = "") -> None:
         self.index = index
@@ -124,12 +118,10 @@ class ThinkingBlock:
         self._redacted = [redacted] if redacted else []
 
     def begin(self) -> list[Event]:
-        """Return the start; a whole block has its text with it."""
         begun: list[Event] = [PartStart(self.index, "thinking")]
         return [*begun, ThinkingDelta(self.index, self._texts[0])] if self._texts[0] else begun
 
     def add(self, delta: Delta, _payload: bytes) -> Event | None:
-        """Take more thinking, its signature, or redacted content."""
         more = delta.reasoning_content
         if more is None:
             if delta.text:
@@ -143,15 +135,15 @@ class ThinkingBlock:
             self._redacted.append(more.redacted_content)
         return None
 
-    def end(self, seal: Sealer) -> Part:
-        """Return the thinking; a seal without a signature only names the model."""
+    def end(self, sign: MakeSignature) -> Part:
+        """Return the thinking; an empty signature still names the model."""
         text = "".join(self._texts)
         if self._redacted and not text:
-            return Thinking("", seal(_joined(self._redacted)), redacted=True)
-        return Thinking(text, seal(self._signature))
+            return Thinking("", sign(_join_base64(self._redacted)), redacted=True)
+        return Thinking(text, sign(self._signature))
 
 
-class CallBlock:
+class _CallBlock:
     """A call; its arguments come as JSON text in pieces, or whole."""
 
     def __init__(self, index: int, id: str, name: str, arguments: str = "") -> None:
@@ -160,26 +152,23 @@ class CallBlock:
         self._pieces = [arguments] if arguments else []
 
     def begin(self) -> list[Event]:
-        """Return the start; a whole block has its arguments with it."""
         begun: list[Event] = [PartStart(self.index, "tool_call", self._id, self._name)]
         if self._pieces and self._pieces[0] not in ("{}", "null"):
             begun.append(ToolDelta(self.index, self._pieces[0]))
         return begun
 
     def add(self, delta: Delta, _payload: bytes) -> Event | None:
-        """Take more of the arguments."""
         if delta.tool_use is None or not delta.tool_use.input:
             return None
         self._pieces.append(delta.tool_use.input)
         return ToolDelta(self.index, delta.tool_use.input)
 
-    def end(self, _seal: Sealer) -> Part:
-        """Return the call."""
+    def end(self, _sign: MakeSignature) -> Part:
         return ToolCall(self._id, self._name, parse_arguments("".join(self._pieces)))
 
 
-class OtherBlock:
-    """A block of a kind we do not know: kept as it came, with its deltas applied."""
+class _OtherBlock:
+    """A block of unknown kind: its JSON, with its deltas applied."""
 
     def __init__(self, index: int, kind: str, fields: Json) -> None:
         self.index = index
@@ -187,11 +176,10 @@ class OtherBlock:
         self._pieces: list[str] = []
 
     def begin(self) -> list[Event]:
-        """Return the start."""
         return [PartStart(self.index, "other")]
 
     def add(self, delta: Delta, payload: bytes) -> Event | None:
-        """Apply a delta: JSON text is input, a list is content, an object's fields are merged."""
+        """Apply a delta: JSON text is input, a list is content, the fields of an object merge."""
         if delta.tool_use is not None:
             self._pieces.append(delta.tool_use.input)
             return None
@@ -202,15 +190,13 @@ class OtherBlock:
             self._fields |= more
         return None
 
-    def end(self, _seal: Sealer) -> Part:
-        """Return the block."""
+    def end(self, _sign: MakeSignature) -> Part:
         if self._pieces and isinstance(self._fields, dict):
             self._fields["input"] = parse_arguments("".join(self._pieces))
         return UnknownPart(NAME, {self._kind: self._fields})
 
 
-def _joined(pieces: list[str]) -> str:
-    """Return one base64 text for several; a single piece stays as it is."""
+def _join_base64(pieces: list[str]) -> str:
     if len(pieces) == 1:
         return pieces[0]
     try:
@@ -233,73 +219,73 @@ class _Words(Struct):
     text: str = ""
 
 
-class _Cited(Struct):
+class _CitedText(Struct):
     content: list[_Words] | None = None
     citations: list[Json] | None = None
 
 
-class _Thought(Struct, rename="camel"):
+class _ThinkingFields(Struct, rename="camel"):
     reasoning_text: Reasoning | None = None
     redacted_content: str | None = None
 
 
 _CALL = get_decoder(_Call)
-_CITED = get_decoder(_Cited)
-_THOUGHT = get_decoder(_Thought)
+_CITED = get_decoder(_CitedText)
+_THOUGHT = get_decoder(_ThinkingFields)
 _STRING = get_decoder(str)
 _ANY: Decoder[Json] = Decoder()
 
 
-def first_of(delta: Delta, index: int) -> Block | None:
-    """Return the part that a delta without a start opens; None where we do not know the kind."""
+def open_first(delta: Delta, index: int) -> Block | None:
+    """Return the part that a delta without a start opens; None if its kind is unknown."""
     if delta.text is not None or delta.citation is not None:
-        return TextBlock(index)
-    return ThinkingBlock(index) if delta.reasoning_content is not None else None
+        return _TextBlock(index)
+    return _ThinkingBlock(index) if delta.reasoning_content is not None else None
 
 
 def block(raw: Mapping[str, Raw], index: int, *, at: str) -> Block | None:
-    """Return the part that a whole block, or its start, opens; None where it has no kind."""
+    """Return the part that a whole block, or its start, opens; None if it has no kind."""
     kind = next((key for key in raw if key != "type"), None)
     if kind is None:
         return None
     path = f"{at}.{kind}"
-    return _KINDS.get(kind, _other)(raw[kind], index, kind, path)
+    return _KINDS.get(kind, _open_other)(raw[kind], index, kind, path)
 
 
-def _text(raw: Raw, index: int, _kind: str, at: str) -> Block:
-    return TextBlock(index, parse_payload(raw, _STRING, at=at))
+def _open_text(raw: Raw, index: int, _kind: str, at: str) -> Block:
+    return _TextBlock(index, parse_payload(raw, _STRING, at=at))
 
 
-def _cited(raw: Raw, index: int, _kind: str, at: str) -> Block:
+def _open_cited_text(raw: Raw, index: int, _kind: str, at: str) -> Block:
     cited = parse_payload(raw, _CITED, at=at)
     text = "".join(words.text for words in cited.content or ())
-    return TextBlock(index, text, tuple(cited.citations or ()))
+    return _TextBlock(index, text, tuple(cited.citations or ()))
 
 
-def _thought(raw: Raw, index: int, kind: str, at: str) -> Block:
+def _open_thinking(raw: Raw, index: int, kind: str, at: str) -> Block:
     thought = parse_payload(raw, _THOUGHT, at=at)
     if thought.redacted_content is not None:
-        return ThinkingBlock(index, redacted=thought.redacted_content)
+        return _ThinkingBlock(index, redacted=thought.redacted_content)
     if thought.reasoning_text is None:
-        return _other(raw, index, kind, at)
-    return ThinkingBlock(index, thought.reasoning_text.text, thought.reasoning_text.signature)
+        return _open_other(raw, index, kind, at)
+    return _ThinkingBlock(index, thought.reasoning_text.text, thought.reasoning_text.signature)
 
 
-def _call(raw: Raw, index: int, kind: str, at: str) -> Block:
+def _open_call(raw: Raw, index: int, kind: str, at: str) -> Block:
     call = parse_payload(raw, _CALL, at=at)
     if call.type == "server_tool_use":  # the service runs it itself and takes no result for it
-        return _other(raw, index, kind, at)
-    parse_payload(raw, _ANY, at=at)  # checks the whole: arguments are handed on as text
-    return CallBlock(index, call.tool_use_id, call.name, bytes(call.input).decode())
+        return _open_other(raw, index, kind, at)
+    parse_payload(raw, _ANY, at=at)  # checks that the arguments, kept as text, are JSON
+    return _CallBlock(index, call.tool_use_id, call.name, bytes(call.input).decode())
 
 
-def _other(raw: Raw, index: int, kind: str, at: str) -> Block:
-    return OtherBlock(index, kind, parse_payload(raw, _ANY, at=at))
+def _open_other(raw: Raw, index: int, kind: str, at: str) -> Block:
+    return _OtherBlock(index, kind, parse_payload(raw, _ANY, at=at))
 
 
 _KINDS: Mapping[str, Callable[[Raw, int, str, str], Block]] = {
-    "text": _text,
-    "citationsContent": _cited,
-    "reasoningContent": _thought,
-    "toolUse": _call,
+    "text": _open_text,
+    "citationsContent": _open_cited_text,
+    "reasoningContent": _open_thinking,
+    "toolUse": _open_call,
 }

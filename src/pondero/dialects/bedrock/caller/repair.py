@@ -1,7 +1,4 @@
-"""Changes a refused request where the refusal's message says what would be taken.
-
-The exchange sends what ``repair`` returns once more.
-"""
+"""Repairs a rejected request if the rejection says how; the exchange sends it again."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -26,20 +23,20 @@ _OWN = "additionalModelRequestFields"
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal names no cure."""
+    """Return the repaired request; None if the rejection does not say how."""
     return next(
-        filter(None, (reapply_repair(request, each) for each in _cures(error.message))), None
+        filter(None, (reapply_repair(request, each) for each in _iter_repairs(error.message))), None
     )
 
 
 def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
-    """Return the request as the service takes it; None where nothing in it is refused."""
-    mend = _CURES.get(cure.kind)
-    return None if mend is None else mend(request, msgspec.json.decode(request.body), cure)
+    """Apply a saved repair; return None if the request does not need it."""
+    apply = _REPAIRS.get(cure.kind)
+    return None if apply is None else apply(request, msgspec.json.decode(request.body), cure)
 
 
-def _cures(message: str) -> Iterator[SavedRepair]:
-    """Yield the cures that a refusal names, the likeliest first."""
+def _iter_repairs(message: str) -> Iterator[SavedRepair]:
+    """Yield the repairs that a rejection suggests, the likeliest first."""
     if bound := _BOUND.search(message):
         yield SavedRepair("drop bound blocks", at=int(bound[1]))
     if invalid := _INVALID.search(message):
@@ -52,44 +49,47 @@ def _cures(message: str) -> Iterator[SavedRepair]:
         yield SavedRepair("lower", words)
 
 
-def _unshown(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair | None:
-    """Return it without ``display``, which GovCloud does not know."""
+def _remove_display(
+    request: HttpRequest, body: dict[str, Json], cure: SavedRepair
+) -> Repair | None:
+    # AWS, GovCloud: no thinking.display (pi-ai 1.5.0, 2026-11-15)
     thinking = (body.get(_OWN) or {}).get("thinking")
     if not isinstance(thinking, dict) or "display" not in thinking:
         return None
     asked = thinking.pop("display")
-    why = "this region of the service does not take a wish to be shown the thinking"
+    why = "this region of the service has no option to show the thinking"
     note = Adjustment("summary_refused", "show", asked, None, why)
-    return Repair(_sent(request, body), note, cure, "model")
+    return Repair(_with_body(request, body), note, cure, "model")
 
 
-def _unbound(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
-    """Return it asking the service to drop such blocks; only adaptive thinking can ask so."""
+def _drop_bound_blocks(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
+    # Anthropic, preserved thinking: drop_block is valid only with adaptive (SDK, 2026-11-10)
     own = body.get(_OWN) or {}
     thinking = own.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "adaptive":
         thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
         own["anthropic_beta"] = [*(own.get("anthropic_beta") or []), _BETA]
-        unsealed = []
+        removed = []
     else:
-        unsealed = _unthink(body["messages"][cure.at :])
+        removed = _strip_thinking(body["messages"][cure.at :])
     why = "thinking of earlier turns is bound to another beginning of this conversation"
-    return Repair(_sent(request, body), _dropped(why), cure, "thread", tuple(unsealed))
+    return Repair(_with_body(request, body), _note_dropped(why), cure, "thread", tuple(removed))
 
 
-def _bare(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
-    """Return it without thinking from the bad block on: later blocks may be bound to it."""
-    unsealed = _unthink(body["messages"][cure.at :])
-    why = "earlier thinking was not accepted; the conversation goes on without that thinking"
+def _remove_thinking(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
+    # Later blocks can be bound to the bad one, so all thinking from there on is removed.
+    removed = _strip_thinking(body["messages"][cure.at :])
+    why = "earlier thinking was not accepted; the conversation continues without it"
     own = body.get(_OWN) or {}
     thinking = own.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
-        own["thinking"] = {"type": "disabled"}  # enabled thinking must begin an open tool loop
+        # Anthropic, extended thinking: an open tool loop must begin with thinking if enabled
+        own["thinking"] = {"type": "disabled"}
         why += ", and with none until its tools have answered"
-    return Repair(_sent(request, body), _dropped(why), cure, "thread", tuple(unsealed))
+    return Repair(_with_body(request, body), _note_dropped(why), cure, "thread", tuple(removed))
 
 
-def _dropped(why: str) -> Adjustment:
+def _note_dropped(why: str) -> Adjustment:
     return Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
 
 
@@ -97,26 +97,27 @@ def _is_open(body: dict[str, Json]) -> bool:
     return any("toolResult" in block for block in body["messages"][-1]["content"])
 
 
-def _unthink(messages: list[Json]) -> list[str]:
-    """Remove the thinking of these messages; return its seals."""
-    unsealed = []
+def _strip_thinking(messages: list[Json]) -> list[str]:
+    """Remove thinking from these messages; return its signatures."""
+    removed = []
     for message in messages:
         content = message["content"]
         bare = [block for block in content if "reasoningContent" not in block]
         if bare and len(bare) < len(content):
             thoughts = [block["reasoningContent"] for block in content if block not in bare]
-            unsealed += [seal for thought in thoughts if (seal := _seal(thought))]
+            removed += [
+                signature for thought in thoughts if (signature := _read_signature(thought))
+            ]
             message["content"] = bare
-    return unsealed
+    return removed
 
 
-def _seal(thought: dict[str, Json]) -> str:
+def _read_signature(thought: dict[str, Json]) -> str:
     text = thought.get("reasoningText") or {}
     return str(text.get("signature") or thought.get("redactedContent") or "")
 
 
 def _lower(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair | None:
-    """Return it with the next of the levels that the refusal lists, in its maker's field."""
     words = cure.words
     found = _word(body.get(_OWN) or {})
     if found is None:
@@ -129,11 +130,11 @@ def _lower(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Re
     substitute = explain_substitute(got, asked, words)
     why = f"the service takes {' '.join(words)} of this model; {substitute}"
     note = Adjustment("unsupported_level", "level", asked, got, why)
-    return Repair(_sent(request, body), note, cure, "model")
+    return Repair(_with_body(request, body), note, cure, "model")
 
 
 def _word(own: dict[str, Json]) -> tuple[str, Callable[[str], None]] | None:
-    """Return the level's word, and a function that puts another in its place."""
+    """Return the level in the maker's field, and a function that replaces it."""
     for *path, key in _WORDS:
         within: Any = own
         for name in path:
@@ -152,13 +153,13 @@ _WORDS = (
 )
 
 
-def _sent(request: HttpRequest, body: Json) -> HttpRequest:
+def _with_body(request: HttpRequest, body: Json) -> HttpRequest:
     return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
 
 
-_CURES: dict[str, Callable[[HttpRequest, dict[str, Json], SavedRepair], Repair | None]] = {
-    "drop bound blocks": _unbound,
-    "unseal": _bare,
-    "leave out display": _unshown,
+_REPAIRS: dict[str, Callable[[HttpRequest, dict[str, Json], SavedRepair], Repair | None]] = {
+    "drop bound blocks": _drop_bound_blocks,
+    "unseal": _remove_thinking,
+    "leave out display": _remove_display,
     "lower": _lower,
 }

@@ -1,7 +1,7 @@
-"""Writes our requests as Converse takes them; ``takes`` is what handoff may leave in.
+"""Writes our requests for Converse; handoff reads ``replay_rules``.
 
-Thinking that this wire sealed goes back byte for byte, in place; thinking without a seal, or with
-the seal of another wire, is left out.
+Signatures of this dialect are sent back byte for byte, in their place. Thinking without one is
+left out.
 """
 
 import re
@@ -104,7 +104,7 @@ def blob_block(part: Blob) -> dict[str, Json]:
 
 
 def document_name(part: Blob) -> str:
-    """Return a document's name in the characters that are taken; the service requires one."""
+    """Return a document's name, which the service requires, in valid characters."""
     named = _UNNAMEABLE.sub("-", " ".join((part.name or "").split())).strip(" -")[:200]
     return named or "document"
 
@@ -121,7 +121,6 @@ def _source(part: Image | Blob) -> dict[str, Json]:
 
 
 def _media_type_of_address(part: Image) -> str:
-    """Return the media type at the start of a data: address."""
     return (part.url or "").removeprefix("data:").partition(";")[0]
 
 
@@ -132,12 +131,12 @@ def _format_of_data(part: Image) -> str:
     return next((each for start, each in _BEGINNINGS if data.startswith(start)), "png")
 
 
-UNSAID = frozenset({"parallel"})
-SIGNED = "bedrock"
-"""The name under which requests without a key are signed."""
+UNSUPPORTED = frozenset({"parallel"})
+SIGNING_NAME = "bedrock"
+"""The service's name in signatures of requests without a key."""
 
 _ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
-_THOUGHT = "/usage/output_tokens_details"  # thinking is counted only where this path is asked for
+_THOUGHT = "/usage/output_tokens_details"  # thinking is counted only if requested by this path
 _CHOICES = {"auto": "auto", "required": "any", "tool": "tool"}
 _OWN = "additionalModelRequestFields"
 
@@ -146,8 +145,8 @@ Block = dict[str, Json]
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the HTTP request; extras override our fields, and the plan's fields override both."""
-    beside = quirks_of(target.quirks).takes_messages_fields(request.model)
-    own = _body(request, plan, beside=beside)
+    messages_fields = read_quirks(target.quirks).takes_messages_fields(request.model)
+    own = _body(request, plan, messages_fields=messages_fields)
     body = merge_json(merge_json(own, request.extras or {}), plan.fields)
     verb = "converse-stream" if request.stream else "converse"
     return HttpRequest(
@@ -158,18 +157,20 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     )
 
 
-def _body(request: Request, plan: Plan, *, beside: bool) -> Block:
-    tools = _tools(request, beside=beside)
+def _body(request: Request, plan: Plan, *, messages_fields: bool) -> Block:
+    tools = _tools(request, messages_fields=messages_fields)
     fields: Mapping[str, Json] = {
         "system": [block for text in request.system for block in _blocks(text)],
         "messages": list(_messages(request.messages)),
         "inferenceConfig": _limits(request, plan.dropped),
         "toolConfig": tools,
         "outputConfig": _format(request.output),
-        _OWN: _own(request, plan.dropped, forbids=bool(beside and tools) and _forbids(request)),
+        _OWN: _own(
+            request, plan.dropped, forbids=bool(messages_fields and tools) and _forbids(request)
+        ),
     }
     body = {name: value for name, value in fields.items() if value}
-    if beside and plan.will_think is not False:
+    if messages_fields and plan.will_think is not False:
         body["additionalModelResponseFieldPaths"] = [_THOUGHT]
     return body
 
@@ -185,7 +186,7 @@ def _limits(request: Request, dropped: Sequence[str]) -> Block:
 
 
 def _own(request: Request, dropped: Sequence[str], *, forbids: bool) -> Block:
-    """Return parameters that have no field in Converse itself, only among the maker's own."""
+    """Return parameters that only the maker's own fields have."""
     own: Block = {}
     if request.top_k is not None and "top_k" not in dropped:
         own["top_k"] = request.top_k
@@ -215,7 +216,7 @@ def _blocks(part: Part) -> list[Block]:
 
 
 def _with_words(blocks: list[Block], message: Message) -> list[Block]:
-    """Return the blocks with a text among them: a document is refused without one."""
+    """Add a text: a document is rejected without one (AWS, Message: vendor page, 2026-11-16)."""
     if any("text" in block for block in blocks):
         return blocks
     names = (document_name(part) for part in message.parts if isinstance(part, Blob))
@@ -226,19 +227,20 @@ def _text(part: Text) -> Block | None:
     if part.citations:
         content = {"content": [{"text": part.text}]} if part.text else {}
         return {"citationsContent": {**content, "citations": list(part.citations)}}
-    # refused: "The text field in the ContentBlock object ... is blank"; a lone line feed is not
+    # AWS, ContentBlock: a blank text is rejected, a lone line feed is not (known issue
+    # aws-samples/bedrock-engineer#8, 2025-02-25)
     return {"text": part.text} if part.text else None
 
 
 def _thinking(part: Thinking) -> Block | None:
-    seal = part.signature
-    if seal is None or seal.dialect != NAME:
+    signature = part.signature
+    if signature is None or signature.dialect != NAME:
         return None
     if part.redacted:
-        return {"reasoningContent": {"redactedContent": seal.value}}
+        return {"reasoningContent": {"redactedContent": signature.value}}
     said: Block = {"text": part.text}
-    if seal.value:
-        said["signature"] = seal.value
+    if signature.value:
+        said["signature"] = signature.value
     return {"reasoningContent": {"reasoningText": said}}
 
 
@@ -262,7 +264,7 @@ def _tool_result(part: ToolResult) -> Block:
 
 
 def _inner(part: Json) -> Block | None:
-    """Return a block of a tool result; cache points are not allowed inside results."""
+    """Return a block of a tool result; cache points are invalid there."""
     if isinstance(part, Text):
         return {"text": part.text}
     block: Block | None = _BLOCKS[type(part)](part)
@@ -270,7 +272,7 @@ def _inner(part: Json) -> Block | None:
 
 
 def _id(id: str) -> str:
-    """Return an id in the characters that are taken here; other services use more of them."""
+    """Return an id in the service's alphabet; ids of other services can have more characters."""
     if _ID.fullmatch(id):
         return id
     digest = urlsafe_b64encode(sha256(id.encode("utf-8", "surrogatepass")).digest())
@@ -300,16 +302,16 @@ def _point(cache: CacheBreakpoint) -> Block:
 # -- tools and output ------------------------------------------------------------------------
 
 
-def _tools(request: Request, *, beside: bool) -> Block:
-    """Return the tools; where none are offered but the past has calls, the tools it called.
+def _tools(request: Request, *, messages_fields: bool) -> Block:
+    """Return the tools; if none are offered, those that the history called.
 
-    The service refuses calls in the past without a toolConfig.
+    AWS, Converse: calls need a toolConfig (onyx-dot-app/onyx#7842, 2026-01-27).
     """
     tools = [block for tool in request.tools for block in _tool(tool)]
     called = {call.name for message in request.messages for call in message.tool_calls}
     if not tools:
         tools = [block for name in sorted(called) for block in _tool(Tool(name))]
-    elif _forbids(request) and not beside and not called:
+    elif _forbids(request) and not messages_fields and not called:
         return {}
     if not tools:
         return {}
@@ -320,7 +322,7 @@ def _tools(request: Request, *, beside: bool) -> Block:
 
 
 def _forbids(request: Request) -> bool:
-    """Return whether nothing may be called: by choice, or because no tool is offered."""
+    """Return whether no tool can be called: by choice, or because none is offered."""
     return not request.tools or (
         request.tool_choice is not None and request.tool_choice.mode == "none"
     )
@@ -354,15 +356,15 @@ def _format(output: OutputFormat | None) -> Block:
     return {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}
 
 
-# -- what of a past may be sent ------------------------------------------------------------------
+# -- what can be sent back -----------------------------------------------------------------------
 
 
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _DOCUMENTS = ("application/pdf", "text/plain", "text/csv", "text/html", "text/markdown")
 
 
-def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
-    """Return who may read a seal again, and which ids and media this wire takes."""
+def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
+    """Return which signatures, call ids and media of a history this API accepts."""
     return ReplayRules(
         signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_.:-]{1,64}",
@@ -377,27 +379,27 @@ def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """How the models of one deployment differ; other keys of the mapping belong to others.
+    """Quirks of a deployment in the catalog; keys of other dialects are ignored.
 
-    ``messages_fields_of`` are beginnings of model names, after a region or an ARN: these models
-    take fields of the Messages API beside Converse's own, and answer with them.
+    ``messages_fields_of``: prefixes of model names, after a region or an ARN. These models accept
+    fields of the Messages API too, and answer with them.
     """
 
     messages_fields_of: tuple[str, ...] = ()
 
     def takes_messages_fields(self, model: str) -> bool:
-        """Return whether a model takes the Messages API's fields beside Converse's."""
+        """Return whether a model accepts fields of the Messages API."""
         places = (0, *(at + 1 for at, letter in enumerate(model) if letter in "./"))
         return any(model.startswith(self.messages_fields_of, at) for at in places)
 
 
-def marks(model: str, raw: Mapping[str, Json]) -> bool:
-    """Return whether a model takes cache points: of those whose makers we know, Claude does."""
-    return quirks_of(raw).takes_messages_fields(model)
+def needs_cache_breakpoints(model: str, raw: Mapping[str, Json]) -> bool:
+    """Return whether a model accepts cache points: only Claude is known to."""
+    return read_quirks(raw).takes_messages_fields(model)
 
 
-def quirks_of(raw: Mapping[str, Json]) -> Quirks:
-    """Return the quirks in a mapping; raises BadCatalog where a value has the wrong type."""
+def read_quirks(raw: Mapping[str, Json]) -> Quirks:
+    """Return the quirks in a mapping; raises BadCatalog if a value has the wrong type."""
     try:
         return convert_json(raw, Quirks)
     except msgspec.ValidationError as error:

@@ -1,4 +1,4 @@
-"""Reads a whole answer into events, and says how likely a piece of JSON is one."""
+"""Reads a whole answer into the events of its stream."""
 
 from msgspec import Raw, Struct
 
@@ -37,13 +37,13 @@ def decode(_head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event
         opened = block(raw, begun, at=f"$.output.message.content[{place}]")
         if opened is not None:
             begun += 1
-            events += [*opened.begin(), answer.ended(opened)]
+            events += [*opened.begin(), answer.end_part(opened)]
     ending = Ending(whole.stop_reason, whole.additional_model_response_fields)
-    return [*events, answer.finished(ending, whole)]
+    return [*events, answer.finish_answer(ending, whole)]
 
 
-def recognises(raw: Json, *, stream: bool) -> int:
-    """Return how surely this JSON is ours: 0 to 100."""
+def match_score(raw: Json, *, stream: bool) -> int:
+    """Return how likely this JSON is an answer of this API: 0 to 100."""
     if not isinstance(raw, dict):
         return 0
     if stream:

@@ -21,19 +21,19 @@ from pondero.errors import Malformed, ServiceError, Truncated
 from pondero.framing import UNREADABLE, AwsEvent, AwsEventsReader, FrameStream, parse_payload
 
 from .errors import failure
-from .parts import NAME, Block, Delta, block, first_of
+from .parts import NAME, Block, Delta, block, open_first
 from .usage import Counts, finish
 
 
 class Ending(Struct, rename="camel"):
-    """How the message ended, and the fields of the model's own that were asked for."""
+    """How the message ended, and the model's own fields that the request asked for."""
 
     stop_reason: str
     additional_model_response_fields: Json = None
 
 
 class Metadata(Struct, rename="camel"):
-    """What comes beside the message: counts, timing, a trace."""
+    """Counts, timing and trace of an answer."""
 
     usage: Counts | None = None
     metrics: Json = None
@@ -65,19 +65,19 @@ _more = _MORE.decode
 
 
 class Answer:
-    """The parts of an answer so far, and its end; for streams and whole answers."""
+    """The parts of an answer, as far as they were read, and its end."""
 
     def __init__(self, model: str | None, route: str | None) -> None:
         self._model, self._route = model, route
         self._parts: list[Part] = []
 
-    def ended(self, open_: Block) -> Event:
+    def end_part(self, open_: Block) -> Event:
         """Return the end of a part that is complete."""
-        part = open_.end(self._seal)
+        part = open_.end(self._sign)
         self._parts.append(part)
         return PartEnd(open_.index, part)
 
-    def finished(self, ending: Ending, metadata: Metadata) -> Event:
+    def finish_answer(self, ending: Ending, metadata: Metadata) -> Event:
         """Return the end of the answer."""
         counts = metadata.usage or Counts()
         own = ending.additional_model_response_fields
@@ -94,12 +94,12 @@ class Answer:
             finish(ending.stop_reason, self._parts, usage),
             usage=usage,
             raw_finish=ending.stop_reason,
-            model=_routed(trace) or self._model,
+            model=_find_routed_model(trace) or self._model,
             safety=trace.get("guardrail"),
             extras={name: value for name, value in extras.items() if value is not None} or None,
         )
 
-    def _seal(self, value: Json) -> Signature:
+    def _sign(self, value: Json) -> Signature:
         return Signature(NAME, value, self._model, self._route)
 
 
@@ -110,7 +110,7 @@ def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[AwsEvent]:
 
 
 class _Frames:
-    """The frames of an answer; one that is cut after messageStop is not missed."""
+    """Reads frames; ignores one that is cut after messageStop."""
 
     def __init__(self, answer: "_StreamedAnswer") -> None:
         self._answer = answer
@@ -118,7 +118,7 @@ class _Frames:
         self.feed = self._reader.feed
 
     def eof(self) -> list[AwsEvent]:
-        """Raise Truncated where a frame is cut that the answer cannot do without."""
+        """Raise Truncated if a frame is cut before messageStop."""
         try:
             return self._reader.eof()
         except Truncated:
@@ -128,9 +128,9 @@ class _Frames:
 
 
 class _StreamedAnswer:
-    """Reads the frames of one answer; messageStop comes before the counts, or after them.
+    """Reads the frames of one answer; the counts come after messageStop, or before it.
 
-    An answer that is cut between the two is whole, and its counts are unknown.
+    An answer that is cut after messageStop is complete, but its counts are unknown.
     """
 
     def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
@@ -148,16 +148,16 @@ class _StreamedAnswer:
             "contentBlockDelta": self._delta,
             "contentBlockStop": self._stop,
             "messageStop": self._message_stop,
-            "metadata": self._counted,
+            "metadata": self._read_metadata,
         }
 
     @property
     def ended(self) -> bool:
-        """Return whether messageStop has come."""
+        """Return whether messageStop was read."""
         return self._ending is not None
 
     def take(self, frames: list[AwsEvent], events: list[Event]) -> None:
-        """Add the events of these frames; raises the exception that a frame is."""
+        """Add the events of these frames; raises ServiceError for an exception frame."""
         handlers = self._handlers
         for frame in frames:
             handler = handlers.get(frame.headers.get(":event-type", ""))
@@ -167,7 +167,7 @@ class _StreamedAnswer:
                 raise self._failure(frame)
 
     def end(self, events: list[Event]) -> None:
-        """Add the end, where it came without its counts; raises Truncated where it never came."""
+        """Add the end if its counts are missing; raises Truncated if there was no messageStop."""
         if self.over:
             return
         if self._ending is None:
@@ -189,7 +189,7 @@ class _StreamedAnswer:
             raise Malformed("a block that is already open", path="$.contentBlockIndex")
         opened = block(begun.start, self._begun, at="$.start")
         if opened is not None:
-            self._opened(begun.content_block_index, opened, events)
+            self._open_block(begun.content_block_index, opened, events)
 
     def _delta(self, payload: bytes, events: list[Event]) -> None:
         try:
@@ -198,15 +198,15 @@ class _StreamedAnswer:
             more = parse_payload(payload, _MORE)
         opened = self._open.get(more.content_block_index)
         if opened is None:
-            opened = first_of(more.delta, self._begun)
+            opened = open_first(more.delta, self._begun)
             if opened is None:
                 return
-            self._opened(more.content_block_index, opened, events)
+            self._open_block(more.content_block_index, opened, events)
         event = opened.add(more.delta, payload)
         if event is not None:
             events.append(event)
 
-    def _opened(self, index: int, opened: Block, events: list[Event]) -> None:
+    def _open_block(self, index: int, opened: Block, events: list[Event]) -> None:
         if not self._started:
             self._begin(events)
         if self._ending is not None:
@@ -217,8 +217,8 @@ class _StreamedAnswer:
 
     def _stop(self, payload: bytes, events: list[Event]) -> None:
         opened = self._open.pop(parse_payload(payload, _STOP).content_block_index, None)
-        if opened is not None:  # an empty block has a stop and nothing else
-            events.append(self._answer.ended(opened))
+        if opened is not None:  # an empty block has only a stop
+            events.append(self._answer.end_part(opened))
 
     def _message_stop(self, payload: bytes, events: list[Event]) -> None:
         if self._ending is not None:
@@ -226,30 +226,28 @@ class _StreamedAnswer:
         self._ending = parse_payload(payload, _ENDING)
         if not self._started:
             self._begin(events)
-        events += [self._answer.ended(opened) for opened in self._open.values()]
+        events += [self._answer.end_part(opened) for opened in self._open.values()]
         self._open.clear()
         if self._metadata is not None:
             self._finish(self._ending, self._metadata, events)
 
-    def _counted(self, payload: bytes, events: list[Event]) -> None:
+    def _read_metadata(self, payload: bytes, events: list[Event]) -> None:
         self._metadata = parse_payload(payload, _METADATA)
         if self._ending is not None:
             self._finish(self._ending, self._metadata, events)
 
     def _finish(self, ending: Ending, metadata: Metadata, events: list[Event]) -> None:
-        events.append(self._answer.finished(ending, metadata))
+        events.append(self._answer.finish_answer(ending, metadata))
         self.over = True
-        self._handlers.clear()  # what follows the end is not read
+        self._handlers.clear()  # frames after the end are ignored
 
     def _failure(self, frame: AwsEvent) -> ServiceError:
-        """Return the error of a frame: named in a header, its message there or in the body."""
         name = frame.headers.get(":exception-type") or frame.headers.get(":error-code")
         body = frame.payload or encode({"message": frame.headers.get(":error-message")})
         return failure(name, self._head, body=body, status=None)
 
 
-def _routed(trace: dict[str, Json]) -> str | None:
-    """Return the model that a router chose."""
+def _find_routed_model(trace: dict[str, Json]) -> str | None:
     router = trace.get("promptRouter")
     model = router.get("invokedModelId") if isinstance(router, dict) else None
     return model if isinstance(model, str) else None

@@ -1,7 +1,7 @@
 """Reads the service's token counts into disjoint buckets, and how an answer ended.
 
-``outputTokens`` includes thinking and does not say how much of it. Claude has a count of thinking
-among its own response fields, which must be asked for by path; without it, it is unknown.
+``outputTokens`` includes thinking. Only Claude counts thinking, in a field of its own that the
+request must ask for by path; otherwise the count is unknown.
 """
 
 import re
@@ -14,7 +14,7 @@ from pondero.canon import Finish, HttpRequest, Json, Part, Usage, is_thinking_on
 
 
 class Counts(Struct, rename="camel"):
-    """The service's counts; each may be missing."""
+    """The service's counts; each can be missing."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -73,7 +73,7 @@ _FINISH: Mapping[str, Finish] = {
 
 
 def finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
-    """Return our word for the stop reason; ``exhausted`` where thinking used up the cap."""
+    """Return our word for a stop reason; ``exhausted`` if thinking used all output tokens."""
     ended = _FINISH.get(word or "", "other")
     return "exhausted" if ended == "length" and is_thinking_only(parts, usage) else ended
 
@@ -82,7 +82,7 @@ _VERB = re.compile(r"/converse(?:-stream)?$")
 
 
 def count_request(http: HttpRequest) -> HttpRequest:
-    """Return the request that counts the tokens of another (the Bedrock sheet, section 1)."""
+    """Return the request that counts the tokens of another."""
     body: dict[str, Json] = msgspec.json.decode(http.body)
     kept = {name: value for name, value in body.items() if name != "inferenceConfig"}
     url = _VERB.sub("/count-tokens", http.url)
@@ -91,5 +91,5 @@ def count_request(http: HttpRequest) -> HttpRequest:
     )
 
 
-COUNTED = "inputTokens"
-"""Where the answer to it has the number."""
+COUNT_FIELD = "inputTokens"
+"""The field of its answer that has the number."""

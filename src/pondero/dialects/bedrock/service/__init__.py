@@ -1,4 +1,4 @@
-"""The service's side: how it reads a request, what it refuses, and how it answers."""
+"""The service's side: how it reads a request, what it rejects, and how it answers."""
 
 from pondero.dialects.dialect import ModelEndpoints, Service, SignatureSlots
 
@@ -12,7 +12,7 @@ SERVICE = Service(
     parse=parse.parse,
     accept=rules.accept,
     reply=reply.reply,
-    stream=reply.stream,
+    stream=reply.Stream,
     error=errors.error,
     call_id=reply.call_id,
     slots=SignatureSlots(thinking=True),

@@ -1,4 +1,4 @@
-"""Addresses of this wire: which are served, which model each names, and what it asks for."""
+"""Addresses of this API: the model that each names, and whether it streams."""
 
 import re
 from typing import NamedTuple
@@ -13,30 +13,30 @@ _IN_PATH = re.compile(r"(?<=/model/)[^/?]+(?=/)")
 
 
 class Address(NamedTuple):
-    """What the path of a conversation says."""
+    """The model in a path, and whether the path asks for a stream."""
 
     model: str
     stream: bool
 
 
 def serves(path: str) -> bool:
-    """Return whether an address with this path is one of this wire's."""
+    """Return whether a path belongs to this API."""
     return _PATH.fullmatch(path) is not None
 
 
 def address_of(http: HttpRequest) -> Address | None:
-    """Return what a request's address says; None where it is not one of this wire's."""
+    """Return the parsed address of a request; None if it does not belong to this API."""
     found = _PATH.fullmatch(urlsplit(http.url).path)
     return Address(unquote(found["model"]), found["stream"] is not None) if found else None
 
 
 def model_of(http: HttpRequest) -> str | None:
-    """Return the model that the address names; None where it names none."""
+    """Return the model in the address; None if it has none."""
     found = _IN_PATH.search(http.url)
     return unquote(found[0]) if found else None
 
 
 def with_model(http: HttpRequest, model: str) -> HttpRequest:
-    """Return the request for another model; its address must name one."""
+    """Return the request for another model; its address must name one already."""
     url = _IN_PATH.sub(lambda _: quote(model, safe=""), http.url, count=1)
     return replace(http, url=url)

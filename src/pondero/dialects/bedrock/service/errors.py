@@ -19,7 +19,7 @@ _NAMES: Mapping[int, str] = {
     500: "InternalServerException",
     503: "ServiceUnavailableException",
 }
-# Codes of every wire: the exception that says the same, or None for the status's own.
+# Codes that all dialects share: the same exception here, or None for the status's own.
 _COMMON: Mapping[str, str | None] = {
     TOO_LONG: None,
     "insufficient_quota": "ServiceQuotaExceededException",
@@ -31,7 +31,7 @@ _TOO_LONG = "Input is too long for requested model."
 def error(
     status: int, message: str, *, code: str | None = None, retry_after: float | None = None
 ) -> HttpResponse:
-    """Return an error of this status; ``code`` is the exception's name, or a code of every wire."""
+    """Return an error of this status; ``code`` is the exception's name or a shared code."""
     if code == TOO_LONG and not message.startswith(_TOO_LONG):
         message = f"{_TOO_LONG} {message}"
     code = _COMMON.get(code or "", code)
@@ -46,30 +46,34 @@ def error(
     return HttpResponse(status, headers, encode({"message": message}))
 
 
-def refuse(message: str, *, status: int = 400, code: str | None = None) -> Rejected:
-    """Return the refusal to raise."""
+def reject(message: str, *, status: int = 400, code: str | None = None) -> Rejected:
+    """Make the rejection to raise."""
     return Rejected(error(status, message, code=code))
 
 
-def refuse_key(key: str, at: str) -> Rejected:
-    """Return the refusal of an unknown key."""
+def reject_key(key: str, at: str) -> Rejected:
+    """Make the rejection of an unknown key."""
+    # AWS, Converse: closed objects (zed-industries/zed#31815, 2025-05-31)
     where = "/".join(["#", *(name for name in at.split(".") if name)])
-    return refuse(
+    return reject(
         f"Malformed input request: {where}: extraneous key [{key}] is not permitted, please "
         "reformat your input and try again."
     )
 
 
-def refuse_value(at: str, constraint: str) -> Rejected:
-    """Return the refusal of a value that breaks a constraint."""
-    return refuse(
+def reject_value(at: str, constraint: str) -> Rejected:
+    """Make the rejection of a value that breaks a constraint."""
+    # AWS, Converse: constraints of the service model (genkit-ai/aws-bedrock-js-plugin#43,
+    # 2025-02-13)
+    return reject(
         f"1 validation error detected: Value at '{at}' failed to satisfy constraint: {constraint}"
     )
 
 
-def refuse_by_model(message: str) -> Rejected:
-    """Return a refusal by the model, as the service passes it on."""
-    return refuse(f"The model returned the following errors: {message}")
+def reject_by_model(message: str) -> Rejected:
+    """Make a rejection by the model, as the service forwards it."""
+    # AWS, Converse: the prefix (recording ruby_llm bedrock nova-2-lite context length, 2026-11-15)
+    return reject(f"The model returned the following errors: {message}")
 
 
 def request_id(seed: str | bytes) -> str:

@@ -93,7 +93,7 @@ class Effort(Snake, frozen=True):
     effort: str | None = None
 
 
-class Nested(Snake, frozen=True):
+class NestedEffort(Snake, frozen=True):
     """A level in an object."""
 
     reasoning: Effort | None = None
@@ -109,15 +109,15 @@ class Nothing(Snake, frozen=True):
     """A model without fields of its own."""
 
 
-Own = Claude | Nova | Flat | Nested | Qwen | Nothing
+Own = Claude | Nova | Flat | NestedEffort | Qwen | Nothing
 OWN: dict[str, type[Own]] = {
     "claude": Claude,
     "nova": Nova,
     "flat": Flat,
     "flat_beside": FlatBeside,
-    "nested": Nested,
+    "nested": NestedEffort,
     "qwen": Qwen,
     "none": Nothing,
 }
-SHAPES: tuple[type[Own], ...] = (Claude, Nova, Flat, Nested, Qwen)
+SHAPES: tuple[type[Own], ...] = (Claude, Nova, Flat, NestedEffort, Qwen)
 """Every spelling, for requests whose model is not known."""

@@ -4,20 +4,19 @@ Models are listed by another service at another address, so no list is answered 
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
+from pondero.canon import HttpRequest, HttpResponse, Json
 from pondero.dialects.dialect import ServedModel
+from pondero.dialects.tables import load_table
 
-from .errors import refuse, request_id
+from .errors import reject, request_id
 from .types import decode_strict
 
 _REGION = re.compile(r"^(?:us-gov|us|eu|apac|jp|au|in|global)\.")
@@ -49,15 +48,14 @@ class _Service(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def _families() -> dict[str, Family]:
     """Return the rows by name, the longest name first."""
-    text = files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
-    service = convert_json(tomllib.loads(text), _Service)
-    rows = {name: row for row in service.family for name in row.match}
+    table = load_table(__package__, "models.toml", _Service)
+    rows = {name: row for row in table.family for name in row.match}
     return {name: rows[name] for name in sorted(rows, key=len, reverse=True)}
 
 
 @cache
 def family(model: str) -> Family | None:
-    """Return the family of a model, by its id or ARN; None where it is not served."""
+    """Return the family of a model, by its id or ARN; None if it is not served."""
     name = _REGION.sub("", model.rpartition("/")[2])
     for known, row in _families().items():
         begin = known.removesuffix("*")
@@ -65,7 +63,7 @@ def family(model: str) -> Family | None:
             continue
         if known != begin or _VERSION.fullmatch(name, len(begin)):
             return row
-    # An application profile may stand for any model, and its ARN does not say which.
+    # An application profile can name any model, and its ARN does not say which.
     return Family((model,), "any", begins="anyone") if model.startswith("arn:aws") else None
 
 
@@ -79,7 +77,7 @@ class _Converse(msgspec.Struct, forbid_unknown_fields=True):
     converse: dict[str, Json]
 
 
-class _Counted(msgspec.Struct, forbid_unknown_fields=True):
+class _CountRequest(msgspec.Struct, forbid_unknown_fields=True):
     input: _Converse
 
 
@@ -90,23 +88,24 @@ def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
 
 
 def write_list(_http: HttpRequest, _known: Sequence[ServedModel], _provider: str) -> HttpResponse:
-    """Refuse: models are not listed here."""
-    raise refuse("Not Found", status=404, code="UnknownOperationException")
+    """Reject: this endpoint lists no models."""
+    # AWS, bedrock-runtime has no such operation (botocore 1.44.0, 2026-11-15)
+    raise reject("Not Found", status=404, code="UnknownOperationException")
 
 
 def requested_model(_http: HttpRequest) -> str | None:
-    """Return None: no model is listed here."""
+    """Return None: this endpoint lists no models."""
     return None
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Refuse, as ``write_list`` does."""
+    """Reject, as ``write_list`` does."""
     return write_list(http, known, "")
 
 
 def counts(http: HttpRequest) -> HttpRequest:
-    """Return the conversation request whose tokens are to be counted."""
-    asked = decode_strict(http.body, _Counted).input.converse
+    """Return the conversation request whose tokens are counted."""
+    asked = decode_strict(http.body, _CountRequest).input.converse
     url = re.sub(r"/count-tokens(?=$|\?)", "/converse", http.url)
     return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(asked))
 

@@ -1,15 +1,14 @@
-"""Reads a request: JSON to the service's types, and these to canon.
+"""Reads a request: its body into the service's types (``body``), and those into canon (``canon``).
 
-``body`` and ``canon`` are the two steps; the rules call them with their checks between. ``parse``
-is the lenient road of ``pondero.sdk`` and the gateway: the same two steps and no checks, and what
-other services have no blocks for becomes text. Each step is lenient when it is passed a collector
-of unknown fields.
+The rules call both steps, with checks between. ``parse`` is the lenient reading of ``pondero.sdk``
+and the gateway: no checks, and blocks that other services lack become text. A step is lenient if
+it is passed a collector of unknown fields.
 """
 
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypeVar
 
 from msgspec import DecodeError, Raw, Struct, ValidationError
 from msgspec.json import decode
@@ -41,10 +40,12 @@ from pondero.dialects.dialect import ParsedRequest
 
 from . import makers, types
 from .address import Address, address_of
-from .errors import refuse, refuse_key, refuse_value
-from .own_blocks import words
+from .errors import reject, reject_key, reject_value
+from .own_blocks import describe_block
 from .thinking import first_intent, show_of
 from .types import NAME, ONE, decode_strict, one_key
+
+T = TypeVar("T")
 
 _INVALID = "INVALID_JSON"  # holds the arguments of a call that are not an object
 _OWN = "additionalModelRequestFields"
@@ -73,10 +74,10 @@ _SOUNDS: Mapping[str, str] = {"mp3": "audio/mpeg", "m4a": "audio/mp4"}
 
 
 class Context(Struct, frozen=True):
-    """What an answer must know of its request.
+    """Data of a request that its answer needs.
 
-    ``paths`` are the model's own response fields that were asked for. Only the rules know the
-    model: what can be seen of its thinking, and whether its thinking has a signature.
+    ``paths`` are the requested response fields of the model's own. The rules set ``display``, what
+    the model shows of its thinking, and ``signed``, whether its thinking has a signature.
     """
 
     paths: tuple[str, ...] = ()
@@ -85,7 +86,7 @@ class Context(Struct, frozen=True):
 
 
 def body(data: bytes, unknown: UnknownFields | None = None) -> types.Body:
-    """Return the typed body; its unions are typed by ``canon``, the maker's fields apart."""
+    """Return the typed body; ``canon`` types its unions, ``own_fields`` the maker's fields."""
     return decode_strict(data, types.Body, unknown=unknown)
 
 
@@ -97,7 +98,7 @@ def canon(
     own: makers.Own | None,
     unknown: UnknownFields | None = None,
 ) -> Request:
-    """Return what is asked; ``raw`` is the same body before it was typed."""
+    """Return the body as a canon request; ``raw`` is the same body before it was typed."""
     reader = _Reader(unknown)
     limits = body.inference_config or types.Limits()
     return Request(
@@ -118,10 +119,11 @@ def canon(
 
 
 def parse(http: HttpRequest) -> ParsedRequest[Context]:
-    """Return what a request means, whatever its model is and whatever the rules say about it."""
+    """Read a request leniently: for any model and without rules."""
     address = address_of(http)
     if address is None:
-        raise refuse("Not Found", status=404, code="UnknownOperationException")
+        # AWS, bedrock-runtime: no such operation (botocore 1.44.0, 2026-11-15; text not recorded)
+        raise reject("Not Found", status=404, code="UnknownOperationException")
     unknown = UnknownFields()
     raw: Json = decode_strict(http.body, dict)
     read = body(http.body, unknown)
@@ -138,7 +140,7 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
 
 
 def context_of(body: types.Body) -> Context:
-    """Return what the body says of how it is to be answered."""
+    """Return the data of a body that its answer needs."""
     return Context(tuple(body.additional_model_response_field_paths or ()))
 
 
@@ -146,7 +148,7 @@ def context_of(body: types.Body) -> Context:
 
 
 def own_fields(raw: Raw, control: str) -> makers.Own | None:
-    """Return a maker's own fields, strictly; None where it is not known which there are."""
+    """Return a maker's own fields, read strictly; None if the maker's fields are unknown."""
     if control == "any":
         decode_strict(raw, dict, _OWN)
         return None
@@ -154,9 +156,9 @@ def own_fields(raw: Raw, control: str) -> makers.Own | None:
 
 
 def own_by_every_shape(raw: Raw, unknown: UnknownFields) -> list[makers.Own]:
-    """Return own fields by each maker's spelling that fits; which model it is is not asked.
+    """Return own fields by each maker's spelling that fits, for any model.
 
-    Field by field, since one that no maker has must not hide those beside it.
+    Each field is tried alone, since one that no maker has must not hide the others.
     """
     given = decode_strict(raw, dict, _OWN)
     fitting: dict[type[makers.Own], dict[str, Json]] = {}
@@ -185,12 +187,13 @@ def _fits(name: str, value: Json, shape: type[makers.Own]) -> bool:
 def block(
     union: types.Union, at: str, unknown: UnknownFields | None = None
 ) -> tuple[str, types.Typed | None]:
-    """Return the kind of a block, and its fields where the kind is one of those we know."""
+    """Return the kind of a block, and its fields if we know the kind."""
     kind = _kind(union, at, types.TYPED, unknown)
     if kind in types.UNTYPED or (unknown is not None and kind not in types.TYPED):
         return kind, None
     if kind not in types.TYPED:
-        raise refuse_key(kind, at)
+        # AWS, ContentBlock: members of the union (botocore 1.44.0, 2026-11-15)
+        raise reject_key(kind, at)
     shapes = types.TYPED if unknown is None else types.LOOSE
     return kind, decode_strict(union[kind], shapes[kind], f"{at}.{kind}", unknown)
 
@@ -198,7 +201,7 @@ def block(
 def _kind(
     union: types.Union, at: str, kinds: Collection[str], unknown: UnknownFields | None
 ) -> str:
-    """Return the one key of a union; on the lenient road, of several the first that is known."""
+    """Return the only key of a union; if read leniently, the first known key of several."""
     if unknown is None or len(union) < 2:
         return one_key(union, at)
     kind = next((key for key in union if key in kinds), next(iter(union)))
@@ -213,9 +216,9 @@ class _Reader:
         self._unknown = unknown
 
     def message(self, message: types.MessageIn, at: int) -> Message:
-        """Return a message."""
-        if message.role not in _ROLES:  # only the lenient road reads one of another role
-            raise refuse_value(f"messages.{at}.role", f"Invalid enum value {message.role!r}")
+        if message.role not in _ROLES:  # only the lenient types allow another role
+            # AWS, ConversationRole: user, assistant, system (botocore 1.44.0, 2026-11-15)
+            raise reject_value(f"messages.{at}.role", f"Invalid enum value {message.role!r}")
         return Message(message.role, self._content(message.content, f"messages.{at}.content"))
 
     def _content(self, content: Sequence[types.Union], at: str) -> tuple[Part, ...]:
@@ -248,18 +251,19 @@ class _Reader:
         return self._own(kind, raw)
 
     def _own(self, kind: str, raw: Raw) -> Text | UnknownPart:
-        """Return a block of the service's own; leniently its words, if it has any."""
+        """Return a block that only this service has; if read leniently, its text, if any."""
         fields: Json = decode(raw)
-        said = words(kind, fields) if self._unknown is not None else None
+        said = describe_block(kind, fields) if self._unknown is not None else None
         return UnknownPart(NAME, {kind: fields}) if said is None else Text(said)
 
     def _thinking(self, fields: types.Reasoning, raw: Raw, at: str) -> Part:
         text, redacted = fields.reasoning_text, fields.redacted_content
         if (text is None) == (redacted is None) and self._unknown is None:
-            raise refuse_value(f"{at}.reasoningContent", ONE)
+            # AWS, ReasoningContentBlock: one member of the union (botocore 1.44.0, 2026-11-15)
+            raise reject_value(f"{at}.reasoningContent", ONE)
         if text is not None:
-            sealed = text.signature or self._unknown is None
-            return Thinking(text.text, Signature(NAME, text.signature or "") if sealed else None)
+            signed = text.signature or self._unknown is None
+            return Thinking(text.text, Signature(NAME, text.signature or "") if signed else None)
         if redacted is not None:
             return Thinking("", Signature(NAME, redacted), redacted=True)
         return UnknownPart(NAME, {"reasoningContent": decode(raw)})
@@ -273,22 +277,24 @@ class _Reader:
 
     def _inner(self, union: types.Union, at: str) -> Text | Image | Blob | UnknownPart:
         kind = _kind(union, at, types.RESULTS, self._unknown)
+        # AWS, ToolResultContentBlock: members of the union; both (botocore 1.44.0, 2026-11-15)
         if kind not in types.RESULTS and self._unknown is None:
-            raise refuse_key(kind, at)
+            raise reject_key(kind, at)
         if kind in ("json", "searchResult") or kind not in types.RESULTS:
             return self._own(kind, union[kind])
         fields = decode_strict(union[kind], types.TYPED[kind], f"{at}.{kind}", self._unknown)
         part = self._part(fields, kind, union[kind], at)
         if not isinstance(part, Text | Image | Blob | UnknownPart):
-            raise refuse(f"{at}: a tool result holds text, JSON, images, documents and videos")
+            raise reject(f"{at}: a tool result holds text, JSON, images, documents and videos")
         return part
 
     def _medium(self, fields: "_Medium", kind: str, raw: Raw, at: str) -> Part:
-        """Return an image, document, video or sound; a document with settings stays as it came."""
+        """Return an image, document, video or sound; a document with settings keeps its JSON."""
         source = fields.source
         told = (source.bytes, source.s3_location, source.text, source.content)
         if sum(each is not None for each in told) != 1 and self._unknown is None:
-            raise refuse_value(f"{at}.{kind}.source", ONE)
+            # AWS, DocumentSource and others: one member of the union (botocore 1.44.0, 2026-11-15)
+            raise reject_value(f"{at}.{kind}.source", ONE)
         data = None if source.bytes is None else _bytes(source.bytes, f"{at}.{kind}.source.bytes")
         url = source.s3_location.uri if source.s3_location else None
         match fields:
@@ -304,7 +310,7 @@ class _Reader:
         return self._own(kind, raw)
 
     def _special(self, fields: types.DocumentBlock, at: str) -> bool:
-        """Return whether a document has settings to keep; leniently they are listed instead."""
+        """Return whether a document has settings to keep; if read leniently, list them instead."""
         settings = {"context": fields.context, "citations": fields.citations}
         special = [name for name, value in settings.items() if value]
         if self._unknown is not None:
@@ -312,7 +318,6 @@ class _Reader:
         return bool(special) and self._unknown is None
 
     def system(self, system: Sequence[types.Union]) -> tuple[Text, ...]:
-        """Return the system prompt; a cache point marks the text before it."""
         texts: list[Text] = []
         for at, union in enumerate(system):
             kind, fields = block(union, f"system.{at}", self._unknown)
@@ -322,42 +327,38 @@ class _Reader:
             elif kind == "text" and isinstance(fields, str):
                 texts.append(Text(fields))
             elif kind == "guardContent":
-                where = f"system.{at}.guardContent"
-                guarded = decode_strict(union[kind], types.GuardContent, where, self._unknown).text
+                guarded = self._decode(union, kind, types.GuardContent, f"system.{at}").text
                 texts.append(Text(guarded.text if guarded else ""))
             else:
                 self._pass_over(kind, f"system.{at}")
         return tuple(texts)
 
+    def _decode(self, union: types.Union, kind: str, shape: type[T], at: str) -> T:
+        return decode_strict(union[kind], shape, f"{at}.{kind}", self._unknown)
+
     def _pass_over(self, key: str, at: str) -> None:
-        """List a key that this place does not have; strictly, refuse it."""
+        """List an unknown key; raises Rejected if read strictly."""
         if self._unknown is None:
-            raise refuse_key(key, at)
+            # AWS, Converse: closed unions (botocore 1.44.0, 2026-11-15)
+            raise reject_key(key, at)
         self._unknown.paths.append(f"{at}.{key}")
 
     # -- tools -----------------------------------------------------------------------------------
 
     def tools(self, unions: Sequence[types.Union]) -> tuple[Tool, ...]:
-        """Return the tools; a cache point marks the tool before it."""
         tools: list[Tool] = []
         for at, union in enumerate(unions):
             where = f"toolConfig.tools.{at}"
             kind = _kind(union, where, ("toolSpec", "systemTool", "cachePoint"), self._unknown)
             if kind == "toolSpec":
-                spec = decode_strict(
-                    union[kind], types.ToolSpec, f"{where}.toolSpec", self._unknown
-                )
+                spec = self._decode(union, kind, types.ToolSpec, where)
                 schema = spec.input_schema.json
                 tools.append(Tool(spec.name, spec.description or "", schema, strict=spec.strict))
             elif kind == "systemTool":
-                named = decode_strict(
-                    union[kind], types.OneTool, f"{where}.systemTool", self._unknown
-                )
+                named = self._decode(union, kind, types.OneTool, where)
                 tools.append(self._own_tool(kind, decode(union[kind]), named.name))
             elif kind == "cachePoint" and tools:
-                point = decode_strict(
-                    union[kind], types.CachePoint, f"{where}.cachePoint", self._unknown
-                )
+                point = self._decode(union, kind, types.CachePoint, where)
                 tools[-1] = replace(tools[-1], cache=CacheBreakpoint(point.ttl))
             elif kind == "cachePoint" or self._unknown is None:
                 self._pass_over(kind, where)
@@ -366,7 +367,6 @@ class _Reader:
         return tuple(tools)
 
     def _own_tool(self, kind: str, fields: Json, name: str) -> Tool:
-        """Return a tool that the service brings; leniently with our word for it."""
         named = fields.get("name") if isinstance(fields, dict) else None
         tool = Tool(named if isinstance(named, str) else name, raw={kind: fields})
         if self._unknown is None:
@@ -374,11 +374,11 @@ class _Reader:
         return replace(tool, dialect=NAME, kind=types.HOSTED.get(tool.name, "other"))
 
     def choice(self, config: types.ToolConfig | None, own: makers.Own | None) -> ToolChoice | None:
-        """Return which tool must be called: by Converse's field or by Claude's, never by both."""
         common = config.tool_choice if config is not None else None
         if isinstance(own, makers.Claude) and own.tool_choice is not None:
             if common is not None and self._unknown is None:
-                raise refuse(
+                # AWS, Converse: not both choices (pydantic-ai 2.66.0, 2026-11-15; text unrecorded)
+                raise reject(
                     "The additional field tool_choice conflicts with an existing field. Remove it "
                     "and try again."
                 )
@@ -388,15 +388,13 @@ class _Reader:
         if common is None:
             return None
         kind = _kind(common, "toolConfig.toolChoice", ("auto", "any", "tool"), self._unknown)
-        at = f"toolConfig.toolChoice.{kind}"
+        at = "toolConfig.toolChoice"
         if kind == "tool":
-            return ToolChoice(
-                "tool", decode_strict(common[kind], types.OneTool, at, self._unknown).name
-            )
+            return ToolChoice("tool", self._decode(common, kind, types.OneTool, at).name)
         if kind not in ("auto", "any"):
-            self._pass_over(kind, "toolConfig.toolChoice")
+            self._pass_over(kind, at)
             return None
-        decode_strict(common[kind], types.Empty, at, self._unknown)
+        self._decode(common, kind, types.Empty, at)
         return ToolChoice("auto" if kind == "auto" else "required")
 
 
@@ -418,18 +416,19 @@ def _bytes(data: str, at: str) -> bytes:
     try:
         return b64decode(data, validate=True)
     except (Error, ValueError):
-        raise refuse_value(at, "it is not valid base64") from None
+        # AWS, ImageSource bytes: a base64 blob (botocore 1.44.0, 2026-11-15; text is ours)
+        raise reject_value(at, "it is not valid base64") from None
 
 
 def _output(config: types.OutputConfig | None) -> OutputFormat | None:
-    """Return the schema that the answer must follow."""
     if config is None or config.text_format is None:
         return None
     shape = config.text_format.structure.json_schema
     try:
         schema = decode(shape.schema)
     except (DecodeError, UnicodeError, RecursionError):
-        raise refuse(
+        # AWS, JsonSchemaDefinition: schema is JSON text (botocore 1.44.0, 2026-11-15; text is ours)
+        raise reject(
             "The value at outputConfig.textFormat.structure.jsonSchema.schema is not valid JSON."
         ) from None
     return OutputFormat(schema) if shape.name is None else OutputFormat(schema, shape.name)

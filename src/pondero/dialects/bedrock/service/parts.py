@@ -21,7 +21,7 @@ _FORMATS: Mapping[str, str] = {
     "image/webp": "webp",
 }
 _CITATION = frozenset({"title", "source", "sourceContent", "location"})
-_INVALID = "INVALID_JSON"  # holds arguments that are not an object; the parser takes it out again
+_INVALID = "INVALID_JSON"  # key for arguments that are not an object; the parser removes it
 
 
 class BlockWriter:
@@ -32,7 +32,7 @@ class BlockWriter:
         self._written: list[Json] = []
 
     def blocks(self, part: Part) -> list[Json]:
-        """Return the block of a part; none where this wire has no such block."""
+        """Return the block of a part; empty if this API has none for it."""
         match part:
             case Text():
                 block: Json = _text(part)
@@ -55,7 +55,7 @@ class BlockWriter:
         return [block]
 
     def rest(self, block: Json, *, begun: bool) -> Iterator[Frame]:
-        """Yield the frames of a block that are still to send; ``begun``: its content was sent."""
+        """Yield the frames of a block that were not sent yet; ``begun``: its content was."""
         kind = next(iter(block))
         fields = block[kind]
         match kind:
@@ -68,7 +68,7 @@ class BlockWriter:
                 for citation in fields["citations"]:
                     yield _delta({"citation": citation})
             case "reasoningContent":
-                yield from _thought(fields, begun=begun)
+                yield from _iter_thinking(fields, begun=begun)
             case "toolUse" if not begun:
                 yield call_start(fields)
                 yield _delta({"toolUse": {"input": encode(fields["input"]).decode()}})
@@ -90,12 +90,12 @@ class BlockWriter:
             shown = part.text if shows else "[REDACTED]"
             return {"reasoningContent": {"reasoningText": {"text": shown}}}
         shown = part.text if shows and not part.redacted else ""
-        seal = self._answering.sign(part, shown, self._written)
-        if seal is None and not shown:
+        signature = self._answering.sign(part, shown, self._written)
+        if signature is None and not shown:
             return None
         if part.redacted:
-            return {"reasoningContent": {"redactedContent": seal}}
-        text = {"text": shown} if seal is None else {"text": shown, "signature": seal}
+            return {"reasoningContent": {"redactedContent": signature}}
+        text = {"text": shown} if signature is None else {"text": shown, "signature": signature}
         return {"reasoningContent": {"reasoningText": text}}
 
 
@@ -106,7 +106,6 @@ def call_start(fields: Json) -> Frame:
 
 
 def _text(part: Text) -> Json:
-    """Return a text with its citations; None where nothing would be in it."""
     citations = convert_citations(part.citations, own=_is_own_citation, page=_citation)
     if citations:
         content = [{"text": part.text}] if part.text else []
@@ -119,7 +118,6 @@ def _is_own_citation(citation: Json) -> bool:
 
 
 def _citation(page: WebPage) -> Json:
-    """Return a page that another service cites."""
     titled = {"title": page.title} if page.title else {}
     return {**titled, "location": {"web": {"url": page.url}}}
 
@@ -128,7 +126,7 @@ def _delta(delta: Json) -> Frame:
     return "contentBlockDelta", {"delta": delta}
 
 
-def _thought(fields: Json, *, begun: bool) -> Iterator[Frame]:
+def _iter_thinking(fields: Json, *, begun: bool) -> Iterator[Frame]:
     if "redactedContent" in fields:
         yield _delta({"reasoningContent": fields})
         return

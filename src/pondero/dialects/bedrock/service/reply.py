@@ -58,18 +58,13 @@ def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     return HttpResponse(200, headers, encode(body))
 
 
-def stream(answering: ReplyContext[Context]) -> "Stream":
-    """Return an encoder for one streamed answer."""
-    return Stream(answering)
-
-
 def call_id(digest: str) -> str:
-    """Return a call's id in the service's form."""
+    """Make a call's id in the service's form."""
     return f"tooluse_{digest[:22]}"
 
 
 class Stream:
-    """Events in, frames out. Text and thinking have no start of their own; a call has one."""
+    """Writes one answer as binary frames; only a call has a start frame of its own."""
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._answering = answering
@@ -86,7 +81,7 @@ class Stream:
         return {"content-type": kind, "x-amzn-requestid": _id(self._answering)}
 
     def feed(self, event: Event) -> bytes:
-        """Return the frames that say this event."""
+        """Return the frames of this event."""
         match event:
             case Started():
                 return self._frame("messageStart", {"role": "assistant"})
@@ -107,11 +102,11 @@ class Stream:
         return b""
 
     def eof(self) -> bytes:
-        """Return nothing: the metadata frame was the last."""
+        """Return no bytes: the metadata frame was the last."""
         return b""
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the frame of an error in a stream that began well."""
+        """Return the frame of an error in the middle of a stream."""
         name = error.headers.get("x-amzn-errortype", "InternalServerException")
         headers = {
             ":exception-type": name[:1].lower() + name[1:],

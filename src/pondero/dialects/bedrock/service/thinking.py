@@ -1,39 +1,40 @@
-"""How much thinking a request asks for, and what each model makes of it.
+"""Reads the level that a request asks for, and resolves it for a model.
 
-``intent_of`` only reads the intent. ``wish`` is called by the rules: it refuses what the model does
-not take of thinking, effort, sampling and forced calls.
+``intent_of`` only reads. The rules call ``resolve_thinking``, which also rejects thinking, effort,
+sampling and forced calls that the model does not accept.
 """
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from pondero.dialects import claude
 from pondero.thinking import UNSET, Intent
 
 from . import makers, types
-from .errors import refuse, refuse_by_model
+from .errors import reject, reject_by_model
 from .models import Family
 
 
-class Wish(NamedTuple):
-    """What the request says about thinking, and what the model makes of it."""
+class ResolvedThinking(NamedTuple):
+    """The requested level, and what the model does with it."""
 
     intent: Intent
     thinks: bool = False
     shown: bool = False
 
 
-# -- the wish ----------------------------------------------------------------------------------
+# -- the requested level -----------------------------------------------------------------------
 
 
 def first_intent(owns: Iterable[makers.Own], effort: str | None) -> Intent:
-    """Return the wish of whichever maker's fields state one; ``effort`` is the common field's."""
+    """Return the first level that any maker's fields set; ``effort`` is the common field's."""
     stated = (intent_of(own, effort) for own in owns)
     said = Intent("level", effort) if effort else UNSET
     return next((intent for intent in stated if intent != UNSET), said)
 
 
 def intent_of(own: makers.Own | None, effort: str | None = None) -> Intent:
-    """Return the wish that a maker's own fields state; Claude's may have the common effort too."""
+    """Return the level that a maker's own fields set; Claude also reads the common effort."""
     match own:
         case makers.Claude():
             return _intent_of_claude(own, effort)
@@ -45,7 +46,7 @@ def intent_of(own: makers.Own | None, effort: str | None = None) -> Intent:
             return Intent("level", level) if level else Intent("on")
         case makers.Flat():
             return _intent_of_word(own.reasoning_effort)
-        case makers.Nested():
+        case makers.NestedEffort():
             return _intent_of_word(own.reasoning.effort if own.reasoning else None)
         case makers.Qwen():
             return _intent_of_word(own.reasoning_config)
@@ -72,90 +73,100 @@ def _intent_of_word(word: str | None) -> Intent:
 
 
 def show_of(own: makers.Claude | None) -> bool | None:
-    """Return whether readable thinking is asked for; only Claude's fields can say so."""
+    """Return whether readable thinking is requested; only Claude has a field for it."""
     thinking = own.thinking or own.reasoning_config if own is not None else None
     if thinking is None or thinking.display is None:
         return None
     return thinking.display == "summarized"
 
 
-# -- what the model makes of it --------------------------------------------------------------
+# -- what the model does with it -------------------------------------------------------------
 
 
-def wish(body: types.Body, own: makers.Own | None, row: Family, *, forced: bool) -> Wish:
-    """Return the wish and what this model makes of it, or refuse what it does not take."""
+def resolve_thinking(
+    body: types.Body, own: makers.Own | None, row: Family, *, forced: bool
+) -> ResolvedThinking:
+    """Resolve the requested level for a model; raises Rejected for unsupported parameters."""
     limits = body.inference_config or types.Limits()
     if row.max_output is not None and (limits.max_tokens or 0) > row.max_output:
-        raise refuse(
+        # AWS, Converse: maximum output (sigoden/aichat#813, 2024-08-30)
+        raise reject(
             f"The maximum tokens you requested exceeds the model limit of {row.max_output}. Try "
             f"again with a maximum tokens value that is lower than {row.max_output}."
         )
     effort = body.output_config.effort if body.output_config else None
     if effort is not None and not isinstance(own, makers.Claude):
-        raise _unsupported("outputConfig.effort")
+        # AWS, Converse: effort only for Claude (inferred from botocore 1.44.0, 2026-11-15)
+        raise _reject_field("outputConfig.effort")
     if row.sampling == "none":
         _check_no_sampling(limits)
     match own:
         case makers.Claude():
-            return _claude(own, effort, limits, row, forced=forced)
+            return _resolve_claude(own, effort, limits, row, forced=forced)
         case makers.Nova():
-            return _nova(own, limits, row)
+            return _resolve_nova(own, limits, row)
         case makers.Flat():
-            return _worded(own, "reasoning_effort", own.reasoning_effort, row)
-        case makers.Nested():
+            return _resolve_level(own, "reasoning_effort", own.reasoning_effort, row)
+        case makers.NestedEffort():
             word = own.reasoning.effort if own.reasoning else None
-            return _worded(own, "reasoning.effort", word, row)
+            return _resolve_level(own, "reasoning.effort", word, row)
         case makers.Qwen():
-            return _worded(own, "reasoning_config", own.reasoning_config, row)
-    return _unasked(row)
+            return _resolve_level(own, "reasoning_config", own.reasoning_config, row)
+    return _use_default(row)
 
 
-def _unasked(row: Family) -> Wish:
-    return Wish(UNSET, thinks=row.unasked == "on", shown=row.display == "shown")
+def _use_default(row: Family) -> ResolvedThinking:
+    return ResolvedThinking(UNSET, thinks=row.unasked == "on", shown=row.display == "shown")
 
 
-def _unsupported(field: str) -> Exception:
-    return refuse(f"This model doesn't support the {field} field. Remove {field} and try again.")
+def _reject_field(field: str) -> Exception:
+    # AWS, Converse: the form of the text (recording pydantic-ai
+    # test_multimodal_tool_return_matrix, s3Uri, 2026-08-22)
+    return reject(f"This model doesn't support the {field} field. Remove {field} and try again.")
 
 
 def _check_no_sampling(limits: types.Limits) -> None:
+    # AWS, Converse: no sampling on Claude 4.7+, GPT and Grok (pydantic-ai 2.66.0, 2026-11-15)
     for field, value in (("temperature", limits.temperature), ("topP", limits.top_p)):
         if value is not None:
-            raise _unsupported(field)
+            raise _reject_field(field)
 
 
-def _worded(own: makers.Own, field: str, word: str | None, row: Family) -> Wish:
+def _resolve_level(own: makers.Own, field: str, word: str | None, row: Family) -> ResolvedThinking:
     if word is None:
-        return _unasked(row)
+        return _use_default(row)
     if word not in row.efforts:
-        raise refuse_by_model(
+        # AWS, Converse: levels by family (pydantic-ai 2.66.0, verified live, 2026-11-15; text ours)
+        raise reject_by_model(
             f"{field}: '{word}' is not one of the supported values: {', '.join(row.efforts)}"
         )
     if word == "none":
-        return Wish(intent_of(own))
+        return ResolvedThinking(intent_of(own))
     thinks = row.thinks_at is None or word in row.thinks_at
-    return Wish(intent_of(own), thinks=thinks, shown=row.display == "shown")
+    return ResolvedThinking(intent_of(own), thinks=thinks, shown=row.display == "shown")
 
 
-def _nova(own: makers.Nova, limits: types.Limits, row: Family) -> Wish:
+def _resolve_nova(own: makers.Nova, limits: types.Limits, row: Family) -> ResolvedThinking:
     said = own.reasoning_config
     if said is None:
-        return _unasked(row)
+        return _use_default(row)
+    # AWS, Nova 2: reasoningConfig only there, with an effort, and at "high" without limits; all
+    # three (langchain-aws 1.9.1 and @ai-sdk/amazon-bedrock 5.0.101, 2026-11-15; not recorded)
     if not row.efforts:
-        raise refuse_by_model(
+        raise reject_by_model(
             "Malformed input request: #: extraneous key [reasoningConfig] is not permitted, "
             "please reformat your input and try again."
         )
     if said.type == "disabled":
-        return Wish(intent_of(own))
+        return ResolvedThinking(intent_of(own))
     if said.max_reasoning_effort not in row.efforts:
-        raise refuse_by_model(
+        raise reject_by_model(
             f"reasoningConfig.maxReasoningEffort must be one of {', '.join(row.efforts)} when "
             "reasoning is enabled"
         )
     if said.max_reasoning_effort == "high":
         _check_unlimited(limits)
-    return Wish(intent_of(own), thinks=True, shown=row.display == "shown")
+    return ResolvedThinking(intent_of(own), thinks=True, shown=row.display == "shown")
 
 
 def _check_unlimited(limits: types.Limits) -> None:
@@ -165,106 +176,51 @@ def _check_unlimited(limits: types.Limits) -> None:
         "topP": limits.top_p,
     }
     for field, value in given.items():
-        if value is not None:
-            raise refuse_by_model(f"{field} must be unset when maxReasoningEffort is high")
+        if value is not None:  # see _resolve_nova
+            raise reject_by_model(f"{field} must be unset when maxReasoningEffort is high")
 
 
 # -- Claude ----------------------------------------------------------------------------------
 
 
-def _claude(
+def _resolve_claude(
     own: makers.Claude, effort: str | None, limits: types.Limits, row: Family, *, forced: bool
-) -> Wish:
+) -> ResolvedThinking:
     thinking = own.thinking or own.reasoning_config
-    said = own.output_config.effort if own.output_config else None
-    effort = said or effort
+    kind = thinking.type if thinking else None
+    effort = (own.output_config.effort if own.output_config else None) or effort
     if thinking is not None:
         _check_thinking(thinking, limits, row)
     if effort is not None:
-        _check_effort(effort, thinking, row)
-    kind = thinking.type if thinking else None
+        limit = row.off_below if kind in ("disabled", "between_tools") else None
+        claude.check_effort(effort, row.efforts, reject_by_model, off_accepted=limit)
     if forced:
-        _check_forced(kind, row)
+        claude.check_forced(kind, row.forced, reject_by_model)
     if kind in ("enabled", "adaptive"):
-        _check_sampling(own, limits)
+        claude.check_sampling(limits.temperature, own.top_k, limits.top_p, reject_by_model)
     shown = show_of(own)
     shown = row.display == "shown" if shown is None else shown
     intent = intent_of(own, effort)
     match kind:
         case None:
-            return Wish(intent, thinks=row.unasked == "on", shown=shown)
+            return ResolvedThinking(intent, thinks=row.unasked == "on", shown=shown)
         case "enabled":
-            return Wish(intent, thinks=True, shown=shown)
+            return ResolvedThinking(intent, thinks=True, shown=shown)
         case "adaptive":
-            return Wish(intent, thinks=not forced, shown=shown)
-    return Wish(intent)
+            return ResolvedThinking(intent, thinks=not forced, shown=shown)
+    return ResolvedThinking(intent)
 
 
 def _check_thinking(thinking: makers.ClaudeThinking, limits: types.Limits, row: Family) -> None:
-    kind = thinking.type
-    if kind not in row.thinking:
-        raise refuse_by_model(_unknown(kind, row))
-    if kind != "enabled":
+    claude.check_type(thinking.type, row.thinking, reject_by_model)
+    if thinking.type != "enabled":
         return
+    # Anthropic, extended thinking: budget_tokens from 1024 on; both (LibreChat#8346, 2026-11-15)
     if thinking.budget_tokens is None:
-        raise refuse_by_model("thinking.enabled.budget_tokens: Field required")
+        raise reject_by_model("thinking.enabled.budget_tokens: Field required")
     if thinking.budget_tokens < 1024:
-        raise refuse_by_model(
+        raise reject_by_model(
             "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
         )
-    if limits.max_tokens is not None and thinking.budget_tokens >= limits.max_tokens:
-        raise refuse_by_model(
-            "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our "
-            "documentation at https://docs.claude.com/en/docs/build-with-claude/"
-            "extended-thinking#max-tokens-and-context-window-size"
-        )
-
-
-def _unknown(kind: str, row: Family) -> str:
-    said = f'"thinking.type.{kind}" is not supported for this model.'
-    if kind == "enabled" and "adaptive" in row.thinking:
-        return (
-            f'{said} Use "thinking.type.adaptive" and "output_config.effort" to control thinking '
-            "behavior."
-        )
-    if kind == "disabled" and "between_tools" in row.thinking:
-        return f'{said} Use "thinking.type.between_tools" instead.'
-    return said
-
-
-def _check_effort(effort: str, thinking: makers.ClaudeThinking | None, row: Family) -> None:
-    if not row.efforts:
-        raise refuse_by_model("This model does not support the effort parameter.")
-    if effort not in row.efforts:
-        levels = ", ".join(sorted(row.efforts))
-        raise refuse_by_model(
-            f"This model does not support effort level '{effort}'. Supported levels: {levels}."
-        )
-    off = thinking is not None and thinking.type in ("disabled", "between_tools")
-    if off and row.off_below is not None and effort not in row.off_below:
-        raise refuse_by_model(
-            f"output_config.effort: '{effort}' is not supported while thinking is off; use one of "
-            f"{', '.join(row.off_below)}"
-        )
-
-
-def _check_sampling(own: makers.Claude, limits: types.Limits) -> None:
-    if limits.temperature not in (None, 1):
-        raise refuse_by_model(
-            "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode."
-        )
-    if own.top_k is not None:
-        raise refuse_by_model("`top_k` must be unset when thinking is enabled.")
-    if limits.top_p is not None and limits.top_p < 0.95:
-        raise refuse_by_model(
-            "`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled."
-        )
-
-
-def _check_forced(kind: str | None, row: Family) -> None:
-    if row.forced == "never":
-        raise refuse_by_model(
-            "`tool_choice` values that force tool use are not supported for this model."
-        )
-    if kind == "enabled" and row.forced in ("adaptive", "thinking_off"):
-        raise refuse_by_model("Thinking may not be enabled when tool_choice forces tool use.")
+    if limits.max_tokens is not None:
+        claude.check_budget(thinking.budget_tokens, limits.max_tokens, reject_by_model)

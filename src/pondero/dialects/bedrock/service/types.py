@@ -1,7 +1,6 @@
-"""The request body as the service types it: a field that is not named here is refused.
+"""Types of the request body; a field that is not here is rejected.
 
-JSON is read into these types here as well; a value of the wrong type is refused in the service's
-words.
+``decode_strict`` reads JSON into them and rejects values of the wrong type in the service's words.
 """
 
 import re
@@ -15,7 +14,7 @@ from pondero.canon import Json, ToolKind, decode_json
 from pondero.dialects.bodies import UnknownFields, make_lenient_type
 from pondero.dialects.dialect import Rejected
 
-from .errors import refuse, refuse_key, refuse_value
+from .errors import reject, reject_key, reject_value
 
 NAME = "bedrock"
 
@@ -180,13 +179,13 @@ class LooseToolUse(ToolUseBlock, frozen=True, kw_only=True):
 
 
 LOOSE: dict[str, type[Typed]] = TYPED | {"toolUse": LooseToolUse}
-"""The same blocks on the lenient road."""
+"""The same blocks, read leniently."""
 
 HOSTED: dict[str, ToolKind] = {
     "nova_grounding": "web_search",
     "nova_code_interpreter": "code_execution",
 }
-"""Tools that the service brings and others do too, by name (Amazon Nova user guide)."""
+"""Hosted tools that other services have too, by name (Amazon Nova user guide)."""
 
 # Blocks whose content is not checked.
 UNTYPED = frozenset({"guardContent", "searchResult", "toolAddition", "toolRemoval"})
@@ -290,7 +289,7 @@ class Body(Strict, frozen=True):
     service_tier: Json = None
 
 
-# Fields that canon has no words for; they are kept as extras.
+# Fields that canon lacks; the request keeps them as extras.
 BESIDE = (
     *("guardrailConfig", "promptVariables", "requestMetadata"),
     *("performanceConfig", "serviceTier"),
@@ -311,18 +310,19 @@ _INDEX = re.compile(r"\[(\d+|\.\.\.)\]")
 def decode_strict(
     raw: bytes | Raw, kind: type[T], at: str = "", unknown: UnknownFields | None = None
 ) -> T:
-    """Return the JSON as this type, or raise the refusal that says where it does not fit.
+    """Return the JSON as this type; raises Rejected with the path that does not fit.
 
-    With ``unknown``, fields that the type does not have are left out and listed there, and
-    ranges and patterns are not checked.
+    With ``unknown``, fields that the type lacks are listed there, and ranges are not checked.
     """
+    # AWS, Converse: types and constraints of the service model (botocore 1.44.0, 2026-11-15; the
+    # text for invalid JSON is not recorded); this holds for all rejections.
     try:
         return decode_json(raw, kind)
     except ValidationError as error:
         if unknown is None:
             raise _misfit(str(error), at) from None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise refuse(
+        raise reject(
             f"The request body is not valid JSON: {error}", code="SerializationException"
         ) from None
     try:
@@ -334,9 +334,10 @@ def decode_strict(
 
 
 def one_key(union: Mapping[str, Raw], at: str) -> str:
-    """Return the one key of a union, or refuse it."""
+    """Return the only key of a union; raises Rejected if it has none or several."""
     if len(union) != 1:
-        raise refuse_value(at, ONE)
+        # AWS, Converse: tagged unions (botocore 1.44.0, 2026-11-15; text not recorded)
+        raise reject_value(at, ONE)
     return next(iter(union))
 
 
@@ -345,9 +346,9 @@ def _misfit(error: str, at: str) -> Rejected:
     said, place = (found[1], found[2] or "") if found else (error, "")
     path = _INDEX.sub(r".\1", f"{at}{place}").lstrip(".")
     if unknown := _UNKNOWN.match(said):
-        return refuse_key(unknown[1], path)
+        return reject_key(unknown[1], path)
     if missing := _MISSING.match(said):
-        return refuse_value(
+        return reject_value(
             f"{path}.{missing[1]}" if path else missing[1], "Member must not be null"
         )
-    return refuse_value(path, said)
+    return reject_value(path, said)
