@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .patch import apply_plan, matches_plan, thinking_paths, with_fields, with_list_headers
     from .prepare_steps.cache_breakpoints import add_cache_breakpoints
     from .prepare_steps.foreign_tools import TextCalls
+    from .prepare_steps.history import make_destination
     from .prepare_steps.rejections import make_rejection, rejected_signatures, rejections_for
     from .rate_limits import RateLimit, parse_rate_limits
     from .request import (
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         add_headers,
         auth_header,
         compose,
-        make_destination,
         prepare,
         redact_key,
     )
@@ -75,7 +75,7 @@ _HOMES = {
     "Transport": "transport",
     "compose": "request",
     "decode": "decoder",
-    "make_destination": "request",
+    "make_destination": "prepare_steps.history",
     "describe_evidence": "calibration",
     "fingerprint": "calibration",
     "flow": "exchange_flow",

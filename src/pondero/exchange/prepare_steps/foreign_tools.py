@@ -25,7 +25,8 @@ from ...canon import (
     dump_json,
 )
 from ...catalog import Provider
-from ...thinking import Adjustment, Plan
+from ...thinking import Adjustment
+from .draft import Draft
 
 INPUT = "input"
 """The one argument of a function that stands for a tool which takes a text."""
@@ -34,19 +35,15 @@ _ANY_TEXT = {"type": "string"}
 _FUNCTION = "a function with one text argument"
 
 
-def replace_foreign_tools(
-    request: Request, plan: Plan, provider: Provider, hosted: Mapping[str, Json]
-) -> tuple[Request, Plan, frozenset[str]]:
-    """Return request and plan with tools that the service takes, and the tools that take a text.
-
-    ``hosted`` are the tools that services of this wire run themselves, by their kind. Those that
-    are named are offered as functions: ``TextCalls`` reads their calls.
-    """
+def replace_foreign_tools(draft: Draft) -> Draft:
+    """Replace tools of another API by this service's own, or by functions that take a text."""
+    request, provider = draft.request, draft.entry.provider
     if not request.tools or all(_fits(tool, provider.dialect) for tool in request.tools):
-        return request, plan, frozenset()
+        return draft
     tools: list[Tool] = []
     notes: list[Adjustment] = []
     renamed: dict[str, str | None] = {}
+    hosted = draft.caller.hosted_tools
     for tool in request.tools:
         found = tool if _fits(tool, provider.dialect) else _offered(tool, provider, hosted)
         renamed[tool.name] = None if found is None else found.name
@@ -61,7 +58,7 @@ def replace_foreign_tools(
         request, tools=tuple(tools), messages=tuple(_with_objects(request.messages, texts))
     )
     request = _with_choice(request, renamed, notes)
-    return request, replace(plan, adjustments=(*plan.adjustments, *notes)), texts
+    return draft.but(request=request, text_tools=texts).note(*notes)
 
 
 def _fits(tool: Tool, dialect: str) -> bool:
