@@ -478,10 +478,6 @@ def _check_row(file: TomlFile, row: Mapping[str, Any], number: int) -> None:
         raise BadCatalog(message)
 
 
-def _is_name(match: Any) -> bool:
-    return isinstance(match, str) and bool(match.strip(" *"))
-
-
 def _find(
     file: TomlFile, like: str, number: int, groups: Mapping[str, FamilyGroup]
 ) -> tuple[str | None, Capability]:
