@@ -21,10 +21,16 @@ from ..thinking import (
     parse_auto,
     parse_intent,
 )
-from .index import FamilyIndex, FamilyMatch, ProviderFamilies
+from .index import (
+    FamilyIndex,
+    FamilyMatch,
+    ProviderFamilies,
+    close_names,
+    is_misspelt,
+    near_name,
+)
 from .relatives import fold_name
 from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
-from .spelling import close_names, is_misspelt, near_name
 
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cannot encode
 
