@@ -152,18 +152,18 @@ def compare_lists(
             live = {m: row for m, row in sorted(sold.models.items()) if row.status != "deprecated"}
             entries = {m: lookup.entry(f"{name}:{m}", unknown="family") for m in live}
             for model, entry in entries.items():
-                about = list(_about(name, model, entry, live[model], settled))
+                about = list(_iter_differences(name, model, entry, live[model], settled))
                 found += about
                 wrong = [each for each in about if each.field in CONTROL]
                 models += live[model].reasoning
                 right += live[model].reasoning and not wrong
                 explained += bool(live[model].reasoning and wrong and all(e.why for e in wrong))
-            found += _gone(lookup.entries(name), {entry.family for entry in entries.values()})
+            found += _iter_gone(lookup.entries(name), {entry.family for entry in entries.values()})
     ordered = tuple(sorted(found, key=lambda each: _ORDER.index(each.what)))
     return CatalogComparison(theirs.name, theirs.date, ordered, models, right, explained)
 
 
-def _about(
+def _iter_differences(
     name: str,
     model: str,
     entry: ModelEntry,
@@ -219,7 +219,7 @@ def _controls(facts: Capability, control: ListedThinking) -> Iterator[tuple[Fiel
             yield "budget", list(ours), list(control.budget)
 
 
-def _gone(entries: Iterable[ModelEntry], served: set[str]) -> Iterator[CatalogDifference]:
+def _iter_gone(entries: Iterable[ModelEntry], served: set[str]) -> Iterator[CatalogDifference]:
     for entry in entries:
         if entry.family not in served:
             yield CatalogDifference(

@@ -140,20 +140,20 @@ def _families(
             entry = lookup.entry(f"{provider}:{_NOBODY}")
         facts = facts_of(listed, entry, theirs)
         if facts is not None:
-            shared = _shared(facts)
+            shared = _drop_limits(facts)
             alike.setdefault(msgspec.json.encode(shared), (shared, []))[1].append(
                 name.lstrip(marks)
             )
     return tuple(
-        Family(name=_named(provider, names), match=tuple(names), capability=facts)
+        Family(name=_make_family_name(provider, names), match=tuple(names), capability=facts)
         for facts, names in alike.values()
     )
 
 
-def _shared(facts: Capability) -> Capability:
+def _drop_limits(facts: Capability) -> Capability:
     """Return facts without the limits of a relative: the list has the model's own."""
     return replace(facts, max_output=None, context=None)
 
 
-def _named(provider: str, names: list[str]) -> str:
+def _make_family_name(provider: str, names: list[str]) -> str:
     return f"{provider}-{min(names, key=len).rpartition('/')[2]}"

@@ -28,11 +28,11 @@ def read_litellm(
         model = key.partition("/")[2] or key
         entry = lookup.entry(f"{provider}:{model}")
         if not entry.inferred and lookup.names(entry, model):
-            sold.setdefault(provider, {})[model] = _listed(facts)
+            sold.setdefault(provider, {})[model] = _make_listed(facts)
     return PublicList(name, date, {each: ListedProvider(sold[each]) for each in sorted(sold)})
 
 
-def _listed(facts: Mapping[str, Any]) -> ListedModel:
+def _make_listed(facts: Mapping[str, Any]) -> ListedModel:
     context, output = facts.get("max_input_tokens"), facts.get("max_output_tokens")
     told = {word: facts.get(f"supports_{word}_reasoning_effort") for word in _WORDS}
     return ListedModel(

@@ -82,14 +82,14 @@ def read_toml(name: str, text: str, error: type[UsageError] = BadCatalog) -> Tom
     try:
         values = tomllib.loads(text)
     except RecursionError:
-        raise error(_too_deep(name, text)) from None
+        raise error(_describe_too_deep(name, text)) from None
     except ValueError as problem:  # TOMLDecodeError, and numbers with thousands of digits
         line = _AT.search(str(problem))
         number = line[1] if line else len(text.splitlines())
         message = f"{name}:{number}: this is not TOML: {problem}"
         raise error(message) from None
     if _depth(values) > _DEEPEST:
-        raise error(_too_deep(name, text))
+        raise error(_describe_too_deep(name, text))
     return TomlFile(name, text, values)
 
 
@@ -120,7 +120,7 @@ def _lines(file: TomlFile) -> dict[tuple[str | int, ...], int]:
         if said.startswith("[[") and names:
             seen[path] = seen.get(path, -1) + 1
             path = (*path, seen[path])
-        if names and _stands(file.values, path):
+        if names and _exists(file.values, path):
             found.setdefault(path, number)
             table = path if header else table
     return found
@@ -142,7 +142,7 @@ def _names(line: str) -> list[str]:
     return names
 
 
-def _stands(values: Any, path: tuple[str | int, ...]) -> bool:
+def _exists(values: Any, path: tuple[str | int, ...]) -> bool:
     """Return whether something stands at a path: a line of a long text may look like a key."""
     for step in path:
         inside = isinstance(values, dict if isinstance(step, str) else list)
@@ -152,7 +152,7 @@ def _stands(values: Any, path: tuple[str | int, ...]) -> bool:
     return True
 
 
-def _too_deep(name: str, text: str) -> str:
+def _describe_too_deep(name: str, text: str) -> str:
     line = max(enumerate(text.splitlines(), 1), key=lambda each: _brackets(each[1]))[0]
     return f"{name}:{line}: tables stand in tables more than {_DEEPEST} deep; nothing here is"
 
@@ -333,7 +333,7 @@ def _provider(
     groups: Mapping[str, FamilyGroup],
 ) -> Provider:
     file = files[name]
-    values = {**_liked(name, files, known), **file.values, "name": name}
+    values = {**_load_inherited(name, files, known), **file.values, "name": name}
     values.pop("like", None)
     paths = values.get("parameters", {})
     values["parameters"] = {
@@ -390,7 +390,7 @@ def _check_quirks(file: TomlFile, own: Mapping[str, Any], dialect: str, quirks: 
     file.convert(own, known, table="quirks")
 
 
-def _liked(
+def _load_inherited(
     name: str,
     files: Mapping[str, TomlFile],
     known: Mapping[str, Provider],
@@ -410,7 +410,7 @@ def _liked(
         message = f"{file.place('like')}: {' is like '.join((*above, name, like))}, in a circle"
         raise BadCatalog(message)
     if like in files and like != name:
-        base = {**_liked(like, files, known, (*above, name)), **files[like].values}
+        base = {**_load_inherited(like, files, known, (*above, name)), **files[like].values}
     elif like in known:
         base = {field: getattr(known[like], field) for field in known[like].__struct_fields__}
         base |= {table: msgspec.to_builtins(base[table]) for table in ("placement", "fill")}
@@ -436,7 +436,7 @@ def _add_models(
         facts = dict(row)
         home, base = facts.pop("provider", None), None
         if like := facts.pop("like", None):
-            liked_home, base = _find(file, like, number, groups)
+            liked_home, base = _find_like(file, like, number, groups)
             home = home or liked_home
         if home not in providers:
             known = " ".join(providers)
@@ -478,7 +478,7 @@ def _check_row(file: TomlFile, row: Mapping[str, Any], number: int) -> None:
         raise BadCatalog(message)
 
 
-def _find(
+def _find_like(
     file: TomlFile, like: str, number: int, groups: Mapping[str, FamilyGroup]
 ) -> tuple[str | None, Capability]:
     for group in groups.values():

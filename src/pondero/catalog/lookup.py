@@ -142,7 +142,7 @@ class Lookup:
         self._indexes: dict[str, FamilyIndex] = {}
         self._relatives: dict[str, ProviderFamilies] = {}
         self._windows: dict[str, dict[str, tuple[int, int]]] = {}
-        self._dates = _endings(catalog.names.dates)
+        self._dates = _compile_endings(catalog.names.dates)
 
     def split(self, text: object) -> ParsedModelName:
         """Return provider, model and wish of ``[provider:]model[/level]`` or ``...@level``.
@@ -157,7 +157,7 @@ class Lookup:
         if not text.isascii() and _HALF.search(text):
             message = f"{text!r} is no model's name: half a character cannot be sent"
             raise UnknownModel(message)
-        model, wish = text.strip(), None
+        model, level_text = text.strip(), None
         if not model.isprintable():  # a lone surrogate is not, nor is a line's end
             message = f"a model's name has characters that cannot be printed: {text!a}"
             raise UnknownModel(message)
@@ -170,21 +170,21 @@ class Lookup:
                 )
                 raise UnknownModel(message)
             if self._is_level(tail, model):
-                model, wish = model[:cut], tail
-                self._check_one_level(text, model, wish)
+                model, level_text = model[:cut], tail
+                self._check_one_level(text, model, level_text)
         elif (named := self._model_of(model)) is not None:
-            model, wish = named, model
+            model, level_text = named, model
         prefix, colon, rest = model.partition(":")
         if colon and prefix.lower() in self.catalog.providers and rest:
-            return ParsedModelName(prefix.lower(), rest, wish)
-        return ParsedModelName(None, model, wish)
+            return ParsedModelName(prefix.lower(), rest, level_text)
+        return ParsedModelName(None, model, level_text)
 
     def apart(self, text: str) -> tuple[str, str | None]:
         """Return a model string without its level, and the level."""
-        model, wish = text.strip(), self.split(text).level
-        if wish is None:
+        model, level_text = text.strip(), self.split(text).level
+        if level_text is None:
             return model, None
-        return self._model_of(model) or model[: -len(wish) - 1], wish
+        return self._model_of(model) or model[: -len(level_text) - 1], level_text
 
     def _is_level(self, tail: str, whole: str) -> bool:
         """Return whether what a model string ends in is a level, and not part of a name."""
@@ -196,7 +196,7 @@ class Lookup:
     def _autos(self) -> frozenset[str]:
         """Return the names in the catalog that end as if their level were ``auto``."""
         known = self.catalog.providers.values()
-        names = ((at.name, name) for at in known for name in (*self._served(at), *at.aliases))
+        names = ((at.name, name) for at in known for name in (*self._list_served(at), *at.aliases))
         ending = (each for each in names if parse_auto(re.split("[/@]", each[1])[-1]) is not None)
         return frozenset(fold_name(each) for at, name in ending for each in (name, f"{at}:{name}"))
 
@@ -212,22 +212,24 @@ class Lookup:
     ) -> ModelEntry:
         """Return the entry of a model string; a level in it is not looked at."""
         name = self.split(text)
-        provider, hit = self._bare(name) if name.provider is None else self._at(name)
+        provider, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
         if hit is None or hit.inferred:
             self._check_level(text)
             if unknown == "error":
-                raise UnknownModel(self._unknown(name.model, f"{provider.label} model "))
-            if name.provider is None and is_misspelt(name.model, self._served(provider)):
-                raise UnknownModel(self._unknown(name.model))
+                raise UnknownModel(self._describe_unknown(name.model, f"{provider.label} model "))
+            if name.provider is None and is_misspelt(name.model, self._list_served(provider)):
+                raise UnknownModel(self._describe_unknown(name.model))
         model = provider.aliases.get(name.model, name.model)
-        near = near_name(model, self._served(provider)) if hit is None or hit.inferred else None
+        near = (
+            near_name(model, self._list_served(provider)) if hit is None or hit.inferred else None
+        )
         if hit is None or (hit.inferred and unknown == "omit"):
             nobody = ModelEntry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True)
             return replace(nobody, near=near, window=self._window(provider, model))
         spelt = hit.catalog_name(model) if provider.spells else model
         model = provider.aliases.get(spelt, spelt)
         typed = "" if model == name.model else name.model
-        model = self._prefixed(provider, model, hit.family)
+        model = self._add_prefix(provider, model, hit.family)
         facts, placement = _facts(provider, model, hit)
         return ModelEntry(
             provider,
@@ -260,7 +262,7 @@ class Lookup:
     def provider(self, name: str) -> Provider:
         """Return a provider by its name; raises UnknownProvider."""
         if name not in self.catalog.providers:
-            raise UnknownProvider(self._no_provider(name))
+            raise UnknownProvider(self._describe_no_provider(name))
         return self.catalog.providers[name]
 
     def entries(self, provider: str | None = None) -> list[ModelEntry]:
@@ -271,10 +273,10 @@ class Lookup:
         return [
             self.entry(f"{name}:{model}")
             for name in names
-            for model in self._served(self.catalog.providers[name])
+            for model in self._list_served(self.catalog.providers[name])
         ]
 
-    def _served(self, provider: Provider) -> list[str]:
+    def _list_served(self, provider: Provider) -> list[str]:
         """Return every catalogued name that is served here, with its maker where one is wanted."""
         return [
             f"{provider.prefix.get(group, '')}{model}"
@@ -302,7 +304,7 @@ class Lookup:
         )
         return any(fold_name(name) in (*bare, *undated) for family in rows for name in family.match)
 
-    def _prefixed(self, provider: Provider, model: str, family: Family) -> str:
+    def _add_prefix(self, provider: Provider, model: str, family: Family) -> str:
         """Return the name with its maker before it, where the provider wants that."""
         for group, prefix in provider.prefix.items():
             bare = _bare_names(model, provider.strip, self.catalog.names)
@@ -311,7 +313,7 @@ class Lookup:
                 return f"{prefix}{model}"
         return model
 
-    def _at(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
+    def _find_at(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
         provider = self.catalog.providers[name.provider or ""]
         if provider.siblings:
             for bare in _bare_names(name.model, provider.strip, self.catalog.names):
@@ -358,10 +360,10 @@ class Lookup:
             self._relatives[provider.name] = ProviderFamilies(self._families(provider))
         return self._relatives[provider.name]
 
-    def _bare(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
+    def _find_bare(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
         model = name.model.lower()
         for provider in self.catalog.providers.values():
-            if _claimed(model, provider.claims) or name.model in provider.aliases:
+            if _is_claimed(model, provider.claims) or name.model in provider.aliases:
                 return provider, self._search(provider, name.model)
         known = self.catalog.providers
         groups = self.catalog.groups.values()
@@ -371,7 +373,7 @@ class Lookup:
         if not found:
             self._check_level(name.model)
             self._check_provider(name.model)
-            raise UnknownModel(self._unknown(name.model))
+            raise UnknownModel(self._describe_unknown(name.model))
         return max(found, key=lambda pair: (not pair[1].inferred, pair[1].weight))
 
     def _check_level(self, text: str) -> None:
@@ -381,7 +383,7 @@ class Lookup:
             return
         name = self.split(text[:cut])
         try:
-            _, hit = self._bare(name) if name.provider is None else self._at(name)
+            _, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
         except (UnknownModel, BadThinking):
             return
         if hit is None or hit.family.match == ("",):
@@ -390,7 +392,7 @@ class Lookup:
         if not hit.inferred or is_nearly_level(text[cut + 1 :], words=self._words):
             parse_intent(text[cut + 1 :], words=self._words)
 
-    def _check_one_level(self, text: str, model: str, wish: str) -> None:
+    def _check_one_level(self, text: str, model: str, level_text: str) -> None:
         """Raise BadThinking where a second level stands after a model that is known."""
         cut = max(model.rfind("/"), model.rfind("@"))
         first = model[cut + 1 :]
@@ -398,18 +400,18 @@ class Lookup:
             return
         name = self.split(model[:cut])
         try:
-            _, hit = self._bare(name) if name.provider is None else self._at(name)
+            _, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
         except UnknownModel:
             return
         if hit is not None and hit.weight:
-            message = f"{text!r} names two levels, {first!r} and {wish!r}; give one"
+            message = f"{text!r} names two levels, {first!r} and {level_text!r}; give one"
             raise BadThinking(message)
 
     def close(self, model: str) -> list[str]:
         """Return catalogued names that are nearly this one, the nearest first."""
         return close_names(model, {entry.model for entry in self.entries()})
 
-    def _unknown(self, model: str, kind: str = "model ") -> str:
+    def _describe_unknown(self, model: str, kind: str = "model ") -> str:
         entries = self.entries()
         if hosts := [entry.id for entry in entries if entry.model.lower() == model.lower()]:
             return f"{model!r} is served by several; say whose: {' or '.join(hosts)}"
@@ -422,9 +424,9 @@ class Lookup:
         """Raise the better error where the provider is unknown."""
         prefix, colon, rest = model.partition(":")
         if colon and rest and prefix.isidentifier():
-            raise UnknownProvider(self._no_provider(prefix))
+            raise UnknownProvider(self._describe_no_provider(prefix))
 
-    def _no_provider(self, name: str) -> str:
+    def _describe_no_provider(self, name: str) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
 
         known = list(self.catalog.providers)
@@ -445,7 +447,7 @@ def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(model, each) for each in globs)
 
 
-def _claimed(model: str, claims: tuple[str, ...]) -> bool:
+def _is_claimed(model: str, claims: tuple[str, ...]) -> bool:
     """Return whether a bare name begins like one of these; ``*`` stands for anything between."""
     for claim in claims:
         first, *more = claim.split("*")
@@ -466,7 +468,7 @@ def _bare_names(model: str, strip: tuple[str, ...], names: NamePatterns) -> list
     return [whole] if bare == whole else [whole, bare]
 
 
-def _endings(dates: tuple[str, ...]) -> re.Pattern[str]:
+def _compile_endings(dates: tuple[str, ...]) -> re.Pattern[str]:
     """Return what finds one of these at the end of a name; ``#`` is a digit."""
     endings = "|".join(re.escape(fold_name(each)).replace(r"\#", "[0-9]") for each in dates)
     return re.compile(rf"(?<=.)(?:{endings})$" if endings else "(?!)")

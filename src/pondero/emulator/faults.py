@@ -141,7 +141,7 @@ FOREVER = 86_400.0
 """Longer than anybody waits."""
 
 
-def instead(fault: Fault, wire: Dialect | None) -> HttpResponse | None:
+def make_replacement(fault: Fault, wire: Dialect | None) -> HttpResponse | None:
     """Return the response a fault sends in place of an answer; None where it damages the answer."""
     if fault.kind == "status" and wire is not None:
         return fault.error(wire)
@@ -166,7 +166,7 @@ class Damage:
         """Return the pieces to send in place of this one."""
         match self._fault.kind:
             case "cut" | "broken" | "hang":
-                return self._until(piece)
+                return self._cut_off(piece)
             case "slow":
                 return [Pause(self._fault.seconds), piece]
             case "trickle":
@@ -176,7 +176,7 @@ class Damage:
                 return [piece[i:j] for i, j in pairwise([0, *cuts, len(piece)])]
         return [piece]
 
-    def _until(self, piece: bytes) -> list[Piece]:
+    def _cut_off(self, piece: bytes) -> list[Piece]:
         kept, self._left = piece[: self._left], self._left - len(piece)
         self.over = self._left <= 0
         end: list[Piece] = []
@@ -229,7 +229,7 @@ class FaultyTransport:
 
     def __init__(self, transport: Transport, faults: Faults, *, sleep: Sleep = time.sleep) -> None:
         self._transport = transport
-        self._faults = _checked(faults)
+        self._faults = _parse_faults(faults)
         self._sleep = sleep
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
@@ -237,10 +237,10 @@ class FaultyTransport:
         fault = self._faults.popleft() if self._faults else None
         if fault is None:
             return self._transport.send(request, timeouts)
-        if (other := _without(fault, request, timeouts)) is not None:
-            return _Whole(other)
+        if (other := _answer_unsent(fault, request, timeouts)) is not None:
+            return _WholeResponse(other)
         answer = self._transport.send(request, timeouts)
-        return _Damaged(answer, Damage(fault), timeouts, self._sleep)
+        return _FaultyResponse(answer, Damage(fault), timeouts, self._sleep)
 
     def close(self) -> None:
         """Close the transport."""
@@ -263,7 +263,7 @@ class AsyncFaultyTransport:
         self, transport: AsyncTransport, faults: Faults, *, asleep: AsyncSleep = asyncio_sleep
     ) -> None:
         self._transport = transport
-        self._faults = _checked(faults)
+        self._faults = _parse_faults(faults)
         self._asleep = asleep
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
@@ -271,17 +271,17 @@ class AsyncFaultyTransport:
         fault = self._faults.popleft() if self._faults else None
         if fault is None:
             return await self._transport.send(request, timeouts)
-        if (other := _without(fault, request, timeouts)) is not None:
-            return _Whole(other)
+        if (other := _answer_unsent(fault, request, timeouts)) is not None:
+            return _WholeResponse(other)
         answer = await self._transport.send(request, timeouts)
-        return _AsyncDamaged(answer, Damage(fault), timeouts, self._asleep)
+        return _AsyncFaultyResponse(answer, Damage(fault), timeouts, self._asleep)
 
     async def aclose(self) -> None:
         """Close the transport."""
         await self._transport.aclose()
 
 
-def _checked(faults: Faults) -> deque[Fault | None]:
+def _parse_faults(faults: Faults) -> deque[Fault | None]:
     found = deque(fault if fault is None else Fault.parse(fault) for fault in faults)
     for fault in found:
         if fault is not None and fault.kind in (*_OF_EVENTS, *OF_BATCHES):
@@ -291,17 +291,17 @@ def _checked(faults: Faults) -> deque[Fault | None]:
     return found
 
 
-def _without(fault: Fault, request: HttpRequest, timeouts: Timeouts) -> HttpResponse | None:
+def _answer_unsent(fault: Fault, request: HttpRequest, timeouts: Timeouts) -> HttpResponse | None:
     """Return a response that needs nothing sent; None where the real answer is damaged."""
     if fault.kind == "refused":
         raise Unreachable("nobody answers there: connection refused")
     if fault.kind == "hang" and fault.at is None:
         raise Timeout(f"no first byte within {timeouts.first_byte:g} s")
-    to = find_route(request.url)
-    return instead(fault, to.wire if to else None)
+    route = find_route(request.url)
+    return make_replacement(fault, route.wire if route else None)
 
 
-class _Whole:
+class _WholeResponse:
     """An answer whose body is complete already."""
 
     def __init__(self, response: HttpResponse) -> None:
@@ -321,7 +321,7 @@ class _Whole:
         """Do nothing: there is no connection."""
 
 
-class _Damaged:
+class _FaultyResponse:
     """An answer with a fault in it."""
 
     def __init__(self, answer: Response, damage: Damage, timeouts: Timeouts, sleep: Sleep) -> None:
@@ -346,7 +346,7 @@ class _Damaged:
         self._answer.close()
 
 
-class _AsyncDamaged:
+class _AsyncFaultyResponse:
     """The same for asyncio."""
 
     def __init__(

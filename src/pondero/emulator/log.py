@@ -38,12 +38,12 @@ class RequestLog:
     """The latest exchanges. Secrets are taken out when the log is read, to keep sending fast."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[HttpRequest, LogEntry]] = deque(maxlen=_KEPT)
+        self._entries: deque[tuple[HttpRequest, LogEntry]] = deque(maxlen=_KEPT)
 
     @property
     def entries(self) -> tuple[LogEntry, ...]:
         """Return the exchanges, oldest first."""
-        return tuple(_told(request, entry) for request, entry in tuple(self._kept))
+        return tuple(_fill_entry(request, entry) for request, entry in tuple(self._entries))
 
     def add(self, request: HttpRequest) -> LogEntry:
         """Return a new entry for a request."""
@@ -51,15 +51,15 @@ class RequestLog:
             note = b'"%d bytes"' % len(request.body)
             request = msgspec.structs.replace(request, body=note)
         entry = LogEntry(method=request.method)
-        self._kept.append((request, entry))
+        self._entries.append((request, entry))
         return entry
 
     def clear(self) -> None:
         """Forget everything."""
-        self._kept.clear()
+        self._entries.clear()
 
 
-def _told(request: HttpRequest, entry: LogEntry) -> LogEntry:
+def _fill_entry(request: HttpRequest, entry: LogEntry) -> LogEntry:
     headers = request.headers
     parts = urlsplit(request.url)
     query = _IN_QUERY.sub(rf"\1{_HIDDEN}", f"?{parts.query}") if parts.query else ""

@@ -127,7 +127,7 @@ def _answer(request: HttpRequest, name: str, models: ModelEndpoints, provider: s
             or models.parse_count is None
             or models.write_count is None
         ):
-            return models.write_list(request, _known(load_catalog(), provider), provider)
+            return models.write_list(request, _list_served(load_catalog(), provider), provider)
         accepted = get_dialect(name).service().accept(models.parse_count(request), provider)
     except Rejected as no:
         return no.response
@@ -151,6 +151,6 @@ def _wires(provider: str | None) -> tuple[str, ...]:
 
 
 @cache
-def _known(finder: Lookup, provider: str) -> tuple[ServedModel, ...]:
+def _list_served(finder: Lookup, provider: str) -> tuple[ServedModel, ...]:
     entries = finder.entries(provider)
     return tuple(ServedModel(each.model, each.capability.context) for each in entries)

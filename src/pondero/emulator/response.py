@@ -61,11 +61,11 @@ def events(reply: Reply) -> Iterator[Event]:
     yield Started(reply.model, reply.request_id)
     spoken = False
     for index, part in enumerate(reply.message.parts):
-        named = (part.id, part.name, part.signature) if isinstance(part, ToolCall) else ()
+        call_fields = (part.id, part.name, part.signature) if isinstance(part, ToolCall) else ()
         if not spoken and not isinstance(part, Thinking):
             spoken = True  # from the first word on, one wire says what the thinking cost
             yield UsageUpdate(reply.usage)
-        yield PartStart(index, _KINDS[type(part)], *named)
+        yield PartStart(index, _KINDS[type(part)], *call_fields)
         match part:
             case Text():
                 yield from (TextDelta(index, piece) for piece in pieces(part.text))
@@ -109,7 +109,7 @@ class EmulatedResponse(NamedTuple):
 def whole_response(response: HttpResponse, fault: Fault | None = None) -> EmulatedResponse:
     """Return a response that is sent in one piece."""
     body = (response.body,) if response.body else ()
-    damage = _shortened(fault, len(response.body)) if fault else None
+    damage = _shorten(fault, len(response.body)) if fault else None
     pieces = apply_fault(damage, body) if damage else iter(body)
     return EmulatedResponse(ResponseHead(response.status, response.headers), pieces)
 
@@ -137,14 +137,14 @@ def with_ids(reply: Reply, accepted: AcceptedRequest[Json], wire: Dialect) -> Re
         return reply
     seed = blake2b(msgspec.json.encode(accepted.request.messages), digest_size=16)
 
-    def named(number: int, part: Part) -> Part:
+    def add_id(number: int, part: Part) -> Part:
         if not isinstance(part, ToolCall) or part.id:
             return part
         own = seed.copy()
         own.update(str(number).encode())
         return msgspec.structs.replace(part, id=wire.service().call_id(own.hexdigest()))
 
-    made = tuple(named(number, part) for number, part in enumerate(parts))
+    made = tuple(add_id(number, part) for number, part in enumerate(parts))
     return msgspec.structs.replace(reply, message=Message("assistant", made))
 
 
@@ -169,7 +169,7 @@ def _frames(
         yield end
 
 
-def _shortened(fault: Fault, size: int) -> Fault:
+def _shorten(fault: Fault, size: int) -> Fault:
     """Return ``no_end`` as a cut in the middle: a body in one piece has no events to leave out."""
     if fault.kind != "no_end":
         return fault
@@ -208,7 +208,7 @@ class ResponseHandle:
                 yield piece
             else:
                 self._sleep(self._wait(piece))
-        self._ended("complete")
+        self._log_end("complete")
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in self._pieces:
@@ -218,11 +218,11 @@ class ResponseHandle:
                 await self._asleep(0)  # a chance to be cancelled, as with any real connection
             else:
                 await self._asleep(self._wait(piece))
-        self._ended("complete")
+        self._log_end("complete")
 
     def close(self) -> None:
         """Let go at once."""
-        self._ended("closed")
+        self._log_end("closed")
         self._pieces = iter(())
 
     async def aclose(self) -> None:
@@ -237,12 +237,12 @@ class ResponseHandle:
         try:
             return check_pause(piece, self._timeouts)
         except Timeout:
-            self._ended("timed out")
+            self._log_end("timed out")
             raise
         except Unreachable:
-            self._ended("broken")
+            self._log_end("broken")
             raise
 
-    def _ended(self, how: str) -> None:
+    def _log_end(self, how: str) -> None:
         if self._entry.end is None:
             self._entry.end = how

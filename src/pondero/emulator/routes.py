@@ -58,7 +58,7 @@ def guess_route(request: HttpRequest, provider: str | None) -> Dialect | None:
 def provider_at(url: str, name: str) -> str | None:
     """Return the provider of a dialect that a URL points to; None where it names none."""
     path = urlsplit(url).path
-    return provider_living_at(url, name) or _named(path, name) or _by_path(path, name)
+    return provider_living_at(url, name) or _find_in_path(path, name) or _find_by_path(path, name)
 
 
 def home_providers() -> tuple[Provider, ...]:
@@ -79,12 +79,12 @@ def provider_living_at(url: str, name: str) -> str | None:
     return max(here)[2] if here else None
 
 
-def _named(path: str, name: str) -> str | None:
+def _find_in_path(path: str, name: str) -> str | None:
     first = path.lstrip("/").partition("/")[0]
     return first if any(first == each.name for each in _providers(load_catalog(), name)) else None
 
 
-def _by_path(path: str, name: str) -> str | None:
+def _find_by_path(path: str, name: str) -> str | None:
     own = ((each.name, each.path) for each in _providers(load_catalog(), name) if each.path)
     return next((key for key, where in own if _template(where).search(path)), None)
 

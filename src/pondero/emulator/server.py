@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..asgi import address, make_asgi_app
-from ..asgi import bind as listening
+from ..asgi import bind as bind_socket
 from ..errors import MissingExtra
 from .emulator import Emulator
 from .responders.script import parse_turns
@@ -44,12 +44,12 @@ def make_app(emulator: Emulator) -> "Starlette":
     from starlette.applications import Starlette  # noqa: PLC0415 - an extra
     from starlette.routing import Mount, Route  # noqa: PLC0415 - an extra
 
-    desk = _Desk(emulator)
+    control = _ControlEndpoints(emulator)
     return Starlette(
         routes=[
-            Route("/_emulator/expect", _local(desk.expect), methods=["POST"]),
-            Route("/_emulator/reset", _local(desk.reset), methods=["POST"]),
-            Route("/_emulator/log", _local(desk.log), methods=["GET"]),
+            Route("/_emulator/expect", _guard_local(control.expect), methods=["POST"]),
+            Route("/_emulator/reset", _guard_local(control.reset), methods=["POST"]),
+            Route("/_emulator/log", _guard_local(control.log), methods=["GET"]),
             Mount("/", make_asgi_app(emulator, origin=_ORIGIN, biggest=_BIGGEST)),
         ]
     )
@@ -97,10 +97,10 @@ def bind(host: str, port: int) -> socket.socket:
     http://127.0.0.1:...
     """
     _check_extra()
-    return listening(host, port)
+    return bind_socket(host, port)
 
 
-class _Desk:
+class _ControlEndpoints:
     """The endpoints that steer an emulator."""
 
     def __init__(self, emulator: Emulator) -> None:
@@ -111,32 +111,32 @@ class _Desk:
         try:
             turns = parse_turns(await request.body())
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return _said({"error": f"this is no turn: {error}"}, status=400)
+            return _make_response({"error": f"this is no turn: {error}"}, status=400)
         self._emulator.expect(*turns)
-        return _said({"waiting": len(self._emulator.script)})
+        return _make_response({"waiting": len(self._emulator.script)})
 
     async def reset(self, _request: "Request") -> "Response":
         """Forget script, faults and log."""
         self._emulator.reset()
-        return _said({"waiting": 0})
+        return _make_response({"waiting": 0})
 
     async def log(self, _request: "Request") -> "Response":
         """Return the log."""
-        return _said({"exchanges": self._emulator.log.entries})
+        return _make_response({"exchanges": self._emulator.log.entries})
 
 
-def _local(endpoint: "Endpoint") -> "Endpoint":
+def _guard_local(endpoint: "Endpoint") -> "Endpoint":
     """Return an endpoint that refuses what a web page of another origin can make a browser send."""
 
-    async def guarded(request: "Request") -> "Response":
-        if (why := _foreign(request.headers)) is not None:
-            return _said({"error": why}, status=403)
+    async def guard(request: "Request") -> "Response":
+        if (why := _find_foreign(request.headers)) is not None:
+            return _make_response({"error": why}, status=403)
         return await endpoint(request)
 
-    return guarded
+    return guard
 
 
-def _foreign(headers: Mapping[str, str]) -> str | None:
+def _find_foreign(headers: Mapping[str, str]) -> str | None:
     """Return why a request is not from here; None where it is.
 
     A page may be served under a name that points to this address, so a name with a dot is refused;
@@ -164,7 +164,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _said(value: object, *, status: int = 200) -> "Response":
+def _make_response(value: object, *, status: int = 200) -> "Response":
     from starlette.responses import Response  # noqa: PLC0415 - an extra
 
     return Response(msgspec.json.encode(value), status, media_type=_JSON)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from ..canon import HttpRequest, Json, Reply
 from ..dialects import AcceptedRequest, Dialect
 
-_KEPT = 1_000
+_MOST = 1_000
 
 
-class _Stored(NamedTuple):
+class _StoredAnswer(NamedTuple):
     request: HttpRequest
     accepted: AcceptedRequest[Json]
     reply: Reply
@@ -25,7 +25,7 @@ class StoredAnswers:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: OrderedDict[str, _Stored] = OrderedDict()
+        self._answers: OrderedDict[str, _StoredAnswer] = OrderedDict()
 
     def keep(
         self, request: HttpRequest, accepted: AcceptedRequest[Json], reply: Reply, wire: Dialect
@@ -35,9 +35,9 @@ class StoredAnswers:
         if stores is None or (id := stores.stored_id(accepted)) is None:
             return
         with self._lock:
-            self._kept[id] = _Stored(request, accepted, reply)
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+            self._answers[id] = _StoredAnswer(request, accepted, reply)
+            if len(self._answers) > _MOST:
+                self._answers.popitem(last=False)
 
     def resume(self, request: HttpRequest, wire: Dialect) -> HttpRequest:
         """Return a request with the conversation it goes on from; as it came if there is none."""
@@ -46,7 +46,7 @@ class StoredAnswers:
         if stores is None or id is None:
             return request
         with self._lock:
-            found = self._kept.get(id)
+            found = self._answers.get(id)
         if found is None:
             return request
         answer = wire.service().reply(found.accepted, found.reply)
@@ -55,4 +55,4 @@ class StoredAnswers:
     def clear(self) -> None:
         """Forget all of them."""
         with self._lock:
-            self._kept.clear()
+            self._answers.clear()

@@ -154,18 +154,20 @@ def _places(accepted: AcceptedRequest[Json], provider: str) -> Iterator[_Place]:
     seed = (provider, accepted.request.model, intent.kind, intent.level, intent.tokens)
     digest, tokens = blake2b(msgspec.json.encode(seed), digest_size=16).digest(), 0
     for piece in pieces(accepted.request):
-        digest = blake2b(digest + _said(piece), digest_size=16).digest()
+        digest = blake2b(digest + _encode_piece(piece), digest_size=16).digest()
         tokens += piece.tokens
-        yield _Place(digest, tokens, _mark(piece) is not None)
+        yield _Place(digest, tokens, _find_breakpoint(piece) is not None)
 
 
-def _mark(piece: CountedPiece) -> object:
+def _find_breakpoint(piece: CountedPiece) -> object:
     return getattr(piece.value, "cache", None)
 
 
-def _said(piece: CountedPiece) -> bytes:
+def _encode_piece(piece: CountedPiece) -> bytes:
     """Return a piece as bytes, without its cache mark: a mark may come and go."""
     value = (
-        piece.value if _mark(piece) is None else msgspec.structs.replace(piece.value, cache=None)
+        piece.value
+        if _find_breakpoint(piece) is None
+        else msgspec.structs.replace(piece.value, cache=None)
     )
     return f"{piece.role}\0".encode() + msgspec.json.encode(value)

@@ -101,31 +101,31 @@ def apply_calibration(
     """
     if intent.kind != "auto" or intent.auto is None:
         return intent
-    return _settled(entry, intent.auto, known, policy)
+    return _resolve_auto(entry, intent.auto, known, policy)
 
 
 @lru_cache(maxsize=256)
-def _settled(entry: ModelEntry, auto: Auto, known: Calibrations, policy: Policy) -> Intent:
+def _resolve_auto(entry: ModelEntry, auto: Auto, known: Calibrations, policy: Policy) -> Intent:
     chosen = known.get(auto.name) if auto.name else known.newest(entry.id)
     if chosen is None or chosen.model != entry.id:
-        return _unset(auto, _why_none(entry, auto, chosen, known))
+        return _make_unset(auto, _describe_missing(entry, auto, chosen, known))
     finding = chosen.kinds.get(auto.kind or "", chosen)
-    wish = _wish(entry, finding.level)
+    wish = _parse_level(entry, finding.level)
     if wish is None:
         why = f"calibration {chosen.name!r} has the level {finding.level!r}, which is none here"
-        return _unset(auto, why)
+        return _make_unset(auto, why)
     found = [("calibrated", describe_evidence(chosen, auto.kind))]
-    if doubts := list(_doubts(entry, chosen, finding, wish, known.today, policy)):
+    if doubts := list(_iter_doubts(entry, chosen, finding, wish, known.today, policy)):
         again = "; sweep again and adopt what it finds"
         found.append(("calibration_stale", "; ".join(doubts) + again))
     return replace(wish, auto=replace(auto, found=tuple(found)))
 
 
-def _unset(auto: Auto, why: str) -> Intent:
+def _make_unset(auto: Auto, why: str) -> Intent:
     return Intent("unset", auto=replace(auto, found=(("no_calibration", why),)))
 
 
-def _why_none(
+def _describe_missing(
     entry: ModelEntry, auto: Auto, chosen: Calibration | None, known: Calibrations
 ) -> str:
     sent = "so nothing is sent for thinking"
@@ -137,7 +137,7 @@ def _why_none(
     return f"no calibration is adopted for {entry.id}, {sent}; 'pondero sweep' makes one{unread}"
 
 
-def _wish(entry: ModelEntry, level: str) -> Intent | None:
+def _parse_level(entry: ModelEntry, level: str) -> Intent | None:
     """Return a level as a wish; None where it is none."""
     try:
         wish = parse_intent(level, words=entry.capability.extra_words)
@@ -170,7 +170,7 @@ def format_points(share: float) -> str:
     return f"{100 * share:+.1f}"
 
 
-def _doubts(
+def _iter_doubts(
     entry: ModelEntry,
     chosen: Calibration,
     finding: LevelEvidence,

@@ -66,7 +66,7 @@ class Decoded(Struct, frozen=True):
             "raw_finish": self.raw_finish,
             "usage": msgspec.to_builtins(self.usage) if self.usage else None,
             "seals": seals,
-            "error": _error(self.error) if self.error else None,
+            "error": _describe_error(self.error) if self.error else None,
         }
 
 
@@ -94,10 +94,10 @@ def decode(
         message = f"decode takes bytes, not {type(data).__name__}; use text.encode()"
         raise BadParameter(message) from None
     streamed = _is_stream(body) if stream is None else stream
-    name = dialect or _recognised(body, streamed=streamed)
+    name = dialect or _guess_dialect(body, streamed=streamed)
     head = ResponseHead(status, {key.lower(): value for key, value in (headers or {}).items()})
     assembler = Assembler()
-    error = _feed(assembler, _events(_named(name), head, body, streamed=streamed))
+    error = _feed(assembler, _iter_events(_find_caller(name), head, body, streamed=streamed))
     finished, started = assembler.finished, assembler.started
     return Decoded(
         dialect=name,
@@ -110,7 +110,9 @@ def decode(
     )
 
 
-def _events(wire: Caller, head: ResponseHead, body: bytes, *, streamed: bool) -> Iterator[Event]:
+def _iter_events(
+    wire: Caller, head: ResponseHead, body: bytes, *, streamed: bool
+) -> Iterator[Event]:
     if head.status >= 400:
         raise wire.error(head, body)
     if not streamed:
@@ -130,7 +132,7 @@ def _feed(assembler: Assembler, events: Iterator[Event]) -> PonderoError | None:
     return None
 
 
-def _named(name: str) -> Caller:
+def _find_caller(name: str) -> Caller:
     if name not in NAMES:
         message = f"unknown dialect {name!r}; use {' '.join(NAMES)}"
         raise BadParameter(message)
@@ -145,9 +147,9 @@ def _is_stream(body: bytes) -> bool:
     return isinstance(whole, list) and len(whole) > 1
 
 
-def _recognised(body: bytes, *, streamed: bool) -> str:
+def _guess_dialect(body: bytes, *, streamed: bool) -> str:
     scores = dict.fromkeys(NAMES, 0)
-    for raw in _objects(body, streamed=streamed):
+    for raw in _iter_objects(body, streamed=streamed):
         for name in NAMES:
             sure = get_dialect(name).caller().match_score(raw, stream=streamed)
             scores[name] = max(scores[name], sure)
@@ -158,7 +160,7 @@ def _recognised(body: bytes, *, streamed: bool) -> str:
     return best
 
 
-def _objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
+def _iter_objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
     """Yield what a dialect is recognised by: the body, or the first objects of a stream."""
     try:
         if not streamed:
@@ -177,7 +179,7 @@ def _objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
 _LOOKED_AT = 5
 
 
-def _error(error: PonderoError) -> dict[str, Any]:
+def _describe_error(error: PonderoError) -> dict[str, Any]:
     said = error if isinstance(error, ServiceError) else None
     return {
         "type": type(error).__name__,

@@ -146,12 +146,12 @@ def flow(
     with the error and the seconds to wait before each retry.
     """
     tries = 0
-    cure: Repair | None = None
+    repair_made: Repair | None = None
     taken: Callable[[], None] | None = None
     failed: PonderoError | None = None
     while True:
         tries += 1
-        attempt = _Attempt(exchange, cure, taken)
+        attempt = _Attempt(exchange, repair_made, taken)
         try:
             return (yield from attempt.steps())
         except PonderoError as error:
@@ -160,9 +160,9 @@ def flow(
                 raise
             if failed is not None and isinstance(error, CassetteError):
                 raise failed from error  # a recording has no second try; the first is what counts
-            found = None if cure else _cure(exchange, error)
+            found = None if repair_made else _find_repair(exchange, error)
             if found is not None:
-                cure, taken = found, partial(learn, found) if learn else None
+                repair_made, taken = found, partial(learn, found) if learn else None
                 continue
             if not retry.again(error, tries):
                 if isinstance(error, Unreachable) and exchange.no_server_hint:
@@ -194,7 +194,7 @@ def read_reply(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
         return reply
 
 
-def _cure(exchange: Exchange, error: PonderoError) -> Repair | None:
+def _find_repair(exchange: Exchange, error: PonderoError) -> Repair | None:
     if not exchange.repairs or not isinstance(error, BadRequest):
         return None
     repair = get_dialect(exchange.dialect).caller().repair
@@ -205,12 +205,12 @@ class _Attempt:
     """One try: from the request to the end of its answer."""
 
     def __init__(
-        self, exchange: Exchange, cure: Repair | None, taken: Callable[[], None] | None
+        self, exchange: Exchange, repair_made: Repair | None, taken: Callable[[], None] | None
     ) -> None:
         self.shown = False
         self._exchange = exchange
-        self._request = cure.request if cure else exchange.http
-        self._notes = (cure.adjustment,) if cure else ()
+        self._request = repair_made.request if repair_made else exchange.http
+        self._notes = (repair_made.adjustment,) if repair_made else ()
         self._taken_up = taken
         origin = exchange.origin
         self._wire = get_dialect(exchange.dialect).caller()
@@ -227,23 +227,23 @@ class _Attempt:
     def steps(self) -> Flow:
         head: ResponseHead = yield Send(self._request)
         if not 200 <= head.status < 300:
-            raise self._wire.error(head, (yield from _drained(_MAX_ERROR)))
+            raise self._wire.error(head, (yield from _read_body(_MAX_ERROR)))
         if self._taken_up is not None:
             self._taken_up()
         if self._exchange.stream:
-            yield from self._streamed(head)
+            yield from self._read_stream(head)
         else:
-            yield from self._whole(head)
+            yield from self._read_whole(head)
         return self._reply(head)
 
-    def _whole(self, head: ResponseHead, begun: bytes = b"") -> _Steps:
+    def _read_whole(self, head: ResponseHead, begun: bytes = b"") -> _Steps:
         try:
-            body = begun + (yield from _drained(MAX_FRAME))
+            body = begun + (yield from _read_body(MAX_FRAME))
         except Unreachable as error:
             raise Truncated(f"the answer was cut: {error}") from error
         if len(body) > MAX_FRAME:
             raise Malformed(f"an answer of more than {MAX_FRAME:,} bytes")
-        _refuse_pages(head, body)
+        _check_encoding(head, body)
         try:
             events = self._wire.decode(head, body, self._where)
         except Malformed as error:
@@ -251,24 +251,24 @@ class _Attempt:
                 raise Truncated("the answer was cut: its end is missing") from error
             raise
         if events:
-            yield Emit(self._taken(events), self._so_far)
+            yield Emit(self._take(events), self._so_far)
 
-    def _streamed(self, head: ResponseHead) -> _Steps:
+    def _read_stream(self, head: ResponseHead) -> _Steps:
         try:
             data = yield _READ
             if data is not None:
-                _refuse_pages(head, data)
+                _check_encoding(head, data)
                 if _is_whole(head, data):
-                    yield from self._whole(head, data)
+                    yield from self._read_whole(head, data)
                     return
             stream = self._wire.stream(head, self._where)
             while data is not None:
                 # A stream that waits keeps neither the bytes that it has read nor their events:
                 # there are many at once.
-                steps = [self._shown(stream.feed(data))]
+                steps = [self._next_step(stream.feed(data))]
                 data = None
                 data = yield steps.pop()
-            if isinstance(last := self._shown(stream.eof()), Emit):
+            if isinstance(last := self._next_step(stream.eof()), Emit):
                 yield last
         except PonderoError as error:
             if self._end is not None:
@@ -277,12 +277,12 @@ class _Attempt:
                 raise Truncated(f"the stream was cut: {error}") from error
             raise
 
-    def _shown(self, events: list[Event]) -> Emit | ReadBytes:
+    def _next_step(self, events: list[Event]) -> Emit | ReadBytes:
         """Return the step that these events lead to: more is read where they show nothing yet."""
-        shown = self._taken(events) if events else events
+        shown = self._take(events) if events else events
         return Emit(shown, self._so_far) if shown else _READ
 
-    def _taken(self, events: list[Event]) -> list[Event]:
+    def _take(self, events: list[Event]) -> list[Event]:
         """Return the events to show now: none until there is something to see."""
         if self._texts is not None and not (events := self._texts.take(events)):
             return []
@@ -343,7 +343,7 @@ def _is_whole(head: ResponseHead, first: bytes) -> bool:
     return kind.startswith("application/json") and first.lstrip()[:1] == b"{"
 
 
-def _refuse_pages(head: ResponseHead, first: bytes) -> None:
+def _check_encoding(head: ResponseHead, first: bytes) -> None:
     """Raise Malformed for a web page, or for a packing that nobody asked for."""
     headers = head.headers
     page = headers.get("content-type", "").startswith("text/html")
@@ -377,7 +377,7 @@ def _is_cut(body: bytes) -> bool:
 _MAX_ERROR = 1024 * 1024  # of a refusal no more is read: its words stand at the beginning
 
 
-def _drained(most: int) -> Generator[Step, Any, bytes]:
+def _read_body(most: int) -> Generator[Step, Any, bytes]:
     """Return the body; of one that is longer, or has no end, a little more than ``most`` bytes."""
     pieces: list[bytes] = []
     left = most

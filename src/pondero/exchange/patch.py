@@ -87,8 +87,8 @@ def with_fields(body: bytes, without: Iterable[Path], more: Mapping[str, Json]) 
     before = {name: msgspec.json.decode(fields[name]) for name in fields if name in touched}
     after: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(before))
     for path in paths:
-        _take(after, path)
-    return _written(fields, before, merge_json(after, more))
+        _remove(after, path)
+    return _write_body(fields, before, merge_json(after, more))
 
 
 def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
@@ -100,7 +100,7 @@ def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> di
     return both
 
 
-def _written(
+def _write_body(
     fields: Mapping[str, Raw], before: Mapping[str, Json], after: Mapping[str, Json]
 ) -> bytes:
     """Return the body; the fields stand in their old order, new ones behind them."""
@@ -114,12 +114,12 @@ def _written(
     return b"{%b}" % b",".join(pieces)
 
 
-def _take(body: dict[str, Json], path: Path) -> None:
+def _remove(body: dict[str, Json], path: Path) -> None:
     """Take a value out, and what is empty without it."""
     inner = body.get(path[0])
     if len(path) == 1:
         body.pop(path[0], None)
     elif isinstance(inner, dict):
-        _take(inner, path[1:])
+        _remove(inner, path[1:])
         if not inner:
             del body[path[0]]

@@ -38,9 +38,9 @@ def plan(entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy:
         intent, entry.capability, policy=policy, asked=asked, surface=entry.provider.surface
     )
     adjustments = (
-        *_names(entry),
-        *_calibration(intent, decision),
-        *_hiding(entry, decision, policy),
+        *_note_name(entry),
+        *_note_calibration(intent, decision),
+        *_note_visibility(entry, decision, policy),
     )
     if policy.unsupported == "strict":
         insist(entry, adjustments)
@@ -61,7 +61,7 @@ def plan(entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy:
     )
 
 
-def _calibration(intent: Intent, decision: Decision) -> tuple[Adjustment, ...]:
+def _note_calibration(intent: Intent, decision: Decision) -> tuple[Adjustment, ...]:
     """Return what was found for ``auto``; without a look for a calibration there is none."""
     if intent.auto is None:
         return ()
@@ -77,7 +77,7 @@ def _facts(entry: ModelEntry) -> PlanSources:
     )
 
 
-def with_own_fields(
+def merge_native_fields(
     entry: ModelEntry,
     made: Plan,
     extras: Mapping[str, Any],
@@ -110,7 +110,9 @@ def _fields(entry: ModelEntry, intent: Intent, decision: Decision) -> dict[str, 
     return merge_json(placed, deepcopy(dict(intent.fields or {})))
 
 
-def _hiding(entry: ModelEntry, decision: Decision, policy: Policy) -> tuple[Adjustment, ...]:
+def _note_visibility(
+    entry: ModelEntry, decision: Decision, policy: Policy
+) -> tuple[Adjustment, ...]:
     """Return the decision's adjustments, with what becomes of thinking that is not to be seen."""
     notes, shown = decision.adjustments, entry.capability.shown
     unasked = decision.mode == "unset" and decision.will_think is not False
@@ -131,7 +133,7 @@ def _hiding(entry: ModelEntry, decision: Decision, policy: Policy) -> tuple[Adju
     return (*notes, Adjustment("cannot_hide", "show", "none", shown, why))
 
 
-def _names(entry: ModelEntry) -> tuple[Adjustment, ...]:
+def _note_name(entry: ModelEntry) -> tuple[Adjustment, ...]:
     """Return what there is to say of the model's name: spelt anew, or not known."""
     if entry.typed:
         why = f"{entry.provider.label} spells it {entry.model}"

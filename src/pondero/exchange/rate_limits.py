@@ -42,19 +42,19 @@ def parse_rate_limits(headers: Mapping[str, str], *, now: float) -> tuple[RateLi
         if "ratelimit" in name and (found := _HEADER.fullmatch(name)):
             kind = found["first"] or found["last"]
             what = found["what"] or found["which"]
-            number = parse_duration(value) if kind == "remaining" else _wait(value, now)
+            number = parse_duration(value) if kind == "remaining" else _parse_reset(value, now)
             if number is not None:
                 (left if kind == "remaining" else resets)[what] = number
-    return tuple(_both(left, resets))
+    return tuple(_pair_limits(left, resets))
 
 
-def _both(left: Mapping[str, float], resets: Mapping[str, float]) -> Iterator[RateLimit]:
+def _pair_limits(left: Mapping[str, float], resets: Mapping[str, float]) -> Iterator[RateLimit]:
     for what, count in left.items():
         if what in resets:
             yield RateLimit(what, count, resets[what])
 
 
-def _wait(value: str, now: float) -> float | None:
+def _parse_reset(value: str, now: float) -> float | None:
     """Return the seconds until a reset: of a number, a duration such as ``6m0s``, or a date."""
     if (plain := parse_duration(value)) is not None:
         return plain

@@ -27,7 +27,7 @@ from ..dialects import Caller
 from ..errors import BadParameter
 from ..handoff import Manifest, Rejection, replace_surrogates_in_json
 from ..thinking import Plan, Policy, RequestParameters
-from .planner import insist, with_own_fields
+from .planner import insist, merge_native_fields
 from .prepare_steps.draft import Draft
 from .prepare_steps.foreign_tools import replace_foreign_tools
 from .prepare_steps.history import (
@@ -124,7 +124,7 @@ def apply_native_fields(draft: Draft) -> Draft:
     extras = draft.request.extras
     if not extras or not isinstance(extras, Mapping):
         return draft
-    plan = with_own_fields(
+    plan = merge_native_fields(
         draft.entry, draft.plan, extras, asked=draft.parameters, policy=draft.policy
     )
     return draft.but(plan=plan)
@@ -364,17 +364,17 @@ def redact_key(error: BaseException | None, request: HttpRequest) -> None:
         if len(key) >= LEAST_LEARNED:
             behind = error
             while behind is not None:
-                _without(behind, key)
+                _redact_error(behind, key)
                 behind = behind.__cause__ or behind.__context__
 
 
-def _without(error: BaseException, key: str) -> None:
-    error.args = tuple(_hidden(each, key) for each in error.args)
+def _redact_error(error: BaseException, key: str) -> None:
+    error.args = tuple(_redact(each, key) for each in error.args)
     for name, value in vars(error).items():
-        setattr(error, name, _hidden(value, key))
+        setattr(error, name, _redact(value, key))
 
 
-def _hidden(value: Json, key: str) -> Json:
+def _redact(value: Json, key: str) -> Json:
     if isinstance(value, str):
         return value.replace(key, HIDDEN)
     return value.replace(key.encode(), HIDDEN.encode()) if isinstance(value, bytes) else value

@@ -38,18 +38,18 @@ class Retry(Struct, frozen=True):
         """Return whether to try again after so many tries."""
         if tries >= self.attempts or not isinstance(error, _TRANSIENT):
             return False
-        return (_asked_delay(error) or 0.0) <= self.patience
+        return (_requested_delay(error) or 0.0) <= self.patience
 
     def wait(self, error: PonderoError, tries: int, jitter: Callable[[], float]) -> float:
         """Return the seconds to wait; ``jitter`` gives a number from 0 to 1."""
         if not self.waits:
             return 0.0
-        delay = _asked_delay(error)
+        delay = _requested_delay(error)
         if delay is not None:
             return delay
         return min(self.cap, self.base * 2.0 ** (tries - 1)) * jitter()
 
 
-def _asked_delay(error: PonderoError) -> float | None:
+def _requested_delay(error: PonderoError) -> float | None:
     """Return the delay the service asked for."""
     return error.retry_after if isinstance(error, ServiceError) else None

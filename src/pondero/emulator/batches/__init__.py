@@ -1,7 +1,7 @@
 """The batch services that the emulator serves, one module for each shape of them.
 
-``service`` finds the shape, ``desk`` keeps batches and files, ``job`` is one batch on its way, and
-``visit`` is one request to the desk. All of it is loaded when a batch service is first asked.
+``service`` finds the shape, ``store`` keeps batches and files, ``job`` is one batch on its way, and
+``call`` is one request to the store. All of it is loaded when a batch service is first asked.
 Nothing here knows how a batch is handed in by us: that is the caller's side, written apart.
 """
 
@@ -13,15 +13,15 @@ from ...lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .call import BatchCall
     from .job import Outcome
     from .router import BatchResponse, BatchRouter
-    from .visit import BatchCall
 
 _HOMES = {
     "BatchRouter": "router",
     "Outcome": "job",
     "BatchResponse": "router",
-    "BatchCall": "visit",
+    "BatchCall": "call",
 }
 
 __all__ = ["BatchCall", "BatchResponse", "BatchRouter", "BatchSettings", "Outcome"]

@@ -12,9 +12,7 @@ from msgspec import Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .job import BatchJob, ItemResult, ValidationProblem
-from .store import BatchStore, StoredFile
-from .visit import (
+from .call import (
     DAY,
     BatchCall,
     Endpoint,
@@ -24,6 +22,8 @@ from .visit import (
     slice_page,
     split_lines,
 )
+from .job import BatchJob, ItemResult, ValidationProblem
+from .store import BatchStore, StoredFile
 
 _STATUS = {"made": "validating", "running": "in_progress", "cancelling": "cancelling"}
 _LOST = {
@@ -43,48 +43,48 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     output_expires_after: dict[str, Json] | None = None
 
 
-def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    asked = visit.body(_Create)
-    limits = visit.limits
+def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
+    asked = call.body(_Create)
+    limits = call.limits
     if asked.endpoint not in limits.endpoints:
-        visit.refuse(
+        call.refuse(
             400, f"Invalid endpoint {asked.endpoint!r}; use {' or '.join(limits.endpoints)}."
         )
     if re.fullmatch(limits.windows, asked.completion_window) is None:
-        visit.refuse(400, f"Invalid completion_window {asked.completion_window!r}.")
-    file = desk.file(asked.input_file_id, visit.owner)
+        call.refuse(400, f"Invalid completion_window {asked.completion_window!r}.")
+    file = store.file(asked.input_file_id, call.owner)
     if file is None or file.purpose != "batch":
-        visit.refuse(400, f"Invalid input_file_id {asked.input_file_id!r}: no file for batches.")
-    where = visit.root.removesuffix("/v1") + asked.endpoint
-    read = uploads.read_lines(visit, file.data, endpoint=asked.endpoint, where=where, model=None)
-    job = desk.make(
-        f"batch_{desk.new_id(32)}",
-        visit.owner,
-        visit.provider,
+        call.refuse(400, f"Invalid input_file_id {asked.input_file_id!r}: no file for batches.")
+    where = call.root.removesuffix("/v1") + asked.endpoint
+    read = uploads.read_lines(call, file.data, endpoint=asked.endpoint, where=where, model=None)
+    job = store.make(
+        f"batch_{store.new_id(32)}",
+        call.owner,
+        call.provider,
         items=read.items,
         facts={**msgspec.to_builtins(asked), "model": read.model},
-        fault=visit.fault,
+        fault=call.fault,
         complaints=read.complaints,
     )
-    return json_response(_told(job))
+    return json_response(_describe_job(job))
 
 
-def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
-    if visit.look(desk, job):
-        _write(desk, job)
-    return json_response(_told(job))
+def _retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
+    if call.look(store, job):
+        _write(store, job)
+    return json_response(_describe_job(job))
 
 
-def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    jobs = desk.jobs(visit.owner, visit.provider)
-    start = position_after(jobs, visit.query.get("after"))
-    shown = slice_page(jobs, start, visit.query.get("limit"), usual=20, most=100)
+def _list(store: BatchStore, call: BatchCall) -> HttpResponse:
+    jobs = store.jobs(call.owner, call.provider)
+    start = position_after(jobs, call.query.get("after"))
+    shown = slice_page(jobs, start, call.query.get("limit"), usual=20, most=100)
     ends = (shown[0].id, shown[-1].id) if shown else (None, None)
     return json_response(
         {
             "object": "list",
-            "data": [_told(job) for job in shown],
+            "data": [_describe_job(job) for job in shown],
             "first_id": ends[0],
             "last_id": ends[1],
             "has_more": start + len(shown) < len(jobs),
@@ -92,22 +92,22 @@ def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     )
 
 
-def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
+def _cancel(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
     if job.end is not None:
-        visit.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
-    desk.cancel(job)
-    return json_response(_told(job))
+        call.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
+    store.cancel(job)
+    return json_response(_describe_job(job))
 
 
-def _write(desk: BatchStore, job: BatchJob) -> None:
+def _write(store: BatchStore, job: BatchJob) -> None:
     """Write the files of a job that has just ended."""
     if job.end == "failed":
         return
     for fact, good in (("output", True), ("error", False)):
         rows = [row for row in job.rows if (row.outcome == "succeeded") is good]
         name, data = f"{job.id}_{fact}.jsonl", split_lines(line(job, row) for row in rows)
-        job.facts[f"{fact}_file_id"] = uploads.write_file(desk, job, name, data)
+        job.facts[f"{fact}_file_id"] = uploads.write_file(store, job, name, data)
 
 
 def line(job: BatchJob, row: ItemResult) -> Json:
@@ -130,7 +130,7 @@ def line(job: BatchJob, row: ItemResult) -> Json:
     }
 
 
-def _told(job: BatchJob) -> Json:
+def _describe_job(job: BatchJob) -> Json:
     ended = {f"{job.end}_at": job.ended_at} if job.end is not None else {}
     times = {
         "in_progress_at": job.created if job.looks else None,
@@ -178,7 +178,7 @@ def _errors(complaints: tuple[ValidationProblem, ...]) -> Json:
     return {"object": "list", "data": [msgspec.to_builtins(each) for each in complaints]}
 
 
-def _described(file: StoredFile) -> Json:
+def _describe_file(file: StoredFile) -> Json:
     return {**uploads.describe_file(file), "status": "processed", "expires_at": None}
 
 
@@ -189,5 +189,5 @@ ENDPOINTS = (
     Endpoint("GET", _BATCHES, _list),
     Endpoint("GET", _ONE, _retrieve),
     Endpoint("POST", f"{_ONE}/cancel", _cancel),
-    *uploads.endpoints(_described),
+    *uploads.endpoints(_describe_file),
 )

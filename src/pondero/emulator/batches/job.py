@@ -1,6 +1,6 @@
 """A batch on its way: its requests, how far it is, and what became of each.
 
-The desk moves jobs on; each shape writes them down in its own words. A job goes on by looks, not
+The store moves jobs on; each shape writes them down in its own words. A job goes on by looks, not
 by time: somebody asks how it is, and that moves it.
 """
 

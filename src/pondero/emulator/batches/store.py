@@ -1,4 +1,4 @@
-"""The desk: keeps the batches and files of one emulator, moves batches on, and ends them.
+"""The store: keeps the batches and files of one emulator, moves batches on, and ends them.
 
 Every shape works through it. Whose key made a thing may see it, nobody else. The oldest things are
 forgotten where there are too many, or too many bytes.
@@ -57,7 +57,7 @@ class BatchStore:
         self._answer = answer
         self._clock = clock
         self._looks = looks
-        self._kept: OrderedDict[str, BatchJob | StoredFile] = OrderedDict()
+        self._stored: OrderedDict[str, BatchJob | StoredFile] = OrderedDict()
         self._made = self._bytes = 0
 
     def now(self) -> int:
@@ -101,14 +101,14 @@ class BatchStore:
 
     def job(self, id: str, owner: str) -> BatchJob | None:
         """Return a job of this owner."""
-        found = self._kept.get(id)
+        found = self._stored.get(id)
         return found if isinstance(found, BatchJob) and found.owner == owner else None
 
     def jobs(self, owner: str, provider: str) -> list[BatchJob]:
         """Return the jobs of an owner at a provider, the newest first."""
         return [
             each
-            for each in reversed(self._kept.values())
+            for each in reversed(self._stored.values())
             if isinstance(each, BatchJob) and (each.owner, each.provider) == (owner, provider)
         ]
 
@@ -131,7 +131,7 @@ class BatchStore:
             job.cancelled_at = self.now()
         job.rows = tuple(self._rows(job, failed))
         job.end, job.ended_at = end_of(job), self.now()
-        job.items = [msgspec.structs.replace(i, request=_spent(i.request)) for i in job.items]
+        job.items = [msgspec.structs.replace(i, request=_drop_body(i.request)) for i in job.items]
         self._count(sum(len(row.response.body) for row in job.rows if row.response))
         return True
 
@@ -142,7 +142,7 @@ class BatchStore:
 
     def drop(self, id: str) -> None:
         """Forget a job or a file."""
-        self._kept.pop(id, None)
+        self._stored.pop(id, None)
 
     def _rows(self, job: BatchJob, failed: HttpResponse) -> Iterator[ItemResult]:
         order = shuffle_results(job)
@@ -160,50 +160,50 @@ class BatchStore:
 
     # -- files -----------------------------------------------------------------------------------
 
-    def store(self, file: StoredFile) -> StoredFile:
+    def add_file(self, file: StoredFile) -> StoredFile:
         """Keep a file, in place of one with the same id."""
         self._keep(file.id, file)
         return file
 
     def file(self, id: str, owner: str) -> StoredFile | None:
         """Return a file of this owner."""
-        found = self._kept.get(id)
+        found = self._stored.get(id)
         whole = isinstance(found, StoredFile) and found.done and found.owner == owner
         return found if isinstance(found, StoredFile) and whole else None
 
     def get_upload(self, id: str) -> StoredFile | None:
         """Return a file that is still being handed in."""
-        found = self._kept.get(id)
+        found = self._stored.get(id)
         return found if isinstance(found, StoredFile) and not found.done else None
 
     def files(self, owner: str) -> list[StoredFile]:
         """Return the files of an owner, the newest first."""
-        kept = reversed(self._kept.values())
+        kept = reversed(self._stored.values())
         return [each for each in kept if isinstance(each, StoredFile) and each.owner == owner]
 
-    def _keep(self, id: str, thing: BatchJob | StoredFile) -> None:
-        self._kept[id] = thing
-        self._count(_size(thing))
-        while len(self._kept) > _MOST:
-            self._kept.popitem(last=False)
+    def _keep(self, id: str, stored: BatchJob | StoredFile) -> None:
+        self._stored[id] = stored
+        self._count(_size(stored))
+        while len(self._stored) > _MOST:
+            self._stored.popitem(last=False)
 
     def _count(self, more: int) -> None:
         """Count bytes; where they are too many, count again and forget the oldest things."""
         self._bytes += more
         if self._bytes <= _MOST_BYTES:
             return
-        self._bytes = sum(map(_size, self._kept.values()))
-        while self._bytes > _MOST_BYTES and len(self._kept) > 1:
-            self._bytes -= _size(self._kept.popitem(last=False)[1])
+        self._bytes = sum(map(_size, self._stored.values()))
+        while self._bytes > _MOST_BYTES and len(self._stored) > 1:
+            self._bytes -= _size(self._stored.popitem(last=False)[1])
 
 
-def _size(thing: BatchJob | StoredFile) -> int:
-    if isinstance(thing, StoredFile):
-        return len(thing.data)
-    asked = sum(len(item.request.body) for item in thing.items)
-    return asked + sum(len(row.response.body) for row in thing.rows if row.response)
+def _size(stored: BatchJob | StoredFile) -> int:
+    if isinstance(stored, StoredFile):
+        return len(stored.data)
+    asked = sum(len(item.request.body) for item in stored.items)
+    return asked + sum(len(row.response.body) for row in stored.rows if row.response)
 
 
-def _spent(request: HttpRequest) -> HttpRequest:
+def _drop_body(request: HttpRequest) -> HttpRequest:
     """Return a request without its body and its key: it was answered."""
     return msgspec.structs.replace(request, headers={}, body=b"")

@@ -43,7 +43,7 @@ class Calculation(NamedTuple):
 
 def find_calculation(question: str) -> Calculation | None:
     """Return the longest sum in a question with its result; None where the question has none."""
-    text = _NAMED.sub(_unnamed, _DATE.sub("", question[:_READ]))
+    text = _NAMED.sub(_write_sign, _DATE.sub("", question[:_READ]))
     text = _IN_WORDS.sub(lambda word: f" {_WORDS[word[0]]} ", text)
     text = _BETWEEN.sub(" * ", _THOUSANDS.sub("", text))
     found = sorted((match[0] for match in _SUM.finditer(text)), key=len, reverse=True)
@@ -54,7 +54,7 @@ def find_calculation(question: str) -> Calculation | None:
     return None
 
 
-def _unnamed(found: re.Match[str]) -> str:
+def _write_sign(found: re.Match[str]) -> str:
     sign = "+" if found["name"] in ("add", "sum of") else "*"
     return f"{found['one']} {sign} {found['other']}"
 
@@ -87,32 +87,32 @@ def _value(node: ast.expr, steps: list[str]) -> Fraction:
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return _value(operand, steps)
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _SIGNS:
-            one, other = _value(left, steps), _value(right, steps)
+            first, second = _value(left, steps), _value(right, steps)
             sign = _SIGNS[type(operator)]
-            value = _apply(sign, one, other)
+            value = _apply(sign, first, second)
             steps.append(
-                f"{format_number(one)} {sign} {format_number(other)} = {format_number(value)}"
+                f"{format_number(first)} {sign} {format_number(second)} = {format_number(value)}"
             )
             return value
     raise ValueError(ast.dump(node))
 
 
-def _apply(sign: str, one: Fraction, other: Fraction) -> Fraction:
+def _apply(sign: str, first: Fraction, second: Fraction) -> Fraction:
     match sign:
         case "+":
-            value = one + other
+            value = first + second
         case "-":
-            value = one - other
+            value = first - second
         case "*":
-            value = one * other
+            value = first * second
         case "/":
-            value = one / other
+            value = first / second
         case "//":
-            value = Fraction(one // other)
+            value = Fraction(first // second)
         case "%":
-            value = one % other
+            value = first % second
         case _:
-            value = _power(one, other)
+            value = _power(first, second)
     if abs(value) > _BIGGEST:
         raise OverflowError
     return value

@@ -48,8 +48,8 @@ class ErrorProneResponder(Struct, frozen=True):
             return reply
         asked, tokens = parse_question(accepted.request.messages), depth(accepted)
         chance = self.chance(tokens, difficulty(asked.question, asked.directive("difficulty")))
-        mark = f"{self.seed}\0{accepted.request.model}\0{tokens}\0{asked.question}"
-        return reply if _drawn(mark) < chance else _wrong(reply, mark)
+        draw_key = f"{self.seed}\0{accepted.request.model}\0{tokens}\0{asked.question}"
+        return reply if _draw(draw_key) < chance else _make_wrong(reply, draw_key)
 
     def chance(self, tokens: int, hard: float) -> float:
         """Return how likely a right answer is after so many tokens of thinking."""
@@ -62,23 +62,23 @@ def difficulty(question: str, said: str | None = None) -> float:
     try:
         return float(said or "")
     except ValueError:
-        return _DIFFICULTY.inv_cdf(_drawn(question))
+        return _DIFFICULTY.inv_cdf(_draw(question))
 
 
-def _drawn(mark: str) -> float:
+def _draw(draw_key: str) -> float:
     """Return a number between 0 and 1, the same for the same mark."""
-    digest = blake2b(mark.encode("utf-8", "replace"), digest_size=8).digest()
+    digest = blake2b(draw_key.encode("utf-8", "replace"), digest_size=8).digest()
     return (int.from_bytes(digest, "big") + 0.5) / 2**64
 
 
-def _wrong(reply: Reply, mark: str) -> Reply:
+def _make_wrong(reply: Reply, draw_key: str) -> Reply:
     """Return a reply whose last number is another one; without a number, one that does not know."""
-    off = 1 + int(8 * _drawn(f"{mark}\0off"))
-    parts = tuple(_off(part, off) for part in reply.message.parts)
+    off = 1 + int(8 * _draw(f"{draw_key}\0off"))
+    parts = tuple(_shift_number(part, off) for part in reply.message.parts)
     return replace(reply, message=Message("assistant", parts))
 
 
-def _off(part: Part, off: int) -> Part:
+def _shift_number(part: Part, off: int) -> Part:
     if not isinstance(part, Text):
         return part
     found = _NUMBER.search(part.text)

@@ -57,9 +57,9 @@ class ParsedQuestion(Struct, frozen=True):
 
 def parse_question(messages: Sequence[Message]) -> ParsedQuestion:
     """Return what a conversation asks at its end."""
-    put = [(n, texts) for n, message in enumerate(messages) if (texts := _said(message))]
+    put = [(n, texts) for n, message in enumerate(messages) if (texts := _question_texts(message))]
     last, texts = put[-1] if put else (0, [""])
-    question, orders = _without_orders(_unquoted(texts[-1]))
+    question, orders = _without_orders(_strip_quotes(texts[-1]))
     found = [(m[1].lower(), (m[2] or "").strip()) for m in _DIRECTIVE.finditer(question)]
     if messages and _REDACT in messages[last].text:
         found.append(("redacted", ""))
@@ -74,7 +74,7 @@ def parse_question(messages: Sequence[Message]) -> ParsedQuestion:
     )
 
 
-def _said(message: Message) -> list[str]:
+def _question_texts(message: Message) -> list[str]:
     """Return the texts of a user's turn that are not context; none where it brings results."""
     if message.role != "user" or any(isinstance(part, ToolResult) for part in message.parts):
         return []
@@ -82,7 +82,7 @@ def _said(message: Message) -> list[str]:
     return [text.strip() for text in texts if text.strip()]
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     """Return a question without the quotes that stand around all of it, as opencode sends it."""
     if len(text) > 2 and text[0] == text[-1] == '"':
         inner = text[1:-1].replace('\\"', "\0")

@@ -88,7 +88,7 @@ def ponder(accepted: AcceptedRequest[Json]) -> Reply:
     request = accepted.request
     asked = parse_question(request.messages)
     if asked.wants("refuse") or asked.wants("block"):
-        return _refused(accepted, "refusal" if asked.wants("refuse") else "content_filter")
+        return _refuse(accepted, "refusal" if asked.wants("refuse") else "content_filter")
     worked = find_calculation(asked.question)
     todo = calls(request.tools, request.tool_choice, asked=asked, worked=worked)
     return _Composer(accepted, asked).reply(worked, todo)
@@ -190,7 +190,7 @@ class _Composer:
             return f"{worked.text} = {worked.value}"
         if worked is not None:
             return f"{worked.text} has no value I could give."
-        if (known := _recalled(asked)) is not None:
+        if (known := _recall(asked)) is not None:
             return known
         if (words := _REPEAT.search(asked.question)) is not None:
             return words[1].strip().strip("\"'“”")
@@ -213,7 +213,7 @@ def _from_results(asked: ParsedQuestion) -> str:
     return "\n".join(lines)
 
 
-def _recalled(asked: ParsedQuestion) -> str | None:
+def _recall(asked: ParsedQuestion) -> str | None:
     wish = _RECALL.search(f"{asked.question}?")
     if wish is None:
         return None
@@ -224,7 +224,7 @@ def _recalled(asked: ParsedQuestion) -> str | None:
     return None
 
 
-def _refused(accepted: AcceptedRequest[Json], finish: Finish) -> Reply:
+def _refuse(accepted: AcceptedRequest[Json], finish: Finish) -> Reply:
     parts = (Text(_REFUSAL),) if finish == "refusal" else ()
     usage = _usage(accepted, sum(count_tokens(part.text) for part in parts), 0)
     return Reply(Message("assistant", parts), finish, usage)

@@ -107,7 +107,7 @@ class ScriptedTurn(
 
     def __call__(self, _accepted: AcceptedRequest[Json], /) -> Reply:
         """Return the answer, whatever was asked: a turn is a mind with one answer."""
-        parts = self.parts or tuple(self._made())
+        parts = self.parts or tuple(self._iter_parts())
         called = any(isinstance(part, ToolCall) for part in parts)
         return Reply(
             Message("assistant", parts),
@@ -120,7 +120,7 @@ class ScriptedTurn(
             extras=self.extras,
         )
 
-    def _made(self) -> Iterable[Part]:
+    def _iter_parts(self) -> Iterable[Part]:
         if self.redacted:
             yield Thinking("", redacted=True)
         texts = (self.thinking,) if isinstance(self.thinking, str) else self.thinking
@@ -142,11 +142,11 @@ def turn_of(scripted: Scripted) -> "Taking":
         return ScriptedTurn(text=scripted)
     if isinstance(scripted, Reply):
         reply = scripted
-        return _Minded(lambda _: reply)
-    return _Minded(scripted)
+        return _ScriptedFunction(lambda _: reply)
+    return _ScriptedFunction(scripted)
 
 
-class _Minded:
+class _ScriptedFunction:
     """A function in a script: it fits any request."""
 
     fault: Fault | None = None
@@ -154,14 +154,14 @@ class _Minded:
     when: When = When()
     says = True
 
-    def __init__(self, mind: Responder) -> None:
-        self._mind = mind
+    def __init__(self, function: Responder) -> None:
+        self._function = function
 
     def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
-        return self._mind(accepted)
+        return self._function(accepted)
 
 
-Taking = ScriptedTurn | _Minded
+Taking = ScriptedTurn | _ScriptedFunction
 """An entry of a script, as it is taken out."""
 
 
@@ -191,7 +191,7 @@ class Script:
         """Return the first turn meant for this request, and take it out."""
         with self._lock:
             for turn in self._turns:
-                if not _of_batches(turn) and turn.when.fits(
+                if not _concerns_batch(turn) and turn.when.fits(
                     accepted, dialect=dialect, provider=provider
                 ):
                     self._turns.remove(turn)
@@ -204,7 +204,7 @@ class Script:
             for turn in self._turns:
                 when = turn.when
                 here = when.dialect in (None, dialect) and when.service in (None, provider)
-                if here and _of_batches(turn):
+                if here and _concerns_batch(turn):
                     return turn
         return None
 
@@ -214,7 +214,7 @@ class Script:
             self._turns.remove(turn)
 
 
-def _of_batches(turn: "Taking") -> bool:
+def _concerns_batch(turn: "Taking") -> bool:
     return turn.fault is not None and turn.fault.kind in OF_BATCHES
 
 

@@ -45,7 +45,7 @@ def thoughts(
     question: str, *, worked: Calculation | None, tools: tuple[str, ...], tokens: int
 ) -> str:
     """Return thinking of at most so many tokens, and nearly as many."""
-    text = _opening(question, worked, tools)
+    text = _make_opening(question, worked, tools)
     turn = 0
     while count_tokens(longer := text + _gap(turn) + _doubt(turn)) <= tokens:
         text, turn = longer, turn + 1
@@ -61,7 +61,7 @@ def _doubt(turn: int) -> str:
     return f"Round {rounds + 1}: {_DOUBTS[which]}" if rounds and not which else _DOUBTS[which]
 
 
-def _opening(question: str, worked: Calculation | None, tools: tuple[str, ...]) -> str:
+def _make_opening(question: str, worked: Calculation | None, tools: tuple[str, ...]) -> str:
     said = [f'The question is "{_short(question)}".']
     if tools:
         said.append(f"For this there is {' and '.join(tools)}.")

@@ -72,10 +72,10 @@ def calls(
         return []
     usable = [tool for tool in tools if tool.raw is None or tool.parameters is not None]
     if asked.orders:
-        made = [] if asked.calls else _ordered(usable, asked)
+        made = [] if asked.calls else _make_ordered(usable, asked)
     else:
-        wanted = _wanted(usable, choice, asked=asked, worked=worked)
-        made = [call for tool in wanted for call in _made(tool, asked.question, worked)]
+        wanted = _choose_tools(usable, choice, asked=asked, worked=worked)
+        made = [call for tool in wanted for call in _make_calls(tool, asked.question, worked)]
         if len(wanted) > 1 and _IN_TURN.search(asked.question):
             made = made[:1]
     return made[: 1 if choice.parallel is False else room]
@@ -91,24 +91,26 @@ def unmet(tools: Sequence[Tool], asked: ParsedQuestion) -> str | None:
     return f"There is no tool {missing} to call; there is {there}."
 
 
-def _ordered(tools: Sequence[Tool], asked: ParsedQuestion) -> list[Call]:
+def _make_ordered(tools: Sequence[Tool], asked: ParsedQuestion) -> list[Call]:
     offered = {tool.name for tool in tools}
     return [(order.name, order.arguments) for order in asked.orders if order.name in offered]
 
 
-def _wanted(
+def _choose_tools(
     tools: Sequence[Tool], choice: ToolChoice, *, asked: ParsedQuestion, worked: Calculation | None
 ) -> list[Tool]:
     done = {call.name for call in asked.calls}
     if choice.mode == "tool":
         return [tool for tool in tools if tool.name == choice.name and not done]
-    fitting = [tool for tool in _fitting(tools, asked.question, worked) if tool.name not in done]
+    fitting = [
+        tool for tool in _find_fitting(tools, asked.question, worked) if tool.name not in done
+    ]
     if choice.mode == "required" and not fitting and not done:
         return list(tools[:1])
     return fitting
 
 
-def _fitting(tools: Sequence[Tool], question: str, worked: Calculation | None) -> list[Tool]:
+def _find_fitting(tools: Sequence[Tool], question: str, worked: Calculation | None) -> list[Tool]:
     """Return the tools a question asks for: those it names, else those that fit a plain request."""
     own = _QUOTE.sub(" ", question)  # what is quoted is spoken about
     if len(own) > _PLAIN or _NOT.search(own):
@@ -149,14 +151,14 @@ def _fit(tool: Tool, question: str, worked: Calculation | None) -> float:
     named = _words(tool.name)
     if worked is not None and named & _SUMS:
         return 1.0
-    found = sum(any(_alike(word, other) for other in asked) for word in named)
+    found = sum(any(_share_stem(word, each) for each in asked) for word in named)
     return found / len(named) if found else 0.0
 
 
-def _alike(one: str, other: str) -> bool:
-    """Return whether two words have the same stem: lookup and looking, forecast and forecasts."""
-    stem = max(4, min(len(one), len(other)) - 2)
-    return one == other or (len(one) > 3 and len(other) > 3 and one[:stem] == other[:stem])
+def _share_stem(word: str, known: str) -> bool:
+    """Return whether two words share a stem, as lookup and looking, or forecast and forecasts."""
+    stem = max(4, min(len(word), len(known)) - 2)
+    return word == known or (len(word) > 3 and len(known) > 3 and word[:stem] == known[:stem])
 
 
 def _words(text: str) -> set[str]:
@@ -168,7 +170,7 @@ def _stems(text: str) -> set[str]:
     return words | {word.removesuffix("s") for word in words}
 
 
-def _made(tool: Tool, question: str, worked: Calculation | None) -> list[Call]:
+def _make_calls(tool: Tool, question: str, worked: Calculation | None) -> list[Call]:
     schema = tool.parameters or {}
     if not _reads(tool):
         return [(tool.name, _harmless(tool))]

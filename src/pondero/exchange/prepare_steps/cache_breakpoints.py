@@ -14,7 +14,7 @@ from ...canon import Blob, CacheBreakpoint, Image, Message, Request, Text, ToolC
 from ...catalog import ModelEntry
 from ...dialects import get_dialect
 
-_MARK = CacheBreakpoint()
+_BREAKPOINT = CacheBreakpoint()
 _TURNS = 2  # the end of the prompt is written to the cache; the end before it is read from there
 
 
@@ -24,38 +24,40 @@ def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
     marks = caller.needs_cache_breakpoints is not None and caller.needs_cache_breakpoints(
         entry.model, entry.provider.quirks
     )
-    if not marks or not entry.capability.thinks or any(_marks(request)):
+    if not marks or not entry.capability.thinks or any(_iter_marked(request)):
         return request
     messages, left = list(request.messages), _TURNS
     for number in reversed(range(len(messages))):
         if left and messages[number].role == "user":
-            messages[number], left = _ended(messages[number]), left - 1
+            messages[number], left = _mark_end(messages[number]), left - 1
     tools = request.tools
     if tools and not request.system:
-        tools = (*tools[:-1], replace(tools[-1], cache=_MARK))
-    return replace(request, messages=tuple(messages), system=_system(request.system), tools=tools)
+        tools = (*tools[:-1], replace(tools[-1], cache=_BREAKPOINT))
+    return replace(
+        request, messages=tuple(messages), system=_mark_system(request.system), tools=tools
+    )
 
 
-def _system(texts: tuple[Text, ...]) -> tuple[Text, ...]:
+def _mark_system(texts: tuple[Text, ...]) -> tuple[Text, ...]:
     """Return the system prompt with a mark at its end: the tools before it are cached, too."""
-    return (*texts[:-1], replace(texts[-1], cache=_MARK)) if texts else texts
+    return (*texts[:-1], replace(texts[-1], cache=_BREAKPOINT)) if texts else texts
 
 
-def _ended(message: Message) -> Message:
+def _mark_end(message: Message) -> Message:
     """Return a message with a mark on the last part that can have one."""
     for number in reversed(range(len(message.parts))):
         part = message.parts[number]
         if isinstance(part, Image | Blob | ToolResult) or (isinstance(part, Text) and part.text):
             parts = (
                 *message.parts[:number],
-                replace(part, cache=_MARK),
+                replace(part, cache=_BREAKPOINT),
                 *message.parts[number + 1 :],
             )
             return replace(message, parts=parts)
     return message
 
 
-def _marks(request: Request) -> Iterator[bool]:
+def _iter_marked(request: Request) -> Iterator[bool]:
     """Yield whether something is marked, for everything that can be."""
     yield from (text.cache is not None for text in request.system)
     yield from (tool.cache is not None for tool in request.tools)

@@ -45,7 +45,7 @@ def replace_foreign_tools(draft: Draft) -> Draft:
     renamed: dict[str, str | None] = {}
     hosted = draft.caller.hosted_tools
     for tool in request.tools:
-        found = tool if _fits(tool, provider.dialect) else _offered(tool, provider, hosted)
+        found = tool if _fits(tool, provider.dialect) else _convert_tool(tool, provider, hosted)
         renamed[tool.name] = None if found is None else found.name
         if found is not None:
             tools.append(found)
@@ -68,7 +68,7 @@ def _fits(tool: Tool, dialect: str) -> bool:
     return tool.dialect in (None, dialect)
 
 
-def _offered(tool: Tool, provider: Provider, hosted: Mapping[str, Json]) -> Tool | None:
+def _convert_tool(tool: Tool, provider: Provider, hosted: Mapping[str, Json]) -> Tool | None:
     """Return a tool in a form that the service takes; None where it has nothing like it."""
     match tool.kind:
         case "function":
@@ -150,21 +150,21 @@ class TextCalls:
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
-        self._open: dict[int, _Text] = {}
+        self._open: dict[int, _TextReader] = {}
 
     def take(self, events: list[Event]) -> list[Event]:
         """Return the events; arguments come as the text that they hold, in pieces as before."""
-        return [each for event in events for each in self._taken(event)]
+        return [each for event in events for each in self._convert_event(event)]
 
-    def _taken(self, event: Event) -> tuple[Event, ...]:
+    def _convert_event(self, event: Event) -> tuple[Event, ...]:
         match event:
             case PartStart(kind="tool_call") if event.name in self._names:
-                self._open[event.index] = _Text()
+                self._open[event.index] = _TextReader()
             case ToolDelta() if event.index in self._open:
                 text = self._open[event.index].feed(event.json)
                 return (ToolDelta(event.index, text),) if text else ()
             case PartEnd(part=ToolCall() as call) if call.name in self._names:
-                read = self._open.pop(event.index, _Text())
+                read = self._open.pop(event.index, _TextReader())
                 return (PartEnd(event.index, replace(call, arguments=read.end(call.arguments))),)
         return (event,)
 
@@ -180,13 +180,13 @@ _WHOLE = re.compile(
 )
 
 
-class _Text:
+class _TextReader:
     """The text in the one argument of a call, read while its JSON arrives."""
 
     def __init__(self) -> None:
         self._waiting = ""  # JSON that is not read yet
         self._opened = self._closed = False
-        self._said: list[str] = []
+        self._read: list[str] = []
 
     def feed(self, piece: str) -> str:
         """Return the text that this piece of JSON adds."""
@@ -195,17 +195,17 @@ class _Text:
             if (found := _OPENING.match(self._waiting)) is None:
                 return ""
             self._opened, self._waiting = True, self._waiting[found.end() :]
-        return "" if self._closed else self._more()
+        return "" if self._closed else self._read_more()
 
     def end(self, arguments: Json) -> str:
         """Return the whole text; ``arguments`` are what the call has in the end."""
         if isinstance(arguments, dict) and isinstance(text := arguments.get(INPUT), str):
             return text
-        if self._said:
-            return "".join(self._said)
+        if self._read:
+            return "".join(self._read)
         return arguments if isinstance(arguments, str) else dump_json(arguments)
 
-    def _more(self) -> str:
+    def _read_more(self) -> str:
         found = _WHOLE.match(self._waiting)
         ready = found[0] if found else ""
         self._waiting = self._waiting[len(ready) :]
@@ -215,5 +215,5 @@ class _Text:
         except ValueError:  # an escape that JSON does not have
             self._closed = True
             return ""
-        self._said.append(text)
+        self._read.append(text)
         return text

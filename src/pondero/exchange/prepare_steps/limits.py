@@ -99,10 +99,10 @@ def apply_prefill(draft: Draft) -> Draft:
     last = messages[-1] if messages else None
     if last is None or last.role != "assistant" or last.tool_calls:
         return draft
-    if why := _against(last, draft.plan, draft.entry):
+    if why := _find_objection(last, draft.plan, draft.entry):
         messages = (*messages, Message("user", (GO_ON,)))
         note = Adjustment("prefill_adjusted", "prefill", last.text, GO_ON.text, why)
-    elif not draft.replay_rules.trailing_space and (parts := _trimmed(last.parts)) is not None:
+    elif not draft.replay_rules.trailing_space and (parts := _trim(last.parts)) is not None:
         begun = (Message("assistant", parts, last.origin),) if parts else ()
         messages = (*messages[:-1], *begun)
         why = "an answer begun for the model may not end in blanks here"
@@ -112,7 +112,7 @@ def apply_prefill(draft: Draft) -> Draft:
     return draft.but(request=replace(draft.request, messages=messages)).note(note)
 
 
-def _against(last: Message, plan: Plan, entry: ModelEntry) -> str:
+def _find_objection(last: Message, plan: Plan, entry: ModelEntry) -> str:
     """Return what speaks against sending a begun answer, or nothing."""
     rule = entry.capability.prefill
     if rule == "refused":
@@ -135,7 +135,7 @@ def _thinks(plan: Plan, entry: ModelEntry) -> bool:
     return said.kind not in ("unset", "off")
 
 
-def _trimmed(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
+def _trim(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
     """Return the parts without blanks at their end, or None where there are none."""
     last = parts[-1]
     if not isinstance(last, Text) or last.text == (text := last.text.rstrip()):

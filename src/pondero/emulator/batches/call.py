@@ -51,16 +51,16 @@ def limits_of(provider: str) -> Limits:
 
 
 class BatchCall(Struct, frozen=True, kw_only=True):
-    """One request: where it came, whose it is, and what its address names.
+    """One request to a batch service.
 
-    ``root`` is the address before the endpoint's own part; ``named`` are the parts of its path.
+    ``root`` is the URL before the endpoint's own path; ``path_names`` has the groups of that path.
     """
 
     request: HttpRequest
     wire: Dialect
     provider: str
     root: str
-    named: Mapping[str, str]
+    path_names: Mapping[str, str]
     settings: BatchSettings = BatchSettings()
     fault: Fault | None = None
 
@@ -113,16 +113,16 @@ class BatchCall(Struct, frozen=True, kw_only=True):
         headers = {**self.request.headers, "content-type": "application/json"}
         return BatchItem(id, HttpRequest("POST", where, headers, body))
 
-    def job(self, desk: BatchStore, what: str = "batch") -> BatchJob:
+    def job(self, store: BatchStore, noun: str = "batch") -> BatchJob:
         """Return the job that the address names; refuse what is not there for this key."""
-        found = desk.job(self.named["id"], self.owner)
+        found = store.job(self.path_names["id"], self.owner)
         if found is None:
-            self.refuse(404, f"No {what} found with id '{self.named['id']}'.")
+            self.refuse(404, f"No {noun} found with id '{self.path_names['id']}'.")
         return found
 
-    def look(self, desk: BatchStore, job: BatchJob) -> bool:
+    def look(self, store: BatchStore, job: BatchJob) -> bool:
         """Look at a job, which moves it on; return whether that ended it."""
-        return desk.look(job, self.error(500, "Internal server error"))
+        return store.look(job, self.error(500, "Internal server error"))
 
 
 Handler = Callable[[BatchStore, BatchCall], HttpResponse]
@@ -141,16 +141,16 @@ class Endpoint(Struct, frozen=True):
     makes: bool = False
     keyless: bool = False
 
-    def named(self, method: str, path: str) -> re.Match[str] | None:
+    def match(self, method: str, path: str) -> re.Match[str] | None:
         """Return the match of a request that is for this endpoint."""
         return re.fullmatch(f"(?P<root>.*?){self.path}", path) if method == self.method else None
 
 
-def public_root(visit: BatchCall) -> str:
+def public_root(call: BatchCall) -> str:
     """Return the root as the caller knows it: behind a server the host is in the headers."""
-    parts = urlsplit(visit.root)
-    host = visit.request.headers.get("host")
-    return visit.root if host is None else f"{parts.scheme}://{host}{parts.path}"
+    parts = urlsplit(call.root)
+    host = call.request.headers.get("host")
+    return call.root if host is None else f"{parts.scheme}://{host}{parts.path}"
 
 
 def describe_error(error: Exception) -> str:
@@ -178,9 +178,9 @@ def parse_body(response: HttpResponse) -> Json:
         return response.body.decode("utf-8", "replace")
 
 
-def check_names(visit: BatchCall, ids: Sequence[str], field: str = "custom_id") -> str | None:
+def check_names(call: BatchCall, ids: Sequence[str], field: str = "custom_id") -> str | None:
     """Return what is wrong with the names of the requests, or with their number."""
-    limits = visit.limits
+    limits = call.limits
     if not ids:
         return "requests: at least one request is needed"
     if len(ids) > limits.requests:
@@ -195,9 +195,9 @@ def check_names(visit: BatchCall, ids: Sequence[str], field: str = "custom_id") 
     return None
 
 
-def position_after(things: Sequence[BatchJob | StoredFile], id: str | None) -> int:
+def position_after(stored: Sequence[BatchJob | StoredFile], id: str | None) -> int:
     """Return the place behind the thing of this id; the beginning where there is none."""
-    return next((at + 1 for at, each in enumerate(things) if each.id == id), 0)
+    return next((at + 1 for at, each in enumerate(stored) if each.id == id), 0)
 
 
 def slice_page(
