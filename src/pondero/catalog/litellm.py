@@ -1,6 +1,6 @@
-"""Reads LiteLLM's price map as a public list: a second witness, and limits the first does not have.
+"""Reads LiteLLM's price map as a second public list; keeps only models of the catalog.
 
-Only what names a model of the catalog is kept. ``make catalog-list LITELLM=PATH`` calls it.
+``make catalog-list LITELLM=PATH`` calls it.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,7 @@ _WORDS = ("none", "minimal", "low", "xhigh", "max")
 def read_litellm(
     text: bytes, lookup: Lookup, *, ours: Mapping[str, str], name: str, date: str
 ) -> PublicList:
-    """Return the models of the map that the catalog names, under our providers.
-
-    ``ours`` maps LiteLLM's providers to ours.
-    """
+    """Return the catalog's models in the map; ``ours`` maps LiteLLM's providers to ours."""
     sold: dict[str, dict[str, ListedModel]] = {}
     for key, facts in sorted(decode_json(text, dict[str, dict[str, Any]]).items()):
         provider = ours.get(facts.get("litellm_provider", ""))

@@ -1,6 +1,6 @@
-"""Reads catalog files into a catalog. A broken file is one error with file, line and key.
+"""Reads catalog files. An error in a file names the file, the line and the key.
 
-``TomlFile`` is one such file; ``store`` reads the user's config.toml with it too.
+``store`` reads the user's config.toml with ``TomlFile``, too.
 """
 
 import re
@@ -22,35 +22,35 @@ _DEEPEST = 40  # tables in tables: no setting is that deep, and Python's own sta
 
 
 class TomlFile(msgspec.Struct, frozen=True):
-    """One file: its name for messages, its text for line numbers, its values."""
+    """A TOML file: its name for messages, its text for line numbers, its values."""
 
     name: str
     text: str
     values: dict[str, Any]
 
     def place(self, key: str = "", *, table: str = "", number: int = 0) -> str:
-        """Return where a key stands, as people look it up: file, line, table and key."""
+        """Describe the place of a key: file, line, table and key."""
         line = _line(self.text.splitlines(), table, number, key)
         where = f"{self.name}:{line}" if line else self.name
         spot = ".".join(part for part in (f"{table}[{number}]" if table else "", key) if part)
         return f"{where}: {spot}" if spot else where
 
     def line(self, *path: str | int) -> int:
-        """Return the line of what stands at a path, else of the table around it; else 0."""
+        """Return the line of a path, else of the table around it, else 0."""
         lines = _lines(self)
         while path and path not in lines:
             path = path[:-1]
         return lines.get(path, 0)
 
     def only(self, *allowed: str) -> None:
-        """Raise BadCatalog for a key of the file that is none of these."""
+        """Raise BadCatalog for any other key."""
         for key in self.values:
             if key not in allowed:
                 message = f"{self.place(key)}: unknown key {key!r}; use {' '.join(allowed)}"
                 raise BadCatalog(message)
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """Return the tables of a name; raises BadCatalog where it is not an array of tables."""
+        """Return an array of tables; raises BadCatalog for anything else."""
         rows = self.values.get(table, [])
         if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
             return rows
@@ -58,7 +58,7 @@ class TomlFile(msgspec.Struct, frozen=True):
         raise BadCatalog(message)
 
     def tables(self, *names: str) -> None:
-        """Raise BadCatalog where one of these is there and is not a table."""
+        """Raise BadCatalog if one of these keys is not a table."""
         for name in names:
             value = self.values.get(name, {})
             if not isinstance(value, dict):
@@ -66,7 +66,7 @@ class TomlFile(msgspec.Struct, frozen=True):
                 raise BadCatalog(message)
 
     def convert(self, values: Any, type_: type[_T], *, table: str = "", number: int = 0) -> _T:
-        """Return values as a type; raises BadCatalog with the place of the one that is wrong."""
+        """Convert values to a type; raises BadCatalog with the place of a wrong value."""
         try:
             return convert_json(values, type_)
         except msgspec.ValidationError as error:
@@ -76,7 +76,7 @@ class TomlFile(msgspec.Struct, frozen=True):
 
 
 def read_toml(name: str, text: str, error: type[UsageError] = BadCatalog) -> TomlFile:
-    """Return a file with its values; raises ``error`` with file and line where it is not TOML."""
+    """Parse a file; raises ``error`` with file and line if it is not TOML."""
     import tomllib  # noqa: PLC0415 - the shipped catalog is JSON; few have files of their own
 
     try:
@@ -94,7 +94,7 @@ def read_toml(name: str, text: str, error: type[UsageError] = BadCatalog) -> Tom
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Return a guess at the name that was meant, ready to stand in a sentence; else nothing."""
+    """Return ``did you mean 'x'? `` for the closest name, or an empty text."""
     from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
 
     close = get_close_matches(word, list(names), n=1)
@@ -102,7 +102,7 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 
 
 def _lines(file: TomlFile) -> dict[tuple[str | int, ...], int]:
-    """Return the line of every table and key, by its path; numbers count an array's tables."""
+    """Return the line of every table and key by its path; numbers index an array's tables."""
     found: dict[tuple[str | int, ...], int] = {}
     seen: dict[tuple[str | int, ...], int] = {}
     table: tuple[str | int, ...] = ()
@@ -127,7 +127,7 @@ def _lines(file: TomlFile) -> dict[tuple[str | int, ...], int]:
 
 
 def _names(line: str) -> list[str]:
-    """Return the dotted names of a table's header or of a key; none where it is neither."""
+    """Return the dotted names of a table header or a key, empty for any other line."""
     import tomllib  # noqa: PLC0415 - see read_toml
 
     try:
@@ -143,7 +143,7 @@ def _names(line: str) -> list[str]:
 
 
 def _exists(values: Any, path: tuple[str | int, ...]) -> bool:
-    """Return whether something stands at a path: a line of a long text may look like a key."""
+    """Return whether a path exists: a line of a long text can look like a key."""
     for step in path:
         inside = isinstance(values, dict if isinstance(step, str) else list)
         if not inside or (step not in values if isinstance(step, str) else step >= len(values)):
@@ -154,7 +154,7 @@ def _exists(values: Any, path: tuple[str | int, ...]) -> bool:
 
 def _describe_too_deep(name: str, text: str) -> str:
     line = max(enumerate(text.splitlines(), 1), key=lambda each: _brackets(each[1]))[0]
-    return f"{name}:{line}: tables stand in tables more than {_DEEPEST} deep; nothing here is"
+    return f"{name}:{line}: tables are nested more than {_DEEPEST} deep; flatten them"
 
 
 def _brackets(line: str) -> int:
@@ -162,7 +162,7 @@ def _brackets(line: str) -> int:
 
 
 def _depth(values: Any) -> int:
-    """Return how many tables and arrays stand in one another, without recursion."""
+    """Return the depth of nested tables and arrays, without recursion."""
     depth, level = 0, [values]
     while level:
         depth += 1
@@ -172,7 +172,7 @@ def _depth(values: Any) -> int:
 
 
 def _key_of(text: str) -> str:
-    """Return the key a validation error speaks of: "... - at `$.budget.min`", "... `foo`"."""
+    """Return the key in a validation error: "... - at `$.budget.min`", "... `foo`"."""
     path = (
         text.rpartition("at `$.")[2].rstrip("`").split(".")[0].split("[")[0]
         if "at `$." in text
@@ -184,7 +184,7 @@ def _key_of(text: str) -> str:
 
 
 def _line(lines: list[str], table: str, number: int, key: str) -> int:
-    """Return the line of a key within the nth table of that name, or of the table itself."""
+    """Return the line of a key in the nth table of that name, or of the table itself."""
     start = 0
     if table:
         heads = [
@@ -211,14 +211,14 @@ _INHERITED_TABLES = ("placement", "parameters", "aliases", "quirks", "override",
 
 
 def load_shipped() -> Catalog:
-    """Return the catalog that came with the package."""
+    """Load the catalog of the package."""
     with open(COMPILED, "rb") as file:
         return decode_json(file.read(), Catalog)
 
 
 @lru_cache(maxsize=1)
 def catalog_hash() -> str:
-    """Return the hash of the catalog that came with the package."""
+    """Return the hash of the package's catalog."""
     from hashlib import blake2b  # noqa: PLC0415 - a plan needs none
 
     with open(COMPILED, "rb") as file:
@@ -226,7 +226,7 @@ def catalog_hash() -> str:
 
 
 def from_files(files: Mapping[str, str]) -> Catalog:
-    """Return the catalog in these files: families/NAME.toml, providers/NAME.toml, names.toml."""
+    """Build a catalog from families/NAME.toml, providers/NAME.toml and names.toml."""
     parsed = {_stem(name): read_toml(name, text) for name, text in files.items()}
     groups = {stem: _group(f) for (folder, stem), f in parsed.items() if folder == "families"}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
@@ -237,7 +237,6 @@ def from_files(files: Mapping[str, str]) -> Catalog:
 
 
 def _stem(path: str) -> tuple[str, str]:
-    """Return the folder a file is in, and its name without the ending."""
     *folders, name = path.replace("\\", "/").split("/")
     return (folders[-1] if folders else "", name.removesuffix(".toml"))
 
@@ -245,11 +244,11 @@ def _stem(path: str) -> tuple[str, str]:
 def add_user_files(
     catalog: Catalog, files: Mapping[str, str], quirks: QuirksOf | None = None
 ) -> Catalog:
-    """Return the catalog with a user's files over it: models.toml and providers/NAME.toml.
+    """Add a user's files to a catalog: models.toml and providers/NAME.toml.
 
-    A ``[[model]]`` of models.toml says ``match`` and either all its facts or ``like`` another
-    model and what is different. ``quirks`` returns the type of a dialect's quirks, None where
-    there is no such dialect; without it neither is checked.
+    A ``[[model]]`` has ``match`` and either all its facts, or ``like`` another model and what
+    differs. ``quirks`` returns the type of a dialect's quirks, or None for an unknown dialect;
+    without it neither is checked.
     """
     parsed = {_stem(name): read_toml(name, text) for name, text in files.items()}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
@@ -283,14 +282,14 @@ def _group(file: TomlFile) -> FamilyGroup:
 def _base(
     file: TomlFile, row: Mapping[str, Any], number: int, above: list[Family]
 ) -> Capability | None:
-    """Return the facts that a row takes over: those of a family above it in the same file."""
+    """Return the facts of the family above that a row inherits with ``like``."""
     if "like" not in row:
         return None
     for family in above:
         if family.name == row["like"]:
             return family.capability
     where = file.place("like", table="family", number=number)
-    message = f"{where}: no family {row['like']!r} stands above this one"
+    message = f"{where}: no family {row['like']!r} above this one"
     raise BadCatalog(message)
 
 
@@ -311,7 +310,6 @@ def _family(
 
 
 def _check_facts(file: TomlFile, facts: Capability, table: str, number: int) -> None:
-    """Raise BadCatalog for facts that cannot be true together."""
     if (budget := facts.budget) is not None and budget.min > budget.max:
         where = file.place("budget", table=table, number=number)
         message = f"{where}: min is {budget.min:,}, which is more than max, {budget.max:,}"
@@ -319,7 +317,9 @@ def _check_facts(file: TomlFile, facts: Capability, table: str, number: int) -> 
     words = (*_UNASKED, *LEVELS, *facts.efforts)
     if facts.default not in words:
         where = file.place("default", table=table, number=number)
-        message = f"{where}: {facts.default!r} cannot be; use {' '.join(dict.fromkeys(words))}"
+        message = (
+            f"{where}: invalid default {facts.default!r}; use {' '.join(dict.fromkeys(words))}"
+        )
         raise BadCatalog(message)
 
 
@@ -376,7 +376,6 @@ def _check_groups(file: TomlFile, provider: Provider, groups: Mapping[str, Famil
 
 
 def _check_quirks(file: TomlFile, own: Mapping[str, Any], dialect: str, quirks: QuirksOf) -> None:
-    """Raise BadCatalog for an unknown dialect, and for quirks that it does not have."""
     if (known := quirks(dialect)) is None:
         message = f"{file.place('dialect')}: there is no dialect {dialect!r}"
         raise BadCatalog(message)
@@ -404,10 +403,12 @@ def _load_inherited(
     if like is None:
         return {}
     if not isinstance(like, str):
-        message = f"{file.place('like')}: the name of a provider stands here, not {like!r}"
+        message = f"{file.place('like')}: invalid value {like!r}; use the name of a provider"
         raise BadCatalog(message)
     if like in above:
-        message = f"{file.place('like')}: {' is like '.join((*above, name, like))}, in a circle"
+        message = (
+            f"{file.place('like')}: {' is like '.join((*above, name, like))}; break the circle"
+        )
         raise BadCatalog(message)
     if like in files and like != name:
         base = {**_load_inherited(like, files, known, (*above, name)), **files[like].values}
@@ -463,18 +464,18 @@ def _add_models(
 
 
 def _check_row(file: TomlFile, row: Mapping[str, Any], number: int) -> None:
-    """Raise BadCatalog where a row names no model, or names another by what is no name."""
+    """Raise BadCatalog if a name in a row is empty or not a text."""
     for key in ("like", "provider"):
         if key in row and (not isinstance(row[key], str) or not row[key].strip()):
             where = file.place(key, table="model", number=number)
-            message = f"{where}: a name stands here, not {row[key]!r}"
+            message = f"{where}: invalid value {row[key]!r}; use a name"
             raise BadCatalog(message)
     match = row.get("match")
     if isinstance(match, list) and not all(
         isinstance(each, str) and each.strip(" *") for each in match or [0]
     ):
         where = file.place("match", table="model", number=number)
-        message = f"{where}: the beginnings of model names stand here, not {match!r}"
+        message = f"{where}: invalid value {match!r}; use prefixes of model names"
         raise BadCatalog(message)
 
 

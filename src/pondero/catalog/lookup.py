@@ -1,4 +1,4 @@
-"""Finds a model by its name: what it can do, and which provider serves it."""
+"""Finds a model by its name: its facts and the provider that serves it."""
 
 import re
 from collections.abc import Callable
@@ -36,17 +36,16 @@ _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cann
 
 
 SCHEMA = 1
-"""The version of what ``models --json`` prints; it goes up when a key goes or changes its sense."""
+"""Version of the output of ``models --json``; raised when a key is removed or changes meaning."""
 
 
 class ModelEntry(Struct, frozen=True):
-    """One model at one provider. ``inferred``: it has the facts of a relative, or none.
+    """One model at one provider. If ``inferred``, its facts are a relative's, or none.
 
-    ``like`` is that relative and ``why`` how it was chosen: the nearest, oldest or newest of its
-    line, or for a word in the name. ``near`` is a catalogued name with the same numbers that an
-    inferred one may be a slip for; ``typed`` is the name as it was given, where the service spells
-    it differently; ``asked_of`` is the provider that was named, where a sibling serves the model.
-    ``window`` is the model's context and output in a public list, for what the row does not say.
+    ``like`` is that relative, ``why`` how it was chosen. ``near`` is a catalogued name with the
+    same numbers, for a typing error. ``typed`` is the given name, if the service spells it
+    differently. ``asked_of`` is the given provider, if a sibling serves the model. ``window`` has
+    context and output from a public list, for facts that the row lacks.
     """
 
     provider: Provider
@@ -64,24 +63,21 @@ class ModelEntry(Struct, frozen=True):
 
     @property
     def evidence(self) -> Evidence:
-        """Return how the facts are known."""
+        """Return the source of the facts."""
         return "inferred" if self.inferred else self.capability.evidence
 
     @property
     def context(self) -> int | None:
-        """Return how many tokens the model reads and writes in all, where anybody says."""
+        """Return the context window in tokens, if known."""
         return self.capability.context or self.window[0] or None
 
     @property
     def max_output(self) -> int | None:
-        """Return how many tokens the model writes at most, where anybody says.
-
-        What the row itself says is ``capability.max_output``: only that is used in a request.
-        """
+        """Return the output limit, if known; requests use ``capability.max_output`` alone."""
         return self.capability.max_output or self.window[1] or None
 
     def __hash__(self) -> int:
-        """Hash the name alone: a provider has tables in it, which have no hash."""
+        """Hash the name alone: a provider's tables have no hash."""
         return hash((self.provider.name, self.model))
 
     @property
@@ -97,7 +93,7 @@ class ModelEntry(Struct, frozen=True):
         return f"{self.provider.name}:{self.model}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the catalog says of this model, as plain JSON values."""
+        """Return the catalog's facts as plain JSON values."""
         facts = self.capability
         return {
             "id": self.id,
@@ -121,7 +117,7 @@ class ModelEntry(Struct, frozen=True):
 
 
 class ParsedModelName(Struct, frozen=True):
-    """A model string, taken apart."""
+    """The parts of a model string."""
 
     provider: str | None
     model: str
@@ -129,10 +125,9 @@ class ParsedModelName(Struct, frozen=True):
 
 
 class Lookup:
-    """Finds entries in one catalog; its indexes are built once.
+    """Finds entries in one catalog; builds its indexes once.
 
-    ``calibrated`` returns the model that a calibration is for, by its name: who says ``auto:NAME``
-    and no model means that one.
+    ``calibrated`` returns the model of a calibration: ``auto:NAME`` without a model means it.
     """
 
     def __init__(self, catalog: Catalog, calibrated: Callable[[str], str] | None = None) -> None:
@@ -145,9 +140,9 @@ class Lookup:
         self._dates = _compile_endings(catalog.names.dates)
 
     def split(self, text: object) -> ParsedModelName:
-        """Return provider, model and wish of ``[provider:]model[/level]`` or ``...@level``.
+        """Split ``[provider:]model[/level]`` or ``...@level``.
 
-        The tail counts as a wish only if it is one: names may contain slashes, and @dates.
+        The tail is a level only if it parses as one: names may contain slashes and @dates.
         """
         if not isinstance(text, str) or not text.strip():
             message = (
@@ -155,7 +150,7 @@ class Lookup:
             )
             raise UnknownModel(message)
         if not text.isascii() and _HALF.search(text):
-            message = f"{text!r} is no model's name: half a character cannot be sent"
+            message = f"invalid model name {text!r}: half a character cannot be sent"
             raise UnknownModel(message)
         model, level_text = text.strip(), None
         if not model.isprintable():  # a lone surrogate is not, nor is a line's end
@@ -187,21 +182,21 @@ class Lookup:
         return self._model_of(model) or model[: -len(level_text) - 1], level_text
 
     def _is_level(self, tail: str, whole: str) -> bool:
-        """Return whether what a model string ends in is a level, and not part of a name."""
+        """Return whether the tail of a model string is a level, not part of a name."""
         if (tail != "0" and tail[0] == "0") or not is_level_text(tail, words=self._words):
             return False
         return parse_auto(tail) is None or fold_name(whole) not in self._autos
 
     @cached_property
     def _autos(self) -> frozenset[str]:
-        """Return the names in the catalog that end as if their level were ``auto``."""
+        """Return the catalogued names that end in ``/auto`` or ``@auto``."""
         known = self.catalog.providers.values()
         names = ((at.name, name) for at in known for name in (*self._list_served(at), *at.aliases))
         ending = (each for each in names if parse_auto(re.split("[/@]", each[1])[-1]) is not None)
         return frozenset(fold_name(each) for at, name in ending for each in (name, f"{at}:{name}"))
 
     def _model_of(self, text: str) -> str | None:
-        """Return the model of the calibration that ``auto:NAME`` names; None for other texts."""
+        """Return the model of the calibration in ``auto:NAME``; None for other texts."""
         auto = parse_auto(text)
         if auto is None or auto.name is None or self._calibrated is None:
             return None
@@ -210,7 +205,7 @@ class Lookup:
     def entry(
         self, text: str, *, unknown: Literal["family", "omit", "error"] = "family"
     ) -> ModelEntry:
-        """Return the entry of a model string; a level in it is not looked at."""
+        """Return the entry of a model string; a level in it is ignored."""
         name = self.split(text)
         provider, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
         if hit is None or hit.inferred:
@@ -247,7 +242,7 @@ class Lookup:
         )
 
     def _window(self, provider: Provider, model: str) -> tuple[int, int]:
-        """Return the context and the output that a public list has for a model; 0: not said."""
+        """Return a model's context and output in the public list, 0 if unknown."""
         if provider.name not in self._windows:
             raw = self.catalog.limits.get(provider.name)
             windows = decode_json(raw, dict[str, tuple[int, int]]) if raw is not None else {}
@@ -266,7 +261,7 @@ class Lookup:
         return self.catalog.providers[name]
 
     def entries(self, provider: str | None = None) -> list[ModelEntry]:
-        """Return every catalogued model that is served, of one provider or of all."""
+        """Return every served model of the catalog, of one provider or of all."""
         if provider is not None:
             self.provider(provider)
         names = [provider] if provider else list(self.catalog.providers)
@@ -277,7 +272,7 @@ class Lookup:
         ]
 
     def _list_served(self, provider: Provider) -> list[str]:
-        """Return every catalogued name that is served here, with its maker where one is wanted."""
+        """Return the catalogued names of a provider, with the maker's prefix if it needs one."""
         return [
             f"{provider.prefix.get(group, '')}{model}"
             for group in provider.families
@@ -287,15 +282,15 @@ class Lookup:
         ]
 
     def bare_names(self, provider: str, model: str) -> list[str]:
-        """Return a name as it is compared: whole, and without what stands before it."""
+        """Return a name folded for comparison: whole, and without prefixes."""
         return _bare_names(model, self.provider(provider).strip, self.catalog.names)
 
     def strip_date(self, bare: str) -> str:
-        """Return such a name without the date or the revision it ends in."""
+        """Return a folded name without its date or revision."""
         return self._dates.sub("", bare)
 
     def names(self, entry: ModelEntry, model: str) -> bool:
-        """Return whether a row has this very name, but for what stands around it."""
+        """Return whether the entry's family has this very name, prefixes and dates aside."""
         bare = self.bare_names(entry.provider.name, model)
         undated = [self.strip_date(each) for each in bare]
         groups = (self.catalog.groups[name] for name in entry.provider.families)
@@ -305,7 +300,6 @@ class Lookup:
         return any(fold_name(name) in (*bare, *undated) for family in rows for name in family.match)
 
     def _add_prefix(self, provider: Provider, model: str, family: Family) -> str:
-        """Return the name with its maker before it, where the provider wants that."""
         for group, prefix in provider.prefix.items():
             bare = _bare_names(model, provider.strip, self.catalog.names)
             whole = len(bare) == 1  # nothing was before it
@@ -323,12 +317,12 @@ class Lookup:
         return provider, self._search(provider, name.model)
 
     def _row(self, provider: Provider, model: str) -> FamilyMatch | None:
-        """Return the row that has this name, but for what stands around it."""
+        """Return the family that has this name, prefixes aside."""
         name = provider.aliases.get(model, model)
         return self._served_as(provider).best(self.bare_names(provider.name, name))
 
     def _search(self, provider: Provider, model: str) -> FamilyMatch | None:
-        """Return the row that has this name, else who stands in for it."""
+        """Return the family that has this name, else its relative."""
         row = self._row(provider, model)
         if row is not None and row.weight:
             return row
@@ -346,7 +340,7 @@ class Lookup:
         return FamilyIndex(group.family)
 
     def _served_as(self, provider: Provider) -> FamilyIndex:
-        """Return the index of a provider's names; of two rows with one name the first counts."""
+        """Return the index of a provider's names; the first of two equal names counts."""
         if provider.name not in self._indexes:
             self._indexes[provider.name] = FamilyIndex(self._families(provider))
         return self._indexes[provider.name]
@@ -377,7 +371,7 @@ class Lookup:
         return max(found, key=lambda pair: (not pair[1].inferred, pair[1].weight))
 
     def _check_level(self, text: str) -> None:
-        """Raise the better error where the model is fine and only its level is misspelt."""
+        """Raise BadThinking if the model is known and its level is misspelt."""
         cut = max(text.rfind("/"), text.rfind("@"))
         if cut <= 0 or is_level_text(text[cut + 1 :], words=self._words):
             return
@@ -393,7 +387,7 @@ class Lookup:
             parse_intent(text[cut + 1 :], words=self._words)
 
     def _check_one_level(self, text: str, model: str, level_text: str) -> None:
-        """Raise BadThinking where a second level stands after a model that is known."""
+        """Raise BadThinking if a known model is followed by two levels."""
         cut = max(model.rfind("/"), model.rfind("@"))
         first = model[cut + 1 :]
         if cut <= 0 or not self._is_level(first, model):
@@ -408,7 +402,7 @@ class Lookup:
             raise BadThinking(message)
 
     def close(self, model: str) -> list[str]:
-        """Return catalogued names that are nearly this one, the nearest first."""
+        """Return similar catalogued names, the nearest first."""
         return close_names(model, {entry.model for entry in self.entries()})
 
     def _describe_unknown(self, model: str, kind: str = "model ") -> str:
@@ -421,7 +415,6 @@ class Lookup:
         return f"unknown {kind}{model!r}; {guess}{hint}"
 
     def _check_provider(self, model: str) -> None:
-        """Raise the better error where the provider is unknown."""
         prefix, colon, rest = model.partition(":")
         if colon and rest and prefix.isidentifier():
             raise UnknownProvider(self._describe_no_provider(prefix))
@@ -436,7 +429,7 @@ class Lookup:
 
 
 def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
-    """Return whether a name is one of these; ``*`` stands for anything between."""
+    """Return whether a name matches one of these; ``*`` matches anything."""
     if model in patterns:
         return True
     globs = [each for each in patterns if "*" in each]
@@ -448,7 +441,7 @@ def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _is_claimed(model: str, claims: tuple[str, ...]) -> bool:
-    """Return whether a bare name begins like one of these; ``*`` stands for anything between."""
+    """Return whether a bare name has one of these prefixes; ``*`` matches anything."""
     for claim in claims:
         first, *more = claim.split("*")
         if model.startswith(first) and all(each in model for each in more):
@@ -457,7 +450,7 @@ def _is_claimed(model: str, claims: tuple[str, ...]) -> bool:
 
 
 def _bare_names(model: str, strip: tuple[str, ...], names: NamePatterns) -> list[str]:
-    """Return the name as it is, and without path, region and maker."""
+    """Return the folded name, and without path, region and maker if it has them."""
     name = model.lower().lstrip(names.marks)
     whole = fold_name(name)
     for path in names.paths:
@@ -469,13 +462,13 @@ def _bare_names(model: str, strip: tuple[str, ...], names: NamePatterns) -> list
 
 
 def _compile_endings(dates: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what finds one of these at the end of a name; ``#`` is a digit."""
+    """Return a pattern for one of these at the end of a name; ``#`` is a digit."""
     endings = "|".join(re.escape(fold_name(each)).replace(r"\#", "[0-9]") for each in dates)
     return re.compile(rf"(?<=.)(?:{endings})$" if endings else "(?!)")
 
 
 def _facts(provider: Provider, model: str, hit: FamilyMatch) -> tuple[Capability, Placement]:
-    """Return what a model can do here, and where that is said."""
+    """Return a model's facts at this provider, and where its fields go."""
     facts = provider.override.get(hit.family.name, hit.family.capability)
     if facts.shown == "ask" and model.startswith(provider.unshown):
         facts = replace(facts, shown="never")

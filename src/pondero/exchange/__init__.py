@@ -1,4 +1,4 @@
-"""One request and its whole answer: plan, prepare, send, read, try again. No socket, no clock."""
+"""One request and its answer: plan, prepare, send, read, retry. No socket, no clock."""
 
 from ..lazy import Loader, make_lazy_getattr
 from .planner import insist, plan
@@ -153,5 +153,5 @@ __all__ = [
     "with_list_headers",
 ]
 
-# Load what needs the dialects on first use: a plan needs none of them.
+# Load modules that need the dialects on first use: a plan needs none of them.
 __getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

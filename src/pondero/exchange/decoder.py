@@ -1,4 +1,4 @@
-"""``decode``: reads the raw bytes of an answer, of any dialect, into what they hold."""
+"""``decode``: reads the raw bytes of an answer, of any dialect."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from ..framing import UNREADABLE, read_payloads
 
 
 class Decoded(Struct, frozen=True):
-    """What an answer holds; ``error`` is set where the answer was cut, broken or a refusal.
+    """A decoded answer; ``error`` is set if it was cut, broken or an error.
 
     >>> said = b'{"role": "assistant", "content": "391"}'
     >>> body = b'{"model": "qwen3", "message": ' + said + b', "done": true}'
@@ -31,7 +31,7 @@ class Decoded(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the visible words."""
+        """Return the visible text."""
         return self.message.text
 
     @property
@@ -41,7 +41,7 @@ class Decoded(Struct, frozen=True):
 
     @property
     def seals(self) -> list[tuple[int, str, Signature]]:
-        """Return what must be sent back: each part's place, its kind, and its seal."""
+        """Return the signatures to send back, each with its part's index and kind."""
         return [
             (place, str(part.__struct_config__.tag), part.signature)
             for place, part in enumerate(self.message.parts)
@@ -49,7 +49,7 @@ class Decoded(Struct, frozen=True):
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON values; the keys are a stable contract."""
+        """Return plain JSON values; the keys are a stable contract."""
         calls = [
             {"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.message.tool_calls
         ]
@@ -78,9 +78,9 @@ def decode(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Decoded:
-    """Return what these bytes of an answer hold: a whole body, or a stream as it came.
+    """Decode the bytes of an answer: a whole body or a stream.
 
-    The dialect, and whether it is a stream, are recognised where they are not given.
+    Without ``dialect`` and ``stream`` both are recognised from the bytes.
 
     >>> said = b'{"role": "assistant", "content": "391"}'
     >>> body = b'{"model": "qwen3", "message": ' + said + b', "done": true}'
@@ -161,7 +161,7 @@ def _guess_dialect(body: bytes, *, streamed: bool) -> str:
 
 
 def _iter_objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
-    """Yield what a dialect is recognised by: the body, or the first objects of a stream."""
+    """Yield the JSON to recognise a dialect by: the body, or a stream's first objects."""
     try:
         if not streamed:
             yield msgspec.json.decode(body)

@@ -1,8 +1,7 @@
-"""What a service says is left before it refuses: requests and tokens, and when they come back.
+"""Reads rate-limit headers: remaining requests and tokens, and the time until they reset.
 
-The names of the headers are those of the wire sheets: ``x-ratelimit-remaining-requests`` with a
-duration (OpenAI, Groq, and with ``-day`` or ``-minute`` Cerebras), and
-``anthropic-ratelimit-requests-remaining`` with a date. Who sends many requests asks here.
+``x-ratelimit-remaining-requests`` has a duration (OpenAI, Groq; Cerebras appends ``-day`` or
+``-minute``), ``anthropic-ratelimit-requests-remaining`` a date. Batches and sweeps call it.
 """
 
 import re
@@ -22,7 +21,7 @@ _SECONDS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
 
 
 class RateLimit(Struct, frozen=True):
-    """What is left of one thing, and in how many seconds there is all of it again."""
+    """The remaining amount of one kind, and the seconds until it is full again."""
 
     what: str
     left: float
@@ -30,12 +29,12 @@ class RateLimit(Struct, frozen=True):
 
     @property
     def counts_tokens(self) -> bool:
-        """Return whether tokens are counted, and not requests."""
+        """Return whether it counts tokens, not requests."""
         return "token" in self.what
 
 
 def parse_rate_limits(headers: Mapping[str, str], *, now: float) -> tuple[RateLimit, ...]:
-    """Return what the headers of an answer say is left; ``now`` is seconds since 1970."""
+    """Parse an answer's rate-limit headers; ``now`` is seconds since 1970."""
     left: dict[str, float] = {}
     resets: dict[str, float] = {}
     for name, value in headers.items():
@@ -55,7 +54,7 @@ def _pair_limits(left: Mapping[str, float], resets: Mapping[str, float]) -> Iter
 
 
 def _parse_reset(value: str, now: float) -> float | None:
-    """Return the seconds until a reset: of a number, a duration such as ``6m0s``, or a date."""
+    """Return the seconds until a reset: a number, a duration like ``6m0s``, or a date."""
     if (plain := parse_duration(value)) is not None:
         return plain
     if value and (found := _DURATION.fullmatch(value)):

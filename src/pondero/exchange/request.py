@@ -39,7 +39,7 @@ from .prepare_steps.history import (
 from .prepare_steps.limits import apply_prefill, drop_unsupported
 from .prepare_steps.rejections import omit_rejected, rejections_for
 
-_BLANK = re.compile(r"\\\{(\w+)\\\}")  # of a template, after re.escape
+_BLANK = re.compile(r"\\\{(\w+)\\\}")  # a {blank} of a URL template after re.escape
 _HEADERS = {
     "bearer": ("authorization", "Bearer "),
     "none": ("authorization", "Bearer "),
@@ -57,10 +57,9 @@ _OURS = frozenset(
 
 
 class Signing(Struct, frozen=True):
-    """How a request is signed that carries no key: under which name, and in which region.
+    """How to sign a request without a key; ``region`` is None if the URL has none.
 
-    ``region`` is None where the address does not have it. ``label`` and ``keys`` are for the error
-    where nothing can sign: the provider's name, and the variables that would do instead.
+    ``label`` and ``keys`` (variables of a key) are for the error if signing is not possible.
     """
 
     service: str
@@ -70,13 +69,11 @@ class Signing(Struct, frozen=True):
 
 
 class Exchange(Struct, frozen=True):
-    """One request, ready to be sent, and what is needed to read its answer.
+    """One request ready to send, with everything needed to read its answer.
 
-    ``origin`` is what the answer's message will have as its origin. ``repairs`` is whether a
-    refusal that names its own cure is repaired. ``no_server_hint`` is added to the error where no
-    server answers, ``bad_key_hint`` where the key is refused. ``signing`` is there where the
-    request is signed instead of bearing a key. ``texts`` are tools that take a text and are
-    offered as functions.
+    ``origin`` is the origin of the answer's message. If ``repairs``, a rejection that names its fix
+    is repaired. ``no_server_hint`` and ``bad_key_hint`` are added to errors. ``texts`` are tools
+    that take a text and are offered as functions.
     """
 
     dialect: str
@@ -93,9 +90,9 @@ class Exchange(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """An exchange that is ready: nothing has been sent yet.
+    """A prepared exchange; nothing has been sent yet.
 
-    ``manifest`` is what the handoff did to the conversation for this model.
+    ``manifest`` lists the changes of the handoff to the conversation.
 
     >>> ready = client.prepare("claude-opus-5/high", "What is 17 * 23?")
     >>> ready.request.method, ready.request.url
@@ -110,12 +107,12 @@ class Prepared(Struct, frozen=True):
 
     @property
     def request(self) -> HttpRequest:
-        """Return the request as it would be sent, the key among its headers."""
+        """Return the HTTP request, with the key in its headers."""
         return self.exchange.http
 
     @property
     def plan(self) -> Plan:
-        """Return what was asked, what will be sent, and every difference between the two."""
+        """Return the requested level, the fields to send, and every difference."""
         return self.exchange.plan
 
 
@@ -298,7 +295,6 @@ def _find_facts(entry: ModelEntry, caller: Caller, url: str, key: str | None) ->
 def _make_facts(
     entry: ModelEntry, url: str, unsupported: frozenset[str], service: str | None
 ) -> _ServiceFacts:
-    """``unsupported`` is the dialect's own; ``service`` is the name to sign for without a key."""
     provider = entry.provider
     start = f"{provider.label} does not answer at {url}: {provider.start}"
     return _ServiceFacts(
@@ -331,7 +327,7 @@ def _make_signing(provider: Provider, url: str, *, service: str) -> Signing:
 
 
 def add_headers(prepared: Prepared, given: Mapping[str, str]) -> Prepared:
-    """Return a request with headers of the caller's own; raises BadParameter for a key's."""
+    """Add the caller's headers; raises BadParameter for one that carries a key."""
     exchange = prepared.exchange
     headers = dict(exchange.http.headers)
     for named, value in given.items():
@@ -358,7 +354,7 @@ def _check_header(name: Any, value: Any) -> None:
 
 
 def redact_key(error: BaseException | None, request: HttpRequest) -> None:
-    """Take the key of a request out of an error, and of those behind it: some services echo it."""
+    """Remove a request's key from an error and its causes: some services echo it."""
     for name, before in _HEADERS.values():
         key = request.headers.get(name, "").removeprefix(before)
         if len(key) >= LEAST_LEARNED:
@@ -381,7 +377,7 @@ def _redact(value: Json, key: str) -> Json:
 
 
 def auth_header(provider: Provider, key: str | None) -> dict[str, str]:
-    """Return the header that bears a provider's key; none where there is no key."""
+    """Return the header with a provider's key, empty without a key."""
     if key is None:
         return {}
     name, before = _HEADERS[provider.auth]

@@ -1,9 +1,8 @@
-"""Marks for prompt caches, added to requests of clients that do not know of them.
+"""Adds cache breakpoints to requests of clients that set none.
 
-Some services cache every prompt by themselves; clients that are made for those mark nothing. Sent
-elsewhere, their conversations would be paid for in full at every turn. The gateway calls
-``add_cache_breakpoints`` for such requests. Marks that a service has no use for are left out when a
-request is encoded.
+Clients of services that cache every prompt set no breakpoints. On other services their
+conversations would cost the full price at every turn. The gateway calls
+``add_cache_breakpoints``; encoding omits breakpoints that a service does not use.
 """
 
 from collections.abc import Iterator
@@ -15,11 +14,11 @@ from ...catalog import ModelEntry
 from ...dialects import get_dialect
 
 _BREAKPOINT = CacheBreakpoint()
-_TURNS = 2  # the end of the prompt is written to the cache; the end before it is read from there
+_TURNS = 2  # the last turn is written to the cache, the one before it read from there
 
 
 def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
-    """Return the request with marks where this model's cache needs them and none are set."""
+    """Add breakpoints if this model's cache needs them and the request has none."""
     caller = get_dialect(entry.provider.dialect).caller()
     marks = caller.needs_cache_breakpoints is not None and caller.needs_cache_breakpoints(
         entry.model, entry.provider.quirks
@@ -39,12 +38,12 @@ def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
 
 
 def _mark_system(texts: tuple[Text, ...]) -> tuple[Text, ...]:
-    """Return the system prompt with a mark at its end: the tools before it are cached, too."""
+    """Add a breakpoint after the system prompt; it covers the tools before it."""
     return (*texts[:-1], replace(texts[-1], cache=_BREAKPOINT)) if texts else texts
 
 
 def _mark_end(message: Message) -> Message:
-    """Return a message with a mark on the last part that can have one."""
+    """Add a breakpoint to the last part that can have one."""
     for number in reversed(range(len(message.parts))):
         part = message.parts[number]
         if isinstance(part, Image | Blob | ToolResult) or (isinstance(part, Text) and part.text):
@@ -58,7 +57,6 @@ def _mark_end(message: Message) -> Message:
 
 
 def _iter_marked(request: Request) -> Iterator[bool]:
-    """Yield whether something is marked, for everything that can be."""
     yield from (text.cache is not None for text in request.system)
     yield from (tool.cache is not None for tool in request.tools)
     for message in request.messages:

@@ -1,8 +1,7 @@
-"""Tools that the wire of a request does not have, replaced by what it has; and their calls.
+"""Replaces tools of another API, and converts their calls back.
 
-``compose`` offers each tool in the form that the service takes: its own search for another's, a
-function with one text for a tool that takes a text. ``TextCalls`` turns the calls of such a
-function back into texts, so that whoever offered the tool gets the call that it knows.
+A hosted search becomes this service's own; a tool that takes a text becomes a function with one
+text argument. ``TextCalls`` turns its calls back into texts, as the client knows them.
 """
 
 import json
@@ -29,7 +28,7 @@ from ...thinking import Adjustment
 from .draft import Draft
 
 INPUT = "input"
-"""The one argument of a function that stands for a tool which takes a text."""
+"""The only argument of a function that replaces a tool which takes a text."""
 
 _ANY_TEXT = {"type": "string"}
 _FUNCTION = "a function with one text argument"
@@ -62,14 +61,13 @@ def replace_foreign_tools(draft: Draft) -> Draft:
 
 
 def _fits(tool: Tool, dialect: str) -> bool:
-    """Return whether a tool can be written as it is."""
     if tool.raw is None:
         return tool.kind == "function"
     return tool.dialect in (None, dialect)
 
 
 def _convert_tool(tool: Tool, provider: Provider, hosted: Mapping[str, Json]) -> Tool | None:
-    """Return a tool in a form that the service takes; None where it has nothing like it."""
+    """Convert a tool for this service; None if it has no such tool."""
     match tool.kind:
         case "function":
             return replace(tool, raw=None, dialect=None)
@@ -103,7 +101,7 @@ def _note(tool: Tool, found: Tool | None, provider: Provider) -> Adjustment:
 def _with_choice(
     request: Request, renamed: Mapping[str, str | None], notes: list[Adjustment]
 ) -> Request:
-    """Return the request without a choice of tools where there are none, or not the chosen one."""
+    """Drop a tool choice without tools; rename or relax the choice of a replaced tool."""
     choice = request.tool_choice
     if choice is None:
         return request
@@ -120,7 +118,7 @@ def _with_choice(
 
 
 def _with_objects(messages: Iterable[Message], texts: frozenset[str]) -> Iterable[Message]:
-    """Yield the messages; earlier calls of these tools have their text as an argument."""
+    """Yield the messages; earlier calls of these tools get their text as an argument."""
     for message in messages:
         if message.role == "assistant" and any(_is_text(part, texts) for part in message.parts):
             parts = tuple(_with_object(part, texts) for part in message.parts)
@@ -146,14 +144,14 @@ def _with_object(part: Part, texts: frozenset[str]) -> Part:
 
 
 class TextCalls:
-    """Turns calls of functions that stand for tools with a text into calls with that text."""
+    """Turns calls of such functions into calls with their text."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
         self._open: dict[int, _TextReader] = {}
 
     def take(self, events: list[Event]) -> list[Event]:
-        """Return the events; arguments come as the text that they hold, in pieces as before."""
+        """Return the events with arguments as text, in the same pieces."""
         return [each for event in events for each in self._convert_event(event)]
 
     def _convert_event(self, event: Event) -> tuple[Event, ...]:
@@ -181,10 +179,10 @@ _WHOLE = re.compile(
 
 
 class _TextReader:
-    """The text in the one argument of a call, read while its JSON arrives."""
+    """Reads the text in a call's only argument while its JSON arrives."""
 
     def __init__(self) -> None:
-        self._waiting = ""  # JSON that is not read yet
+        self._waiting = ""  # unread JSON
         self._opened = self._closed = False
         self._read: list[str] = []
 
@@ -198,7 +196,7 @@ class _TextReader:
         return "" if self._closed else self._read_more()
 
     def end(self, arguments: Json) -> str:
-        """Return the whole text; ``arguments`` are what the call has in the end."""
+        """Return the whole text; ``arguments`` are the finished call's."""
         if isinstance(arguments, dict) and isinstance(text := arguments.get(INPUT), str):
             return text
         if self._read:

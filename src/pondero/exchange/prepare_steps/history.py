@@ -62,7 +62,7 @@ _WITHHELD = {
         "media",
         "shown",
         "described",
-        "this model takes no such picture or file; words stand in its place",
+        "this model takes no such picture or file; a description is sent instead",
     ),
 }
 

@@ -1,7 +1,7 @@
-"""Takes out of a request what its model or service is known to refuse, and notes each change.
+"""Drops parameters that a model or a service is known to reject, and notes each change.
 
-``thinking`` sees to the parameters that go with thinking; here are those that it knows nothing of:
-stop sequences, the shape of the answer, and an answer begun for the model (a prefill).
+``thinking`` handles the parameters tied to thinking. Here are the others: stop sequences, tool
+choice, output format, and a prefill (an answer begun for the model).
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ def drop_unsupported(draft: Draft) -> Draft:
 
 
 def _is_hosted(choice: ToolChoice, tools: Sequence[Tool]) -> bool:
-    """Return whether the tool that must be called is one of the service's own."""
+    """Return whether the chosen tool is one that the service runs itself."""
     return choice.mode == "tool" and any(
         tool.name == choice.name and tool.raw is not None and tool.parameters is None
         for tool in tools
@@ -113,7 +113,7 @@ def apply_prefill(draft: Draft) -> Draft:
 
 
 def _find_objection(last: Message, plan: Plan, entry: ModelEntry) -> str:
-    """Return what speaks against sending a begun answer, or nothing."""
+    """Return the reason not to send a prefill, or an empty text."""
     rule = entry.capability.prefill
     if rule == "refused":
         return "this model continues no answer that was begun for it"
@@ -128,7 +128,7 @@ def _find_objection(last: Message, plan: Plan, entry: ModelEntry) -> str:
 
 
 def _thinks(plan: Plan, entry: ModelEntry) -> bool:
-    """Return whether a plan's fields or the model's habit make it think."""
+    """Return whether the model will think, by the plan or its fields."""
     if plan.will_think is not None:
         return plan.will_think
     said = read_thinking(plan.fields, entry.placement, entry.provider.parameters).intent
@@ -136,7 +136,7 @@ def _thinks(plan: Plan, entry: ModelEntry) -> bool:
 
 
 def _trim(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
-    """Return the parts without blanks at their end, or None where there are none."""
+    """Return the parts without trailing blanks; None if there are none to trim."""
     last = parts[-1]
     if not isinstance(last, Text) or last.text == (text := last.text.rstrip()):
         return None
