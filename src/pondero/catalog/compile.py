@@ -111,7 +111,6 @@ def with_list(
 def _windows(
     models: Mapping[str, ListedModel], lookup: Lookup, provider: str
 ) -> dict[str, tuple[int, int]]:
-    """Return context and output by folded name, with its date and without."""
     made: dict[str, tuple[int, int]] = {}
     for name, listed in sorted(models.items()):
         window = (listed.limit.context, listed.limit.output)
@@ -125,7 +124,6 @@ def _windows(
 def _families(
     provider: str, models: Mapping[str, ListedModel], lookup: Lookup, theirs: PublicList
 ) -> tuple[Family, ...]:
-    """Group the models that have no row into families of equal facts."""
     marks = lookup.catalog.names.marks
     alike: dict[bytes, tuple[Capability, list[str]]] = {}
     for name, listed in sorted(models.items()):
@@ -140,20 +138,15 @@ def _families(
             entry = lookup.entry(f"{provider}:{_NOBODY}")
         facts = facts_of(listed, entry, theirs)
         if facts is not None:
-            shared = _drop_limits(facts)
+            shared = replace(facts, max_output=None, context=None)  # the list has the model's own
             alike.setdefault(msgspec.json.encode(shared), (shared, []))[1].append(
                 name.lstrip(marks)
             )
     return tuple(
-        Family(name=_make_family_name(provider, names), match=tuple(names), capability=facts)
+        Family(
+            name=f"{provider}-{min(names, key=len).rpartition('/')[2]}",
+            match=tuple(names),
+            capability=facts,
+        )
         for facts, names in alike.values()
     )
-
-
-def _drop_limits(facts: Capability) -> Capability:
-    """Drop a relative's limits: the list has the model's own."""
-    return replace(facts, max_output=None, context=None)
-
-
-def _make_family_name(provider: str, names: list[str]) -> str:
-    return f"{provider}-{min(names, key=len).rpartition('/')[2]}"

@@ -94,11 +94,9 @@ class ProviderFamilies:
             return FamilyMatch(kin.family, kin.weight, inferred=True, like=kin.name, why=kin.why)
         if line is None:
             return None
-        return FamilyMatch(line.family, line.weight, inferred=True, like=_first_name(line.family))
-
-
-def _first_name(family: Family) -> str:
-    return next((name for name in family.match if name and "*" not in name), family.name)
+        whole = (name for name in line.family.match if name and "*" not in name)
+        like = next(whole, line.family.name)
+        return FamilyMatch(line.family, line.weight, inferred=True, like=like)
 
 
 def _longest(

@@ -153,16 +153,12 @@ def _exists(values: Any, path: tuple[str | int, ...]) -> bool:
 
 
 def _describe_too_deep(name: str, text: str) -> str:
-    line = max(enumerate(text.splitlines(), 1), key=lambda each: _brackets(each[1]))[0]
+    brackets = [sum(map(line.count, "[{.")) for line in text.splitlines()]
+    line = brackets.index(max(brackets)) + 1
     return f"{name}:{line}: tables are nested more than {_DEEPEST} deep; flatten them"
 
 
-def _brackets(line: str) -> int:
-    return sum(map(line.count, "[{."))
-
-
 def _depth(values: Any) -> int:
-    """Return the depth of nested tables and arrays, without recursion."""
     depth, level = 0, [values]
     while level:
         depth += 1
@@ -464,7 +460,6 @@ def _add_models(
 
 
 def _check_row(file: TomlFile, row: Mapping[str, Any], number: int) -> None:
-    """Raise BadCatalog if a name in a row is empty or not a text."""
     for key in ("like", "provider"):
         if key in row and (not isinstance(row[key], str) or not row[key].strip()):
             where = file.place(key, table="model", number=number)

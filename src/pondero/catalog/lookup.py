@@ -182,7 +182,6 @@ class Lookup:
         return self._model_of(model) or model[: -len(level_text) - 1], level_text
 
     def _is_level(self, tail: str, whole: str) -> bool:
-        """Return whether the tail of a model string is a level, not part of a name."""
         if (tail != "0" and tail[0] == "0") or not is_level_text(tail, words=self._words):
             return False
         return parse_auto(tail) is None or fold_name(whole) not in self._autos
@@ -242,7 +241,6 @@ class Lookup:
         )
 
     def _window(self, provider: Provider, model: str) -> tuple[int, int]:
-        """Return a model's context and output in the public list, 0 if unknown."""
         if provider.name not in self._windows:
             raw = self.catalog.limits.get(provider.name)
             windows = decode_json(raw, dict[str, tuple[int, int]]) if raw is not None else {}
@@ -317,12 +315,10 @@ class Lookup:
         return provider, self._search(provider, name.model)
 
     def _row(self, provider: Provider, model: str) -> FamilyMatch | None:
-        """Return the family that has this name, prefixes aside."""
         name = provider.aliases.get(model, model)
         return self._served_as(provider).best(self.bare_names(provider.name, name))
 
     def _search(self, provider: Provider, model: str) -> FamilyMatch | None:
-        """Return the family that has this name, else its relative."""
         row = self._row(provider, model)
         if row is not None and row.weight:
             return row
@@ -468,7 +464,6 @@ def _compile_endings(dates: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _facts(provider: Provider, model: str, hit: FamilyMatch) -> tuple[Capability, Placement]:
-    """Return a model's facts at this provider, and where its fields go."""
     facts = provider.override.get(hit.family.name, hit.family.capability)
     if facts.shown == "ask" and model.startswith(provider.unshown):
         facts = replace(facts, shown="never")

@@ -195,7 +195,6 @@ def _says(placement: Placement, control: ListedThinking, budget: BudgetRange | N
 
 
 def _default(control: ListedThinking, base: Capability) -> str:
-    """Return the relative's default, if this model can do that."""
     fixed = base.default in ("on", "dynamic", "unaudited")
     possible = fixed or base.default in (control.words or ())
     return base.default if possible or (base.default == "off" and control.off) else "unaudited"

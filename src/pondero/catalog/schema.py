@@ -8,9 +8,11 @@ from msgspec import Meta, Raw, Struct
 from ..thinking import SAMPLING, Capability, ParameterRanges, Placement
 
 
-class Family(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
+class _Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """A row of the data files."""
+
+
+class Family(_Row, frozen=True, kw_only=True):
     """Models with the same thinking capability.
 
     ``match`` has prefixes of model names that end at a boundary; ``*`` matches anything.
@@ -23,18 +25,14 @@ class Family(
     capability: Capability
 
 
-class FamilyGroup(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
+class FamilyGroup(_Row, frozen=True, kw_only=True):
     """The families of one file; a bare model name means the provider ``home``."""
 
     home: str | None = None
     family: tuple[Family, ...] = ()
 
 
-class UrlVariable(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
+class UrlVariable(_Row, frozen=True, kw_only=True):
     """The value of one blank in a URL: the first of ``env`` that is set, else ``default``.
 
     A default may contain blanks. ``words`` maps values to other spellings.
@@ -49,9 +47,7 @@ BatchShape = Literal["messages", "files", "operations", "jobs", "requests", "inl
 """How a batch is submitted, polled and read; several providers share a shape."""
 
 
-class BatchTerms(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
+class BatchTerms(_Row, frozen=True, kw_only=True):
     """A provider's terms for batches; ``factor`` is the share of the usual price.
 
     ``requests`` and ``bytes`` limit one batch. With ``one_model`` all requests must have the same
@@ -67,9 +63,7 @@ class BatchTerms(
     excludes: tuple[str, ...] = ()
 
 
-class Provider(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
+class Provider(_Row, frozen=True, kw_only=True):
     """A deployment: its address, its key, and where thinking fields go in its requests.
 
     Names: a bare model name with a prefix in ``claims`` (``*`` matches anything) means this one.
@@ -130,9 +124,7 @@ class Provider(
         return ParameterRanges(names, self.max_tokens_required, self.ranges)
 
 
-class NamePatterns(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
+class NamePatterns(_Row, frozen=True, kw_only=True):
     """Additions to a model's name at any provider that do not make it another model.
 
     ``marks`` are characters before it, ``paths`` ends of a path before it, ``dates`` endings with

@@ -1,4 +1,4 @@
-"""The emulator: a transport behind which every provider's service answers."""
+"""The emulator: a transport that answers as every provider's service."""
 
 import time
 from collections import deque
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
 _USUAL = Timeouts()
 _USUAL_BATCHES = BatchSettings()
 _BROKEN = Fault(kind="broken")
-_GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
+_GREETINGS = ("/", "/api/hello")  # Claude Code requests these before its first prompt
 _UPGRADE = HttpResponse(
-    426,  # Codex tries a WebSocket first; this ends it at once, a 404 costs seven tries
+    426,  # Codex tries a WebSocket first and gives up at once; after a 404 it retries seven times
     {"content-type": "application/json", "upgrade": "HTTP/1.1"},
     b'{"error":{"message":"the emulator has no WebSocket here; use HTTP","type":"not_found"}}',
 )
 
 
 class Emulator:
-    """A transport, for sync and asyncio, that answers as any provider would. No key, no network.
+    """A transport, for sync and asyncio, that answers as any provider would.
 
-    ``responder`` answers every request that no turn of ``script`` is meant for. ``faults`` go to
-    the next exchanges in order, None for one that goes well; those of batches wait for the next
-    batch. ``service`` is the provider to emulate; without it the URL decides. With ``any_model``, a
-    relative answers for a model the catalog does not know. ``sleep`` and ``asleep`` are how a slow
-    answer waits. ``batches`` says how batches behave, and ``clock`` when they were made.
+    ``responder`` answers requests that match no turn of ``script``. ``faults`` apply to the next
+    exchanges in order, None for no fault; faults of batches wait for the next batch. ``service`` is
+    the provider to emulate; by default the URL decides. With ``any_model`` a relative answers for
+    an unknown model. ``sleep`` and ``asleep`` wait during slow answers. ``batches`` and ``clock``
+    set how batches behave and their dates.
 
     >>> from pondero.emulator import Emulator
     >>> client = pondero.Client(transport=Emulator())
@@ -102,7 +102,7 @@ class Emulator:
         played = self._play(request, entry)
         if played is None:
             entry.end = "broken"
-            raise Unreachable("nobody answers there: connection refused")
+            raise Unreachable("connection refused")
         delay = 0.0
         if isinstance(played, Pause):
             delay, played = played.seconds, EmulatedResponse(ResponseHead(200), iter((Break(),)))
@@ -124,7 +124,7 @@ class Emulator:
         self.script.expect(*turns)
 
     def reset(self) -> None:
-        """Forget script, faults, log, batches, and what was cached and stored."""
+        """Clear script, faults, log, batches, prompt cache and stored answers."""
         self.script.clear()
         self.faults.clear()
         self.log.clear()
@@ -142,8 +142,8 @@ class Emulator:
     # -- one exchange ----------------------------------------------------------------------------
 
     def _play(self, request: HttpRequest, entry: LogEntry) -> EmulatedResponse | Pause | None:
-        """Return an answer, a pause, or None where nobody accepts the connection."""
-        if _is_websocket(request):
+        """Return an answer, a pause, or None for a refused connection."""
+        if request.headers.get("upgrade", "").lower() == "websocket":
             return _log_rejection(_UPGRADE, entry)
         route = find_route(request.url, provider=self._provider)
         if route is None:
@@ -212,7 +212,7 @@ class Emulator:
         turn: Taking | None,
         model: str | None,
     ) -> Reply:
-        """Return what a turn or the mind says to a request for a model of this name."""
+        """Return the reply of a turn or of the responder; ``model`` is the requested name."""
         answer = turn if turn is not None and turn.says else self._responder
         reply = count_usage(accepted, with_ids(answer(accepted), accepted, route.wire))
         if (turn is None or turn.usage is None) and not reply.usage.cache_read:
@@ -223,7 +223,6 @@ class Emulator:
         return reply
 
     def _fault(self, accepted: AcceptedRequest[Json]) -> Fault | None:
-        """Return the next fault of the list, or the one a directive in the question asks for."""
         with suppress(IndexError):
             if not _concerns_batches(self.faults[0]):
                 return self.faults.popleft()
@@ -241,7 +240,6 @@ class Emulator:
     # -- batches ---------------------------------------------------------------------------------
 
     def _batch_services(self) -> "BatchRouter":
-        """Return the batch services; they are loaded now, since most emulators need none."""
         from .batches import BatchRouter  # noqa: PLC0415 - see above
 
         with self._lock:
@@ -253,7 +251,6 @@ class Emulator:
             return self._batches
 
     def _answer_item(self, request: HttpRequest) -> "HttpResponse | Outcome":
-        """Return the answer to one request of a batch, as it would have been alone."""
         route = find_route(request.url, provider=self._provider)
         if route is None:
             return _make_not_found(request, guess_route(request, self._provider))
@@ -283,7 +280,6 @@ class Emulator:
     def _next_fault(
         self, call: "BatchCall", *, makes: bool
     ) -> tuple[Fault | None, Callable[[], object]]:
-        """Return the fault of a request to a batch service, and what takes it off its list."""
         with suppress(IndexError):
             fault = self.faults[0]
             waits = _concerns_batches(fault) and not makes
@@ -304,7 +300,6 @@ def _concerns_batches(fault: Fault | None) -> bool:
 
 
 def _play_batch(served: "BatchResponse", entry: LogEntry) -> EmulatedResponse | Pause | None:
-    """Return the answer of a batch service with its fault in it."""
     response, fault, entry.dialect, entry.service = served
     entry.fault = fault.kind if fault is not None else None
     if fault is not None and fault.kind == "refused":
@@ -319,13 +314,12 @@ def _play_batch(served: "BatchResponse", entry: LogEntry) -> EmulatedResponse | 
 
 
 def _wants_stream(body: bytes) -> bool:
-    """Return whether a request asks for a stream."""
     raw = _json(body)
     return isinstance(raw, dict) and bool(raw.get("stream"))
 
 
 def _restate_error(error: HttpResponse, route: EmulatedRoute) -> HttpResponse:
-    """Return an error in the provider's own shape, where providers of one dialect differ."""
+    """Return an error in the provider's shape: providers of one dialect differ."""
     restated = route.wire.service().restate_error
     return restated(error, route.provider) if restated is not None else error
 
@@ -342,12 +336,8 @@ def _json(body: bytes) -> Json:
         return body.decode("utf-8", "replace") or None
 
 
-def _is_websocket(request: HttpRequest) -> bool:
-    return request.headers.get("upgrade", "").lower() == "websocket"
-
-
 def _make_not_found(request: HttpRequest, wire: Dialect | None) -> HttpResponse:
-    """Return that nothing is at this address, in the shape of the wire it is meant for."""
+    """Return a 404 in the shape of the dialect that the request seems to use."""
     message = f"the emulator serves no {request.method} {request.url}; see docs/emulator.md"
     if wire is not None:
         return wire.service().error(404, message, code=None, retry_after=None)

@@ -1,4 +1,4 @@
-"""The emulator's log: every request and how it was answered, without secrets."""
+"""The emulator's log: every request and its answer, without secrets."""
 
 import re
 from collections import deque
@@ -13,11 +13,11 @@ _SECRET = re.compile(r"authorization|cookie|.*(?:api[-_]?key|token|secret)", re.
 _IN_QUERY = re.compile(r"(?<=[?&])((?:key|token|access_token)=)[^&]*")
 _HIDDEN = "***"
 _KEPT = 1_000
-_LONGEST = 1024 * 1024  # bytes of a body that are kept
+_LONGEST = 1024 * 1024  # bytes of a body to store
 
 
 class LogEntry(Struct, kw_only=True):
-    """One exchange. ``end`` is how the answer ended: complete, closed, broken, timed out."""
+    """One exchange; ``end`` is complete, closed, broken or timed out."""
 
     method: str
     path: str = ""
@@ -35,7 +35,7 @@ class LogEntry(Struct, kw_only=True):
 
 
 class RequestLog:
-    """The latest exchanges. Secrets are taken out when the log is read, to keep sending fast."""
+    """The latest exchanges. Reading redacts secrets, so that sending stays fast."""
 
     def __init__(self) -> None:
         self._entries: deque[tuple[HttpRequest, LogEntry]] = deque(maxlen=_KEPT)
@@ -55,7 +55,7 @@ class RequestLog:
         return entry
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all entries."""
         self._entries.clear()
 
 
@@ -72,7 +72,7 @@ def _fill_entry(request: HttpRequest, entry: LogEntry) -> LogEntry:
 def _body(data: bytes, secrets: list[str]) -> Json:
     for secret in secrets:
         bare = secret.removeprefix("Bearer ").strip().encode()
-        if len(bare) >= LEAST_LEARNED:  # what is shorter is rather a word: any, EMPTY
+        if len(bare) >= LEAST_LEARNED:  # shorter ones are words such as any or EMPTY
             data = data.replace(bare, _HIDDEN.encode())
     try:
         return msgspec.json.decode(data)

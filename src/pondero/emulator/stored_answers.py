@@ -1,7 +1,6 @@
-"""Answers that a service stored, so that a request can go on from one by its id.
+"""Answers stored by a service, so that a request can continue one by its id.
 
-The emulator keeps them until it is reset, the latest thousand. What a stored answer said is written
-again when a request names it: most are never asked for.
+The emulator stores the latest thousand until it is reset.
 """
 
 from collections import OrderedDict
@@ -21,7 +20,7 @@ class _StoredAnswer(NamedTuple):
 
 
 class StoredAnswers:
-    """The answers of one emulator by their ids."""
+    """The answers of one emulator by id."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -30,7 +29,7 @@ class StoredAnswers:
     def keep(
         self, request: HttpRequest, accepted: AcceptedRequest[Json], reply: Reply, wire: Dialect
     ) -> None:
-        """Store an answer where its service does."""
+        """Store an answer if its service does."""
         stores = wire.service().stored_responses
         if stores is None or (id := stores.stored_id(accepted)) is None:
             return
@@ -40,7 +39,7 @@ class StoredAnswers:
                 self._answers.popitem(last=False)
 
     def resume(self, request: HttpRequest, wire: Dialect) -> HttpRequest:
-        """Return a request with the conversation it goes on from; as it came if there is none."""
+        """Add the conversation that a request continues; unchanged if there is none."""
         stores = wire.service().stored_responses
         id = stores.previous_id(request) if stores is not None else None
         if stores is None or id is None:
@@ -53,6 +52,6 @@ class StoredAnswers:
         return stores.resume(request, found.request, answer)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all answers."""
         with self._lock:
             self._answers.clear()

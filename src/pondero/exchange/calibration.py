@@ -177,7 +177,6 @@ def _iter_doubts(
     today: int,
     policy: Policy,
 ) -> Iterator[str]:
-    """Yield reasons why a calibration may be out of date."""
     if (age := today - date.fromisoformat(chosen.date).toordinal()) > OLDEST:
         yield f"calibration {chosen.name!r} is {age} days old, more than {OLDEST}"
     if fields_hash(entry, intent, max_tokens=chosen.max_tokens, policy=policy) == finding.fields:

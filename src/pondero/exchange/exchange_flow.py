@@ -300,7 +300,7 @@ class _Attempt:
         return events
 
     def _reply(self, head: ResponseHead) -> Reply:
-        end, plan = self._end, self._exchange.plan
+        end, plan, started = self._end, self._exchange.plan, self._so_far.started
         if end is None:
             raise Truncated("the answer ended without saying so")
         if self._notes:
@@ -314,16 +314,12 @@ class _Attempt:
             verdict=self._verdict,
             raw_finish=end.raw_finish,
             request_id=_request_id(head),
-            model=end.model or self._started_model(),
+            model=end.model or (started.model if started else None),
             grounding=end.grounding,
             safety=end.safety,
             extras=end.extras,
             cap=cap_to_retry(plan, end.usage) if self._verdict == "exhausted" else None,
         )
-
-    def _started_model(self) -> str | None:
-        started = self._so_far.started
-        return started.model if started else None
 
 
 def _is_visible(event: Event) -> bool:
@@ -342,7 +338,6 @@ def _is_whole(head: ResponseHead, first: bytes) -> bool:
 
 
 def _check_encoding(head: ResponseHead, first: bytes) -> None:
-    """Raise Malformed for a web page or an encoding that was not requested."""
     headers = head.headers
     page = headers.get("content-type", "").startswith("text/html")
     if page or (first[:1] != b"{" and first[:64].lstrip()[:5].lower() in (b"<html", b"<!doc")):
@@ -375,7 +370,6 @@ _MAX_ERROR = 1024 * 1024  # bytes of an error body to read: the message is at it
 
 
 def _read_body(most: int) -> Generator[Step, Any, bytes]:
-    """Read the body; stop a little after ``most`` bytes."""
     pieces: list[bytes] = []
     left = most
     while left >= 0 and (data := (yield _READ)) is not None:

@@ -68,11 +68,8 @@ def _paths(entry: ModelEntry, dropped: tuple[str, ...]) -> tuple[Path, ...]:
 
 def _spellings(path: Path) -> Iterator[Path]:
     """Yield a path in camel and snake case: Google's services accept both, its SDKs mix them."""
-    yield from product(*(dict.fromkeys((name, _snake(name))) for name in path))
-
-
-def _snake(name: str) -> str:
-    return _CAPITAL.sub(lambda found: f"_{found[0].lower()}", name)
+    snake = (_CAPITAL.sub(lambda found: f"_{found[0].lower()}", name) for name in path)
+    yield from product(*(dict.fromkeys(pair) for pair in zip(path, snake, strict=True)))
 
 
 def with_fields(body: bytes, without: Iterable[Path], more: Mapping[str, Json]) -> bytes:
@@ -99,7 +96,6 @@ def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> di
 def _write_body(
     fields: Mapping[str, Raw], before: Mapping[str, Json], after: Mapping[str, Json]
 ) -> bytes:
-    """Write the body: old fields in their order, then new ones."""
     pieces = []
     for name in (*fields, *(name for name in after if name not in fields)):
         if name in before and name not in after:
@@ -111,7 +107,6 @@ def _write_body(
 
 
 def _remove(body: dict[str, Json], path: Path) -> None:
-    """Remove a value, and parents that become empty."""
     inner = body.get(path[0])
     if len(path) == 1:
         body.pop(path[0], None)

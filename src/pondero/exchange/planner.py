@@ -34,9 +34,8 @@ _THOUGH_OFF = ("cannot_disable", "off_floor")  # it thinks although off was requ
 
 def plan(entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy: Policy) -> Plan:
     """Plan one model and intent; raises Unsupported only under a strict policy."""
-    decision = resolve(
-        intent, entry.capability, policy=policy, asked=asked, surface=entry.provider.surface
-    )
+    facts, surface = entry.capability, entry.provider.surface
+    decision = resolve(intent, facts, policy=policy, asked=asked, surface=surface)
     adjustments = (
         *_note_name(entry),
         *_note_calibration(intent, decision),
@@ -57,7 +56,9 @@ def plan(entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy:
         headers=place_headers(decision, entry.placement),
         dropped=decision.dropped,
         adjustments=adjustments,
-        facts=_facts(entry),
+        facts=PlanSources(
+            facts.source, facts.checked, entry.inferred, entry.evidence, entry.like or None
+        ),
     )
 
 
@@ -67,13 +68,6 @@ def _note_calibration(intent: Intent, decision: Decision) -> tuple[Adjustment, .
     found = intent.auto.found or (("no_calibration", "no calibration was looked up"),)
     got = decision.level if decision.budget is None else decision.budget
     return tuple(Adjustment(code, "level", intent.as_text, got, why) for code, why in found)
-
-
-def _facts(entry: ModelEntry) -> PlanSources:
-    known = entry.capability
-    return PlanSources(
-        known.source, known.checked, entry.inferred, entry.evidence, entry.like or None
-    )
 
 
 def merge_native_fields(
@@ -133,7 +127,6 @@ def _note_visibility(
 
 
 def _note_name(entry: ModelEntry) -> tuple[Adjustment, ...]:
-    """Return a note if the model's name is respelled or unknown."""
     if entry.typed:
         why = f"{entry.provider.label} spells it {entry.model}"
         return (Adjustment("model_spelt", "model", entry.typed, entry.model, why),)

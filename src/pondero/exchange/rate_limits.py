@@ -5,7 +5,7 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -44,13 +44,9 @@ def parse_rate_limits(headers: Mapping[str, str], *, now: float) -> tuple[RateLi
             number = parse_duration(value) if kind == "remaining" else _parse_reset(value, now)
             if number is not None:
                 (left if kind == "remaining" else resets)[what] = number
-    return tuple(_pair_limits(left, resets))
-
-
-def _pair_limits(left: Mapping[str, float], resets: Mapping[str, float]) -> Iterator[RateLimit]:
-    for what, count in left.items():
-        if what in resets:
-            yield RateLimit(what, count, resets[what])
+    return tuple(
+        RateLimit(what, count, resets[what]) for what, count in left.items() if what in resets
+    )
 
 
 def _parse_reset(value: str, now: float) -> float | None:

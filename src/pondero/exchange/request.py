@@ -360,14 +360,10 @@ def redact_key(error: BaseException | None, request: HttpRequest) -> None:
         if len(key) >= LEAST_LEARNED:
             behind = error
             while behind is not None:
-                _redact_error(behind, key)
+                behind.args = tuple(_redact(each, key) for each in behind.args)
+                for field, value in vars(behind).items():
+                    setattr(behind, field, _redact(value, key))
                 behind = behind.__cause__ or behind.__context__
-
-
-def _redact_error(error: BaseException, key: str) -> None:
-    error.args = tuple(_redact(each, key) for each in error.args)
-    for name, value in vars(error).items():
-        setattr(error, name, _redact(value, key))
 
 
 def _redact(value: Json, key: str) -> Json:

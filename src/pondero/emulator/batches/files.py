@@ -1,7 +1,7 @@
-"""Batches in files: a file of requests goes in, a file of answers and one of errors come out.
+"""Batches in files: requests in one file, answers in a second, errors in a third.
 
-The file is checked when the batch is first looked at, and a batch with a bad line fails as a whole.
-A request that is refused has its own status and body, among the errors.
+The first poll validates the file; one bad line fails the whole batch. The error file has the
+status and body of each rejected request.
 """
 
 import re
@@ -22,7 +22,7 @@ from .call import (
     slice_page,
     split_lines,
 )
-from .job import BatchJob, ItemResult, ValidationProblem
+from .job import BatchJob, ItemResult
 from .store import BatchStore, StoredFile
 
 _STATUS = {"made": "validating", "running": "in_progress", "cancelling": "cancelling"}
@@ -57,22 +57,15 @@ def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
         call.refuse(400, f"Invalid input_file_id {asked.input_file_id!r}: no file for batches.")
     where = call.root.removesuffix("/v1") + asked.endpoint
     read = uploads.read_lines(call, file.data, endpoint=asked.endpoint, where=where, model=None)
-    job = store.make(
-        f"batch_{store.new_id(32)}",
-        call.owner,
-        call.provider,
-        items=read.items,
-        facts={**msgspec.to_builtins(asked), "model": read.model},
-        fault=call.fault,
-        complaints=read.complaints,
-    )
+    facts = {**msgspec.to_builtins(asked), "model": read.model}
+    job = call.make(store, f"batch_{store.new_id(32)}", read.items, facts, read.complaints)
     return json_response(_describe_job(job))
 
 
 def _retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:
     job = call.job(store)
-    if call.look(store, job):
-        _write(store, job)
+    if call.look(store, job) and job.end != "failed":
+        write_results(store, job, {"output_file_id": "output", "error_file_id": "error"})
     return json_response(_describe_job(job))
 
 
@@ -100,18 +93,16 @@ def _cancel(store: BatchStore, call: BatchCall) -> HttpResponse:
     return json_response(_describe_job(job))
 
 
-def _write(store: BatchStore, job: BatchJob) -> None:
-    """Write the files of a job that has just ended."""
-    if job.end == "failed":
-        return
-    for fact, good in (("output", True), ("error", False)):
+def write_results(store: BatchStore, job: BatchJob, names: dict[str, str]) -> None:
+    """Write the answers and the errors of an ended job; ``names`` are its facts and files."""
+    for (fact, name), good in zip(names.items(), (True, False), strict=True):
         rows = [row for row in job.rows if (row.outcome == "succeeded") is good]
-        name, data = f"{job.id}_{fact}.jsonl", split_lines(line(job, row) for row in rows)
-        job.facts[f"{fact}_file_id"] = uploads.write_file(store, job, name, data)
+        data = split_lines(line(job, row) for row in rows)
+        job.facts[fact] = uploads.write_file(store, job, f"{job.id}_{name}.jsonl", data)
 
 
 def line(job: BatchJob, row: ItemResult) -> Json:
-    """Return what became of one request, as these services write it."""
+    """Return the result of one request, in the line format of these services."""
     response, error = None, None
     if row.response is not None:
         said = row.response
@@ -150,7 +141,9 @@ def _describe_job(job: BatchJob) -> Json:
         "object": "batch",
         "endpoint": job.facts["endpoint"],
         "model": job.facts["model"],
-        "errors": _errors(job.complaints) if job.end == "failed" else None,
+        "errors": {"object": "list", "data": msgspec.to_builtins(job.complaints)}
+        if job.end == "failed"
+        else None,
         "input_file_id": job.facts["input_file_id"],
         "completion_window": job.facts["completion_window"],
         "status": _status(job),
@@ -168,14 +161,10 @@ def _describe_job(job: BatchJob) -> Json:
 
 
 def _status(job: BatchJob) -> str | None:
-    """Return the status; the last look before the end finds it finalizing, where there is one."""
+    """Return the status; the last poll before the end says finalizing."""
     if job.stage == "running" and 1 < job.looks == job.length - 1:
         return "finalizing"
     return _STATUS.get(job.stage, job.end)
-
-
-def _errors(complaints: tuple[ValidationProblem, ...]) -> Json:
-    return {"object": "list", "data": [msgspec.to_builtins(each) for each in complaints]}
 
 
 def _describe_file(file: StoredFile) -> Json:

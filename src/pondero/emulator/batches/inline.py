@@ -1,6 +1,6 @@
-"""Batches in one body: endpoint and model first, then the requests; results stand in the batch.
+"""Batches in one body: endpoint and model, then the requests; the batch contains its results.
 
-The service reads the body as it comes, so a body with its requests first is refused.
+The service streams the body, so it rejects one with its requests first.
 """
 
 from msgspec import Raw, Struct
@@ -59,14 +59,8 @@ def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
             request = call.wire.service().with_model(item.request, model)
             item = call.item(item.id, where, request.body)
         items.append(item)
-    job = store.make(
-        f"batch_{store.new_id()}",
-        call.owner,
-        call.provider,
-        items=items,
-        facts={"endpoint": asked.endpoint, "model": asked.model, "metadata": asked.metadata},
-        fault=call.fault,
-    )
+    facts = {"endpoint": asked.endpoint, "model": asked.model, "metadata": asked.metadata}
+    job = call.make(store, f"batch_{store.new_id()}", items, facts)
     return json_response(_describe_job(job), 202)
 
 
@@ -122,7 +116,6 @@ def _describe_job(job: BatchJob, *, results: bool = False) -> Json:
 
 
 def _result(job: BatchJob, row: ItemResult) -> Json:
-    """Return a result: an answer, or an error, and the other is null."""
     told = line(job, row)
     if row.outcome == "errored" and row.response is not None:
         raw = parse_body(row.response)

@@ -1,14 +1,16 @@
-"""Batch jobs: one model and one endpoint for all requests, which stand in files or in the body.
+"""Batch jobs: one model and endpoint for all requests, which are in files or in the body.
 
-The answers are in a file, the errors in another; asked for ``inline``, both stand in the job.
+Answers and errors are in two files; with ``inline`` the job contains both.
 """
+
+from uuid import UUID
 
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .call import BatchCall, Endpoint, check_names, json_response, slice_page, split_lines
-from .files import line
+from .call import BatchCall, Endpoint, check_names, json_response, slice_page
+from .files import line, write_results
 from .job import BatchItem, BatchJob, ValidationProblem
 from .store import BatchStore, StoredFile
 
@@ -58,15 +60,7 @@ def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
         "metadata": asked.metadata,
         "input_files": asked.input_files or [],
     }
-    job = store.make(
-        _uuid(store.new_id(32)),
-        call.owner,
-        call.provider,
-        items=items,
-        facts=facts,
-        fault=call.fault,
-        complaints=complaints,
-    )
+    job = call.make(store, str(UUID(store.new_id(32))), items, facts, complaints)
     return json_response(_describe_job(job))
 
 
@@ -99,10 +93,7 @@ def _inline(
 def _retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:
     job = call.job(store, "batch job")
     if call.look(store, job) and job.end != "failed":
-        for fact, good in (("output_file", True), ("error_file", False)):
-            rows = [row for row in job.rows if (row.outcome == "succeeded") is good]
-            name, data = f"{job.id}_{fact}.jsonl", split_lines(line(job, row) for row in rows)
-            job.facts[fact] = uploads.write_file(store, job, name, data)
+        write_results(store, job, {"output_file": "output_file", "error_file": "error_file"})
     return json_response(_describe_job(job, inline=call.query.get("inline") == "true"))
 
 
@@ -173,10 +164,6 @@ def _describe_job(job: BatchJob, *, inline: bool = False) -> Json:
     if inline and job.end not in (None, "failed"):
         told["outputs"] = [line(job, row) for row in job.rows]
     return told
-
-
-def _uuid(digits: str) -> str:
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 def _describe_file(file: StoredFile) -> Json:

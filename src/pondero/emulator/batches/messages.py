@@ -1,6 +1,6 @@
-"""Message batches: the requests stand in the body, the results are lines at an address of theirs.
+"""Message batches: requests are in the body, results are JSON lines at a URL.
 
-Only names are checked when a batch comes in; what is wrong with a request is in its result.
+The service checks only names at submission; other errors are in the results.
 """
 
 from msgspec import Raw, Struct
@@ -49,8 +49,7 @@ def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
     where = f"{call.root}/messages"
     items = [call.item(each.custom_id, where, bytes(each.params)) for each in asked.requests]
     id = f"msgbatch_01{store.new_id(22)}"
-    job = store.make(id, call.owner, call.provider, items=items, facts={}, fault=call.fault)
-    return json_response(_describe_job(job, call))
+    return json_response(_describe_job(call.make(store, id, items, {}), call))
 
 
 def _retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:

@@ -1,8 +1,7 @@
-"""Batches as long-running operations: requests stand in the body, or in a file handed in before.
+"""Batches as long-running operations: requests are in the body or in an uploaded file.
 
-A request is what would have been sent alone, configuration included, beside a key of the caller's.
-Answers stand in the operation, or in a file. What stands in the body without keys is answered in
-its order, since nothing else tells the answers apart.
+Each request has a key of the caller's. Results are in the operation or in a file. Requests in the
+body may omit the key: their results keep the order.
 """
 
 import re
@@ -58,7 +57,7 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
-    batch: _Batch = _camel(call, _read(call).batch, _Batch)
+    batch: _Batch = _camel(call, call.body(_Create).batch, _Batch)
     config: _Config = _camel(call, batch.input_config, _Config)
     model = call.path_names["model"]
     where = f"{call.root}/models/{model}:generateContent"
@@ -76,25 +75,12 @@ def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
         "file": config.file_name,
         "keyed": keyed,
     }
-    job = store.make(
-        store.new_id(32),
-        call.owner,
-        call.provider,
-        items=items,
-        facts=facts,
-        fault=call.fault,
-        complaints=complaints,
-    )
+    job = call.make(store, store.new_id(32), items, facts, complaints)
     return json_response(_describe_job(job, call))
 
 
-def _read(call: BatchCall) -> _Create:
-    created: _Create = call.body(_Create)
-    return created
-
-
 def _camel(call: BatchCall, raw: dict[str, Json], kind: type[Any]) -> Any:
-    """Return part of the envelope as a type: fields may be written in either case."""
+    """Parse part of the envelope, whose fields may be in camel or snake case."""
     named = {_SNAKE.sub(lambda found: found[1].upper(), key): value for key, value in raw.items()}
     return call.read(msgspec.json.encode(named), kind)
 
@@ -141,7 +127,6 @@ def _from_file(
 
 
 def _encode_without_model(call: BatchCall, request: dict[str, Json]) -> bytes:
-    """Return a request without the model's name, which the address has."""
     named = str(request.get("model", "")).removeprefix("models/")
     if named not in ("", call.path_names["model"]):
         call.refuse(400, f"request.model: {named!r} is not the batch's model")
@@ -180,14 +165,13 @@ def _delete(store: BatchStore, call: BatchCall) -> HttpResponse:
 
 
 def _end(job: BatchJob) -> str:
-    """Return the last state; a batch of which a part was done in time did not expire."""
+    """Return the last state; a batch with any result in time did not expire."""
     if job.end == "expired" and job.count("expired") < len(job.rows):
         return _END["completed"]
     return _END[job.end or "completed"]
 
 
 def _list_results(job: BatchJob) -> tuple[ItemResult, ...]:
-    """Return the rows that are told: none of a batch that came to nothing."""
     if job.end is None or _end(job) != _END["completed"]:
         return ()
     if job.facts["keyed"]:
@@ -258,7 +242,6 @@ class _Upload(Struct, frozen=True):
 
 
 def _begin(store: BatchStore, call: BatchCall) -> HttpResponse:
-    """Begin to take a file; where it goes is in the headers."""
     if call.request.headers.get("x-goog-upload-protocol") != "resumable":
         call.refuse(400, "only resumable uploads are served here")
     asked = call.read(call.request.body or b"{}", _Upload)
@@ -271,7 +254,7 @@ def _begin(store: BatchStore, call: BatchCall) -> HttpResponse:
 
 
 def _continue(store: BatchStore, call: BatchCall) -> HttpResponse:
-    """Take a piece of a file; its address is a secret, so no key is needed."""
+    """Store a piece of a file; the secret URL replaces the key."""
     file = store.get_upload(call.path_names["id"])
     command = call.request.headers.get("x-goog-upload-command", "")
     if file is None or "upload" not in command:

@@ -1,7 +1,6 @@
-"""Batches in two steps: an empty batch is made, then requests are put into it, or come in a file.
+"""Batches in two steps: create an empty batch, then add requests to it or upload a file.
 
-How far it is shows in counts alone: it is done when it has requests and none is pending. Results
-come page by page.
+Counts alone show the progress: a batch is done if it has requests and none is pending.
 """
 
 import re
@@ -55,15 +54,8 @@ def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
         where = _where(call)
         read = uploads.read_lines(call, data, endpoint=_ENDPOINT, where=where, model=None)
         items, complaints = read.items, read.complaints
-    job = store.make(
-        f"batch_{store.new_id()}",
-        call.owner,
-        call.provider,
-        items=items,
-        facts={"name": asked.name, "input_file_id": asked.input_file_id},
-        fault=call.fault,
-        complaints=complaints,
-    )
+    facts = {"name": asked.name, "input_file_id": asked.input_file_id}
+    job = call.make(store, f"batch_{store.new_id()}", items, facts, complaints)
     return json_response(_describe_job(job))
 
 
@@ -93,7 +85,7 @@ def _add(store: BatchStore, call: BatchCall) -> HttpResponse:
 
 def _requests(store: BatchStore, call: BatchCall) -> HttpResponse:
     job = call.job(store)
-    states = {row.id: _state_of(row) for row in job.rows}
+    states = {row.id: row.outcome for row in job.rows if row.outcome != "expired"}
     rows = [
         {
             "batch_request_id": item.id,
@@ -162,12 +154,8 @@ def _message(response: HttpResponse) -> str:
     return str(error.get("message", error) if isinstance(error, dict) else error)
 
 
-def _state_of(row: ItemResult) -> str:
-    return "pending" if row.outcome == "expired" else row.outcome
-
-
 def _describe_job(job: BatchJob) -> Json:
-    """Return the batch; one that expired has requests that stay pending, and its time is over."""
+    """Describe a batch; requests of an expired one stay pending."""
     failed = job.end == "failed"
     pending = 0 if failed else len(job.items) - len(job.rows) + job.count("expired")
     expired = job.count("expired") > 0

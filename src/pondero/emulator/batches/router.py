@@ -1,4 +1,4 @@
-"""The batch services of one emulator: which one a request is for, its key, faults, its answer."""
+"""Routes a request to its batch service: checks the key, applies faults, answers."""
 
 from collections.abc import Callable, Mapping
 from threading import RLock
@@ -28,17 +28,17 @@ _SHAPES: Mapping[BatchShape, tuple[Endpoint, ...]] = {
 
 
 class NextFault(Protocol):
-    """A function that finds the fault which is next for a call to the store."""
+    """A function that returns the next fault for a call."""
 
     def __call__(
         self, call: BatchCall, /, *, makes: bool
     ) -> tuple[Fault | None, Callable[[], object]]:
-        """Return it, one of batches only where one is made, and what uses it up."""
+        """Return the fault and a function that uses it up; ``makes``: a batch is created."""
         ...
 
 
 class BatchResponse(NamedTuple):
-    """The answer to a request, the fault that damages it, and who gave it."""
+    """A response, the fault that damages it, and its service."""
 
     response: HttpResponse
     fault: Fault | None
@@ -52,13 +52,13 @@ class BatchRouter:
     def __init__(
         self, answer: Answer, next_fault: NextFault, clock: Clock, settings: BatchSettings
     ) -> None:
-        self._store = BatchStore(answer, clock, looks=settings.looks)
+        self._store = BatchStore(answer, clock)
         self._next_fault = next_fault
         self._settings = settings
         self._lock = RLock()
 
     def answer(self, request: HttpRequest, provider: str | None) -> BatchResponse | None:
-        """Return the answer to a request; None where it is for no batch service."""
+        """Answer a request; None if it is for no batch service."""
         found = _find_endpoint(request, provider)
         if found is None:
             return None
@@ -75,10 +75,9 @@ class BatchRouter:
         return BatchResponse(response, fault, call.wire.name, call.provider)
 
     def _handle(self, call: BatchCall, endpoint: Endpoint) -> tuple[HttpResponse, Fault | None]:
-        """Return the answer, and the fault that happens to it or to the batch.
+        """Answer a call and return the fault of the answer or of the batch.
 
-        What is done is done before its answer is lost, cut or delayed; a refused request uses up
-        no fault.
+        The call takes effect before its answer is lost or cut; a rejected call uses up no fault.
         """
         fault, use_up = self._next_fault(call, makes=endpoint.makes)
         if fault is not None and (other := _replace_answer(call, fault)) is not None:
@@ -94,7 +93,7 @@ class BatchRouter:
 
 
 def _replace_answer(call: BatchCall, fault: Fault) -> HttpResponse | None:
-    """Return what is answered without anything being done; None where something is."""
+    """Return a fault's answer to a call without effect; None if the call has one."""
     if fault.kind == "refused":
         return HttpResponse(503, {})
     other = make_replacement(fault, call.wire)
@@ -103,7 +102,6 @@ def _replace_answer(call: BatchCall, fault: Fault) -> HttpResponse | None:
 
 
 def _find_endpoint(request: HttpRequest, provider: str | None) -> tuple[BatchCall, Endpoint] | None:
-    """Return the call and the endpoint of the first provider that has one at this address."""
     parts = urlsplit(request.url)
     known = load_catalog().catalog.providers
     for name in dict.fromkeys([provider] if provider else _candidates(request)):
@@ -125,9 +123,9 @@ def _find_endpoint(request: HttpRequest, provider: str | None) -> tuple[BatchCal
 
 
 def _candidates(request: HttpRequest) -> list[str]:
-    """Return the providers that may be meant: who lives there, else who is named, else all.
+    """Return possible providers: by address, else by the name in the path, else all.
 
-    Of all, those whose callers send such headers come first, then the homes of the wires.
+    Of all, the one whose clients send such headers comes first, then the homes of the dialects.
     """
     for where in (provider_living_at, provider_at):
         if here := [found for name in NAMES if (found := where(request.url, name)) is not None]:
@@ -142,7 +140,7 @@ def _candidates(request: HttpRequest) -> list[str]:
 
 
 def _check_key(call: BatchCall) -> None:
-    """Refuse a request without a key, in the service's words: those of its list of models."""
+    """Reject a request without a key, in the words of the service's list of models."""
     models = call.wire.service().models
     if models is None:
         return

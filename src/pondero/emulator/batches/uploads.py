@@ -1,7 +1,6 @@
-"""Files of requests: how they come in, are read line by line, and are given out.
+"""Files of requests: uploads, their lines, downloads.
 
-The shapes whose batches stand in files share these endpoints; ``describe_file`` is the one
-difference, what each service says about a file.
+The shapes with files share these endpoints; only ``describe_file`` differs.
 """
 
 import re
@@ -24,7 +23,7 @@ DescribeFile = Callable[[StoredFile], Json]
 
 
 class UploadLine(Struct, frozen=True, forbid_unknown_fields=True):
-    """One request in a file; its address stands with it, or is the batch's."""
+    """One request in a file; ``url`` defaults to the batch's endpoint."""
 
     body: Raw
     custom_id: str | None = None
@@ -33,7 +32,7 @@ class UploadLine(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ParsedUpload(Struct, frozen=True):
-    """The requests of a file, and what is wrong with it."""
+    """The requests of a file, and its errors."""
 
     items: list[BatchItem]
     complaints: tuple[ValidationProblem, ...]
@@ -43,7 +42,7 @@ class ParsedUpload(Struct, frozen=True):
 def endpoints(
     describe: DescribeFile, *, purposes: Sequence[str] = ("batch",)
 ) -> tuple[Endpoint, ...]:
-    """Return the endpoints of files; without ``purposes`` none is asked for."""
+    """Return the endpoints of files; empty ``purposes`` allow any."""
 
     def upload(store: BatchStore, call: BatchCall) -> HttpResponse:
         fields = _fields(call)
@@ -93,7 +92,7 @@ def endpoints(
 
 
 def describe_file(file: StoredFile) -> dict[str, Json]:
-    """Return what every service says about a file."""
+    """Return the fields of a file that all services share."""
     return {
         "id": file.id,
         "object": "file",
@@ -105,7 +104,7 @@ def describe_file(file: StoredFile) -> dict[str, Json]:
 
 
 def file_of(store: BatchStore, call: BatchCall, id: str | None = None) -> StoredFile:
-    """Return the file that is named; refuse what is not there for this key."""
+    """Return a file; reject an unknown one, or another key's."""
     found = store.file(id or call.path_names["id"], call.owner)
     if found is None:
         call.refuse(404, f"No such File object: {id or call.path_names['id']}")
@@ -113,7 +112,7 @@ def file_of(store: BatchStore, call: BatchCall, id: str | None = None) -> Stored
 
 
 def write_file(store: BatchStore, job: BatchJob, name: str, data: bytes) -> str | None:
-    """Keep what came out of a batch as a file and return its id; None where it is nothing."""
+    """Store the output of a batch and return the file's id; None for empty output."""
     if not data:
         return None
     id = f"file-{store.new_id()}"
@@ -124,10 +123,9 @@ def write_file(store: BatchStore, job: BatchJob, name: str, data: bytes) -> str 
 def read_lines(
     call: BatchCall, data: bytes, *, endpoint: str, where: str, model: str | None
 ) -> ParsedUpload:
-    """Return the requests of a file, each bound for ``where``.
+    """Parse the requests of a file, each to be sent to ``where``.
 
-    ``endpoint`` is what a line must say where it says an address at all; with a ``model`` the
-    requests need not name one.
+    A line's address must be ``endpoint``; with a ``model`` the requests need not name one.
     """
     items: list[BatchItem] = []
     wrong: list[ValidationProblem] = []
@@ -163,7 +161,7 @@ def read_lines(
 
 
 def with_model(call: BatchCall, item: BatchItem, model: str | None) -> tuple[BatchItem, str | None]:
-    """Return a request with the batch's model where it names none, and the model it is for."""
+    """Return a request with the batch's model if it has none, and its model."""
     named = call.wire.service().requested_model(item.request)
     if named is not None or model is None:
         return item, named
@@ -201,7 +199,7 @@ def _complaints(
 
 
 def _fields(call: BatchCall) -> dict[str, tuple[str, bytes]]:
-    """Return the fields of a form by their names, each with the name of its file."""
+    """Return the fields of a form: file name and data by field name."""
     boundary = _BOUNDARY.match(call.request.headers.get("content-type", ""))
     if boundary is None:
         call.refuse(400, "a file is sent as multipart/form-data")

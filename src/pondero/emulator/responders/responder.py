@@ -1,9 +1,8 @@
 """The functions that answer for the emulator; ``ponder`` is the built-in ``Responder``.
 
-The built-in one does sums, calls a tool where the question asks for it plainly, recalls facts of
-the conversation, gives JSON where a schema asks for it, thinks as long as its level says, and gives
-the same answer to the same request every time. A question may hold directives:
-``[emulator: word argument]``.
+It calculates, calls a tool if the question plainly asks for it, recalls facts of the conversation,
+writes JSON for a schema, and thinks as long as the level says. Equal requests get equal answers.
+A question may hold directives: ``[emulator: word argument]``.
 """
 
 import re
@@ -70,12 +69,12 @@ class Responder(Protocol):
     """
 
     def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
-        """Return the answer to an accepted request."""
+        """Answer an accepted request."""
         ...
 
 
 def ponder(accepted: AcceptedRequest[Json]) -> Reply:
-    """Return the answer of the built-in responder.
+    """Answer as the built-in responder.
 
     >>> from pondero.emulator import Emulator, ponder
     >>> def shouting(accepted):
@@ -95,7 +94,7 @@ def ponder(accepted: AcceptedRequest[Json]) -> Reply:
 
 
 def count_usage(accepted: AcceptedRequest[Json], reply: Reply) -> Reply:
-    """Return a reply with its usage counted, where it has none."""
+    """Count the usage of a reply that has none."""
     if reply.usage != Usage():
         return reply
     parts = reply.message.parts
@@ -131,7 +130,7 @@ class _Composer:
             tokens = min(tokens, self._left)
         tools = tuple(dict.fromkeys(name for name, _ in todo))
         text = thoughts(self._asked.question, worked=worked, tools=tools, tokens=tokens)
-        # Where it breaks off for want of tokens, all of them were used.
+        # Thinking cut by the limit used all its tokens.
         self._thought = tokens if tokens == self._left else count_tokens(text)
         if self._left is not None:
             self._left -= self._thought

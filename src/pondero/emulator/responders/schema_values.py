@@ -1,4 +1,4 @@
-"""Makes values for a JSON Schema out of the question: a tool's arguments or a JSON answer."""
+"""Makes values for a JSON Schema from the question: a tool's arguments or a JSON answer."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _FORMATS: Mapping[str, str] = {
 
 
 class FillMaterial(Struct, frozen=True):
-    """The material to fill a schema with: the question, its answer, a result, a sum, a subject."""
+    """The values to fill a schema with."""
 
     question: str
     answer: str = ""
@@ -38,7 +38,7 @@ class FillMaterial(Struct, frozen=True):
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """Return the names in the question: cities, people, whatever has a capital letter."""
+        """Return the names in the question: words with a capital letter."""
         return names(self.question)
 
 
@@ -49,12 +49,12 @@ def names(question: str) -> tuple[str, ...]:
 
 
 def fill(schema: Json, said: FillMaterial) -> Json:
-    """Return a value the schema allows, made from the question."""
+    """Return a value that the schema allows, made from the question."""
     return _Filler(schema, said).value(schema, "", 0)
 
 
 class _Filler:
-    """Fills one schema; numbers in the question are used up from left to right."""
+    """Fills one schema; uses the question's numbers from left to right."""
 
     def __init__(self, root: Json, said: FillMaterial) -> None:
         self._root = root
@@ -149,7 +149,7 @@ class _Filler:
 
 
 def _kind(schema: Json) -> str:
-    """Return the type in lower case; of several the first that is not null."""
+    """Return the type in lower case; of several, the first that is not null."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((each for each in kind if each != "null"), "null")

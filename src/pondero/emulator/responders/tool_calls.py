@@ -1,4 +1,4 @@
-"""Decides which of the offered tools a question calls for, and with which arguments."""
+"""Chooses the tools to call for a question, and their arguments."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from .arithmetic import Calculation
 from .question import ParsedQuestion
 from .schema_values import FillMaterial, fill
 
-_MOST = 4  # calls for one question, side by side and in turn
+_MOST = 4  # calls for one question, in parallel and in turn
 _PLAIN = 400  # characters of a plain request; a longer text is material
 _BRIEF = 200  # characters of a description that says what one small tool does
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -65,14 +65,16 @@ def calls(
     asked: ParsedQuestion,
     worked: Calculation | None,
 ) -> list[Call]:
-    """Return the calls to make now: none, one, or several side by side."""
+    """Return the calls to make now: none, one, or several in parallel."""
     choice = choice or ToolChoice()
     room = _MOST - len(asked.calls)
     if choice.mode == "none" or room <= 0:
         return []
     usable = [tool for tool in tools if tool.raw is None or tool.parameters is not None]
     if asked.orders:
-        made = [] if asked.calls else _make_ordered(usable, asked)
+        offered = {tool.name for tool in usable}
+        ordered = () if asked.calls else asked.orders
+        made = [(order.name, order.arguments) for order in ordered if order.name in offered]
     else:
         wanted = _choose_tools(usable, choice, asked=asked, worked=worked)
         made = [call for tool in wanted for call in _make_calls(tool, asked.question, worked)]
@@ -82,18 +84,13 @@ def calls(
 
 
 def unmet(tools: Sequence[Tool], asked: ParsedQuestion) -> str | None:
-    """Return what to answer where a call was ordered and there is no such tool."""
+    """Return the answer to an order to call a missing tool, or None."""
     offered = {tool.name for tool in tools}
     missing = next((order.name for order in asked.orders if order.name not in offered), None)
     if missing is None:
         return None
     there = ", ".join(sorted(offered)) or "none"
     return f"There is no tool {missing} to call; there is {there}."
-
-
-def _make_ordered(tools: Sequence[Tool], asked: ParsedQuestion) -> list[Call]:
-    offered = {tool.name for tool in tools}
-    return [(order.name, order.arguments) for order in asked.orders if order.name in offered]
 
 
 def _choose_tools(
@@ -111,8 +108,7 @@ def _choose_tools(
 
 
 def _find_fitting(tools: Sequence[Tool], question: str, worked: Calculation | None) -> list[Tool]:
-    """Return the tools a question asks for: those it names, else those that fit a plain request."""
-    own = _QUOTE.sub(" ", question)  # what is quoted is spoken about
+    own = _QUOTE.sub(" ", question)  # quoted text is talked about, not requested
     if len(own) > _PLAIN or _NOT.search(own):
         return []
     about = _ABOUT.search(own) is not None
@@ -125,7 +121,6 @@ def _find_fitting(tools: Sequence[Tool], question: str, worked: Calculation | No
 
 
 def _is_named(tool: Tool, question: str) -> bool:
-    """Return whether a question names a tool: as a name only, or with a verb beside a word."""
     name = re.escape(tool.name)
     if "_" in tool.name and re.search(rf"(?<!\w){name}(?!\w)", question, re.IGNORECASE):
         return True
@@ -134,7 +129,7 @@ def _is_named(tool: Tool, question: str) -> bool:
 
 
 def _reads(tool: Tool) -> bool:
-    """Return whether a tool only reads, as far as its name, arguments and description say."""
+    """Return whether a tool only reads, by its name, arguments and description."""
     described = _stems(tool.description) if len(tool.description) <= _BRIEF else frozenset()
     return not (
         _stems(tool.name) & _ACTS or described & _ACTING or _BODIES & _properties(tool).keys()
@@ -146,7 +141,6 @@ def _is_shell(tool: Tool) -> bool:
 
 
 def _fit(tool: Tool, question: str, worked: Calculation | None) -> float:
-    """Return how well a tool fits a request: the share of its name that is found there."""
     asked = _words(question)
     named = _words(tool.name)
     if worked is not None and named & _SUMS:
@@ -183,7 +177,7 @@ def _make_calls(tool: Tool, question: str, worked: Calculation | None) -> list[C
 
 
 def _harmless(tool: Tool) -> Json:
-    """Return arguments that change nothing, whatever was asked: for a shell, a greeting."""
+    """Return arguments that change nothing: for a shell, a greeting."""
     filled = _arguments(tool.parameters or {}, FillMaterial(""))
     for key in _COMMANDS & filled.keys():
         filled[key] = ["echo", "hello"] if isinstance(filled[key], list) else "echo hello"

@@ -29,21 +29,15 @@ def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
     for number in reversed(range(len(messages))):
         if left and messages[number].role == "user":
             messages[number], left = _mark_end(messages[number]), left - 1
-    tools = request.tools
-    if tools and not request.system:
+    system, tools = request.system, request.tools
+    if system:  # a breakpoint after the system prompt covers the tools before it
+        system = (*system[:-1], replace(system[-1], cache=_BREAKPOINT))
+    elif tools:
         tools = (*tools[:-1], replace(tools[-1], cache=_BREAKPOINT))
-    return replace(
-        request, messages=tuple(messages), system=_mark_system(request.system), tools=tools
-    )
-
-
-def _mark_system(texts: tuple[Text, ...]) -> tuple[Text, ...]:
-    """Add a breakpoint after the system prompt; it covers the tools before it."""
-    return (*texts[:-1], replace(texts[-1], cache=_BREAKPOINT)) if texts else texts
+    return replace(request, messages=tuple(messages), system=system, tools=tools)
 
 
 def _mark_end(message: Message) -> Message:
-    """Add a breakpoint to the last part that can have one."""
     for number in reversed(range(len(message.parts))):
         part = message.parts[number]
         if isinstance(part, Image | Blob | ToolResult) or (isinstance(part, Text) and part.text):

@@ -118,26 +118,18 @@ def _with_choice(
 
 
 def _with_objects(messages: Iterable[Message], texts: frozenset[str]) -> Iterable[Message]:
-    """Yield the messages; earlier calls of these tools get their text as an argument."""
     for message in messages:
-        if message.role == "assistant" and any(_is_text(part, texts) for part in message.parts):
-            parts = tuple(_with_object(part, texts) for part in message.parts)
-            yield replace(message, parts=parts)
-        else:
-            yield message
-
-
-def _is_text(part: Part, texts: frozenset[str]) -> bool:
-    return (
-        isinstance(part, ToolCall) and part.name in texts and not isinstance(part.arguments, dict)
-    )
+        parts = message.parts
+        if message.role == "assistant":
+            parts = tuple(_with_object(part, texts) for part in parts)
+        yield message if parts == message.parts else replace(message, parts=parts)
 
 
 def _with_object(part: Part, texts: frozenset[str]) -> Part:
-    if isinstance(part, ToolCall) and _is_text(part, texts):
-        said = part.arguments
-        return replace(part, arguments={INPUT: said if isinstance(said, str) else dump_json(said)})
-    return part
+    if not isinstance(part, ToolCall) or part.name not in texts or isinstance(part.arguments, dict):
+        return part
+    said = part.arguments
+    return replace(part, arguments={INPUT: said if isinstance(said, str) else dump_json(said)})
 
 
 # -- calls on their way back ---------------------------------------------------------------------

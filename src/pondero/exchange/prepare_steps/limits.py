@@ -64,7 +64,6 @@ def drop_unsupported(draft: Draft) -> Draft:
 
 
 def _is_hosted(choice: ToolChoice, tools: Sequence[Tool]) -> bool:
-    """Return whether the chosen tool is one that the service runs itself."""
     return choice.mode == "tool" and any(
         tool.name == choice.name and tool.raw is not None and tool.parameters is None
         for tool in tools
@@ -128,7 +127,6 @@ def _find_objection(last: Message, plan: Plan, entry: ModelEntry) -> str:
 
 
 def _thinks(plan: Plan, entry: ModelEntry) -> bool:
-    """Return whether the model will think, by the plan or its fields."""
     if plan.will_think is not None:
         return plan.will_think
     said = read_thinking(plan.fields, entry.placement, entry.provider.parameters).intent

@@ -43,7 +43,6 @@ def omit_rejected(draft: Draft) -> Draft:
 
 
 def _reapply_repair(caller: Caller, http: HttpRequest, rejection: Rejection) -> Repair | None:
-    """Return the repair of a request; None if the rejection does not concern it."""
     if rejection.cure is not None and caller.reapply_repair is not None:
         return caller.reapply_repair(http, rejection.cure)
     if rejection.message and caller.repair is not None:  # saved by a version before SavedRepair
