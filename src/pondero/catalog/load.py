@@ -46,24 +46,21 @@ class TomlFile(msgspec.Struct, frozen=True):
         """Raise BadCatalog for any other key."""
         for key in self.values:
             if key not in allowed:
-                message = f"{self.place(key)}: unknown key {key!r}; use {' '.join(allowed)}"
-                raise BadCatalog(message)
+                raise BadCatalog(f"{self.place(key)}: unknown key {key!r}; use {' '.join(allowed)}")
 
     def rows(self, table: str) -> list[dict[str, Any]]:
         """Return an array of tables; raises BadCatalog for anything else."""
         rows = self.values.get(table, [])
         if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
             return rows
-        message = f"{self.place(table)}: this is not an array of tables; write [[{table}]]"
-        raise BadCatalog(message)
+        raise BadCatalog(f"{self.place(table)}: this is not an array of tables; write [[{table}]]")
 
     def tables(self, *names: str) -> None:
         """Raise BadCatalog if one of these keys is not a table."""
         for name in names:
             value = self.values.get(name, {})
             if not isinstance(value, dict):
-                message = f"{self.place(name)}: this is not a table; write [{name}]"
-                raise BadCatalog(message)
+                raise BadCatalog(f"{self.place(name)}: this is not a table; write [{name}]")
 
     def convert(self, values: Any, type_: type[_T], *, table: str = "", number: int = 0) -> _T:
         """Convert values to a type; raises BadCatalog with the place of a wrong value."""
@@ -71,8 +68,7 @@ class TomlFile(msgspec.Struct, frozen=True):
             return convert_json(values, type_)
         except msgspec.ValidationError as error:
             where = self.place(_key_of(str(error)), table=table, number=number)
-            message = f"{where}: {error}"
-            raise BadCatalog(message) from None
+            raise BadCatalog(f"{where}: {error}") from None
 
 
 def read_toml(name: str, text: str, error: type[UsageError] = BadCatalog) -> TomlFile:
@@ -86,8 +82,7 @@ def read_toml(name: str, text: str, error: type[UsageError] = BadCatalog) -> Tom
     except ValueError as problem:  # TOMLDecodeError, and numbers with thousands of digits
         line = _AT.search(str(problem))
         number = line[1] if line else len(text.splitlines())
-        message = f"{name}:{number}: this is not TOML: {problem}"
-        raise error(message) from None
+        raise error(f"{name}:{number}: this is not TOML: {problem}") from None
     if _depth(values) > _DEEPEST:
         raise error(_describe_too_deep(name, text))
     return TomlFile(name, text, values)
@@ -285,8 +280,7 @@ def _base(
         if family.name == row["like"]:
             return family.capability
     where = file.place("like", table="family", number=number)
-    message = f"{where}: no family {row['like']!r} above this one"
-    raise BadCatalog(message)
+    raise BadCatalog(f"{where}: no family {row['like']!r} above this one")
 
 
 def _family(
@@ -308,8 +302,7 @@ def _family(
 def _check_facts(file: TomlFile, facts: Capability, table: str, number: int) -> None:
     if (budget := facts.budget) is not None and budget.min > budget.max:
         where = file.place("budget", table=table, number=number)
-        message = f"{where}: min is {budget.min:,}, which is more than max, {budget.max:,}"
-        raise BadCatalog(message)
+        raise BadCatalog(f"{where}: min is {budget.min:,}, which is more than max, {budget.max:,}")
     words = (*_UNASKED, *LEVELS, *facts.efforts)
     if facts.default not in words:
         where = file.place("default", table=table, number=number)
@@ -351,8 +344,7 @@ def _provider(
             continue
         table = f"override.{family}"
         if family not in facts:
-            message = f"{file.place(table=table)}: no family {family!r} is served here"
-            raise BadCatalog(message)
+            raise BadCatalog(f"{file.place(table=table)}: no family {family!r} is served here")
         if not isinstance(changes, dict):
             message = f"{file.place(family)}: the facts of a family are a table, not {changes!r}"
             raise BadCatalog(message)
@@ -373,15 +365,13 @@ def _check_groups(file: TomlFile, provider: Provider, groups: Mapping[str, Famil
 
 def _check_quirks(file: TomlFile, own: Mapping[str, Any], dialect: str, quirks: QuirksOf) -> None:
     if (known := quirks(dialect)) is None:
-        message = f"{file.place('dialect')}: there is no dialect {dialect!r}"
-        raise BadCatalog(message)
+        raise BadCatalog(f"{file.place('dialect')}: there is no dialect {dialect!r}")
     names = known.__struct_fields__  # type: ignore[attr-defined]  # it is a Struct
     for name in own:
         if name not in names:
             use = f"use {' '.join(names)}" if names else "this dialect has none"
             where = file.place(name, table="quirks")
-            message = f"{where}: unknown quirk {name!r}; {did_you_mean(name, names)}{use}"
-            raise BadCatalog(message)
+            raise BadCatalog(f"{where}: unknown quirk {name!r}; {did_you_mean(name, names)}{use}")
     file.convert(own, known, table="quirks")
 
 
@@ -412,8 +402,7 @@ def _load_inherited(
         base = {field: getattr(known[like], field) for field in known[like].__struct_fields__}
         base |= {table: msgspec.to_builtins(base[table]) for table in ("placement", "fill")}
     else:
-        message = f"{file.place('like')}: there is no provider {like!r} to be like"
-        raise BadCatalog(message)
+        raise BadCatalog(f"{file.place('like')}: there is no provider {like!r} to be like")
     base.pop("batch", None)  # another deployment is another service: it says so if it has batches
     own = file.values
     merged = {t: {**base.get(t, {}), **own[t]} for t in _INHERITED_TABLES if t in own}
@@ -438,8 +427,7 @@ def _add_models(
         if home not in providers:
             known = " ".join(providers)
             where = file.place("provider", table="model", number=number)
-            message = f"{where}: no provider {home!r}; use one of {known}"
-            raise BadCatalog(message)
+            raise BadCatalog(f"{where}: no provider {home!r}; use one of {known}")
         facts.setdefault("source", f"{file.name}")
         facts.setdefault("checked", "")
         family = _family(file, facts, number, "model", base)
@@ -463,15 +451,13 @@ def _check_row(file: TomlFile, row: Mapping[str, Any], number: int) -> None:
     for key in ("like", "provider"):
         if key in row and (not isinstance(row[key], str) or not row[key].strip()):
             where = file.place(key, table="model", number=number)
-            message = f"{where}: invalid value {row[key]!r}; use a name"
-            raise BadCatalog(message)
+            raise BadCatalog(f"{where}: invalid value {row[key]!r}; use a name")
     match = row.get("match")
     if isinstance(match, list) and not all(
         isinstance(each, str) and each.strip(" *") for each in match or [0]
     ):
         where = file.place("match", table="model", number=number)
-        message = f"{where}: invalid value {match!r}; use prefixes of model names"
-        raise BadCatalog(message)
+        raise BadCatalog(f"{where}: invalid value {match!r}; use prefixes of model names")
 
 
 def _find_like(
@@ -482,5 +468,4 @@ def _find_like(
             if like == family.name or like in family.match:
                 return group.home, family.capability
     where = file.place("like", table="model", number=number)
-    message = f"{where}: nothing in the catalog is called {like!r}"
-    raise BadCatalog(message)
+    raise BadCatalog(f"{where}: nothing in the catalog is called {like!r}")

@@ -150,12 +150,10 @@ class Lookup:
             )
             raise UnknownModel(message)
         if not text.isascii() and _HALF.search(text):
-            message = f"invalid model name {text!r}: half a character cannot be sent"
-            raise UnknownModel(message)
+            raise UnknownModel(f"invalid model name {text!r}: half a character cannot be sent")
         model, level_text = text.strip(), None
         if not model.isprintable():  # a lone surrogate is not, nor is a line's end
-            message = f"a model's name has characters that cannot be printed: {text!a}"
-            raise UnknownModel(message)
+            raise UnknownModel(f"a model's name has characters that cannot be printed: {text!a}")
         cut = max(model.rfind("/"), model.rfind("@"))
         if cut >= 0:
             tail = model[cut + 1 :]
@@ -394,8 +392,7 @@ class Lookup:
         except UnknownModel:
             return
         if hit is not None and hit.weight:
-            message = f"{text!r} names two levels, {first!r} and {level_text!r}; give one"
-            raise BadThinking(message)
+            raise BadThinking(f"{text!r} names two levels, {first!r} and {level_text!r}; give one")
 
     def close(self, model: str) -> list[str]:
         """Return similar catalogued names, the nearest first."""

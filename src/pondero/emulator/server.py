@@ -187,5 +187,4 @@ def _check_extra() -> None:
         import starlette  # noqa: F401, PLC0415 - an extra
         import uvicorn  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
-        message = f"a server needs {error.name}; pip install 'pondero[server]'"
-        raise MissingExtra(message) from None
+        raise MissingExtra(f"a server needs {error.name}; pip install 'pondero[server]'") from None

@@ -134,8 +134,7 @@ def _feed(assembler: Assembler, events: Iterator[Event]) -> PonderoError | None:
 
 def _find_caller(name: str) -> Caller:
     if name not in NAMES:
-        message = f"unknown dialect {name!r}; use {' '.join(NAMES)}"
-        raise BadParameter(message)
+        raise BadParameter(f"unknown dialect {name!r}; use {' '.join(NAMES)}")
     return get_dialect(name).caller()
 
 
@@ -155,8 +154,7 @@ def _guess_dialect(body: bytes, *, streamed: bool) -> str:
             scores[name] = max(scores[name], sure)
     best = max(scores, key=lambda name: scores[name])
     if not scores[best]:
-        message = f"no dialect recognises this; say which: {' '.join(NAMES)}"
-        raise BadParameter(message)
+        raise BadParameter(f"no dialect recognises this; say which: {' '.join(NAMES)}")
     return best
 
 

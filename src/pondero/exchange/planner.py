@@ -152,5 +152,4 @@ def insist(entry: ModelEntry, adjustments: tuple[Adjustment, ...]) -> None:
     refused = [note for note in adjustments if note.code not in BENIGN]
     if refused:
         reasons = "; ".join(f"{note.why} ({note.code})" for note in refused)
-        message = f"{entry.id} cannot do exactly this: {reasons}"
-        raise Unsupported(message)
+        raise Unsupported(f"{entry.id} cannot do exactly this: {reasons}")

@@ -23,7 +23,6 @@ from ..canon import (
     convert_json,
 )
 from ..catalog import ModelEntry, Provider
-from ..dialects import Caller
 from ..errors import BadParameter
 from ..handoff import Manifest, Rejection, replace_surrogates_in_json
 from ..thinking import Plan, Policy, RequestParameters
@@ -177,15 +176,12 @@ def prepare(
     words; otherwise thinking is off until the loop ends.
     """
     repairs = policy.unsupported != "strict"
-    caller = find_caller(entry.provider)
-    facts = _find_facts(entry, caller, url, key)
-    draft = Draft(
-        entry=entry,
-        request=request,
-        plan=plan,
-        caller=caller,
-        target=_make_target(entry, url, key),
-        unsupported=facts.unsupported,
+    draft, facts = _start_draft(
+        entry,
+        request,
+        plan,
+        url,
+        key,
         parameters=asked,
         policy=policy,
         rejections=rejections_for(entry, refusals) if refusals and repairs else (),
@@ -206,17 +202,35 @@ def compose(
     at: float | None = None,
 ) -> Exchange:
     """Address and encode a planned request; ``at`` is now, in seconds since 1970."""
-    caller = find_caller(entry.provider)
-    facts = _find_facts(entry, caller, url, key)
+    draft, facts = _start_draft(entry, request, plan, url, key)
+    return _make_exchange(_apply_steps(_COMPOSE, draft), facts, at)
+
+
+def _start_draft(
+    entry: ModelEntry, request: Request, plan: Plan, url: str, key: str | None, **options: Any
+) -> tuple[Draft, "_ServiceFacts"]:
+    provider = entry.provider
+    caller = find_caller(provider)
+    signed = key is None and provider.auth == "aws"
+    service = caller.signing_name or provider.dialect if signed else None
+    facts = _make_facts(entry, url, caller.unsupported_parameters, service)
+    target = Target(
+        route=provider.name,
+        url=url,
+        headers=auth_header(provider, key),
+        max_output=entry.capability.max_output,
+        quirks=provider.quirks,
+    )
     draft = Draft(
         entry=entry,
         request=request,
         plan=plan,
         caller=caller,
-        target=_make_target(entry, url, key),
+        target=target,
         unsupported=facts.unsupported,
+        **options,
     )
-    return _make_exchange(_apply_steps(_COMPOSE, draft), facts, at)
+    return draft, facts
 
 
 def _apply_steps(steps: Iterable[Callable[[Draft], Draft]], draft: Draft) -> Draft:
@@ -242,16 +256,6 @@ def _replace_surrogates(draft: Draft) -> Draft:
         plan=msgspec.structs.replace(
             draft.plan, fields=replace_surrogates_in_json(draft.plan.fields)
         ),
-    )
-
-
-def _make_target(entry: ModelEntry, url: str, key: str | None) -> Target:
-    return Target(
-        route=entry.provider.name,
-        url=url,
-        headers=auth_header(entry.provider, key),
-        max_output=entry.capability.max_output,
-        quirks=entry.provider.quirks,
     )
 
 
@@ -282,13 +286,6 @@ class _ServiceFacts(Struct, frozen=True):
     no_server_hint: str
     bad_key_hint: str
     signing: Signing | None
-
-
-def _find_facts(entry: ModelEntry, caller: Caller, url: str, key: str | None) -> _ServiceFacts:
-    provider = entry.provider
-    signed = key is None and provider.auth == "aws"
-    service = caller.signing_name or provider.dialect if signed else None
-    return _make_facts(entry, url, caller.unsupported_parameters, service)
 
 
 @lru_cache(_MODELS)
