@@ -21,14 +21,7 @@ from ..thinking import (
     parse_auto,
     parse_intent,
 )
-from .index import (
-    FamilyIndex,
-    FamilyMatch,
-    ProviderFamilies,
-    close_names,
-    is_misspelt,
-    near_name,
-)
+from .index import FamilyIndex, FamilyMatch, ProviderFamilies, close_names, is_misspelt, near_name
 from .relatives import fold_name
 from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
 

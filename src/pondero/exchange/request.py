@@ -12,16 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..canon import (
-    HIDDEN,
-    LEAST_LEARNED,
-    HttpRequest,
-    Json,
-    Origin,
-    Request,
-    Target,
-    convert_json,
-)
+from ..canon import HIDDEN, LEAST_LEARNED, HttpRequest, Json, Origin, Request, Target, convert_json
 from ..catalog import ModelEntry, Provider
 from ..errors import BadParameter
 from ..handoff import Manifest, Rejection, replace_surrogates_in_json
@@ -29,12 +20,7 @@ from ..thinking import Plan, Policy, RequestParameters
 from .planner import insist, merge_native_fields
 from .prepare_steps.draft import Draft
 from .prepare_steps.foreign_tools import replace_foreign_tools
-from .prepare_steps.history import (
-    find_caller,
-    hand_off_history,
-    note_withheld,
-    resolve_open_loop,
-)
+from .prepare_steps.history import find_caller, hand_off_history, note_withheld, resolve_open_loop
 from .prepare_steps.limits import apply_prefill, drop_unsupported
 from .prepare_steps.rejections import omit_rejected, rejections_for
 

@@ -2,6 +2,7 @@
 
 ``router`` finds the shape, ``store`` holds batches and files, ``job`` is one batch, ``call`` one
 request. All are loaded at the first batch. Our own batch client shares no code with them.
+Their rules are from the services' batch pages and SDK types, November 2026; see limits.toml.
 """
 
 from typing import Literal
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
     from .job import Outcome
     from .router import BatchResponse, BatchRouter
 
-_HOMES = {
-    "BatchRouter": "router",
-    "Outcome": "job",
-    "BatchResponse": "router",
-    "BatchCall": "call",
-}
+_HOMES = {"BatchRouter": "router", "Outcome": "job", "BatchResponse": "router", "BatchCall": "call"}
 
 __all__ = ["BatchCall", "BatchResponse", "BatchRouter", "BatchSettings", "Outcome"]
 

@@ -9,16 +9,7 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .call import (
-    DAY,
-    BatchCall,
-    Endpoint,
-    check_names,
-    date,
-    json_response,
-    parse_body,
-    slice_page,
-)
+from .call import DAY, BatchCall, Endpoint, check_names, date, json_response, parse_body, slice_page
 from .job import BatchItem, BatchJob, ItemResult, ValidationProblem
 from .store import BatchStore
 

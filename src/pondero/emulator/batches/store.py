@@ -10,15 +10,7 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from ...canon import HttpRequest, HttpResponse
-from .job import (
-    BatchItem,
-    BatchJob,
-    ItemResult,
-    Outcome,
-    end_of,
-    plan_outcomes,
-    shuffle_results,
-)
+from .job import BatchItem, BatchJob, ItemResult, Outcome, end_of, plan_outcomes, shuffle_results
 
 Clock = Callable[[], float]
 Answer = Callable[[HttpRequest], HttpResponse | Outcome]

@@ -232,9 +232,5 @@ def _refuse(accepted: AcceptedRequest[Json], finish: Finish) -> Reply:
 def _usage(accepted: AcceptedRequest[Json], spoken: int, thinking: int) -> Usage:
     given = tokens_of(accepted.request)
     return Usage(
-        input=given,
-        cache_read=0,
-        output=spoken,
-        thinking=thinking,
-        total=given + spoken + thinking,
+        input=given, cache_read=0, output=spoken, thinking=thinking, total=given + spoken + thinking
     )

@@ -9,16 +9,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from ...canon import (
-    Json,
-    Message,
-    OutputFormat,
-    Part,
-    Text,
-    Thinking,
-    Tool,
-    ToolChoice,
-)
+from ...canon import Json, Message, OutputFormat, Part, Text, Thinking, Tool, ToolChoice
 from ...catalog import ModelEntry
 from ...thinking import Adjustment, Plan, read_thinking
 from .draft import Draft
