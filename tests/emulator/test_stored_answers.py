@@ -6,7 +6,7 @@ import pytest
 
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
-from pondero.emulator.stored_answers import _KEPT
+from pondero.emulator.stored_answers import _MOST
 
 TOOL = {
     "type": "function",
@@ -85,6 +85,6 @@ def test_instructions_are_not_carried_over():
 def test_the_oldest_are_forgotten():
     emulator = Emulator()
     first = answered(emulator, "Hello.")
-    for number in range(_KEPT):
+    for number in range(_MOST):
         ask(emulator, f"Hello {number}.")
     assert ask(emulator, "And?", previous_response_id=first["id"])[0] == 400

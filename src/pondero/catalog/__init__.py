@@ -104,5 +104,5 @@ __all__ = [
     "write_lists",
 ]
 
-# Load what compares and compiles catalogs on first use: a plan needs none of it.
+# Load the modules that compare and compile catalogs on first use: a plan needs none.
 __getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

@@ -1,7 +1,7 @@
-"""Holds a public list of models against the catalog, field by field.
+"""Compares a public list of models with the catalog, field by field.
 
-``make catalog-check`` fails on a disagreement that is neither fixed nor settled;
-``models --refresh`` shows them all and writes rows for a user's own models.toml.
+``make catalog-check`` fails on a difference that is neither fixed nor explained;
+``models --refresh`` shows all of them and writes rows for a user's own models.toml.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,10 +35,7 @@ VERIFIED: tuple[Evidence, ...] = ("recorded", "vendor page", "SDK type")
 
 
 class ExplainedDifference(Struct, frozen=True, forbid_unknown_fields=True):
-    """Disagreements that were looked into: why the catalog stays as it is, and by what evidence.
-
-    ``models`` may have ``*`` for anything.
-    """
+    """Known differences: why the catalog is right. ``models`` may contain ``*``."""
 
     provider: str
     models: tuple[str, ...]
@@ -47,17 +44,16 @@ class ExplainedDifference(Struct, frozen=True, forbid_unknown_fields=True):
     why: str
 
     def covers(self, provider: str, model: str, field: str | None = None) -> bool:
-        """Return whether this is about that model, and about that field of it."""
+        """Return whether this explains that model, and that field of it."""
         here = provider == self.provider and (field is None or field in self.fields)
         return here and any(fnmatchcase(model, each) for each in self.models)
 
 
 class CatalogDifference(Struct, frozen=True, kw_only=True):
-    """One thing the list and the catalog do not agree on.
+    """One difference between the list and the catalog.
 
-    ``what``: a model is new, gone from the list, or different in a ``field``. ``like`` is the
-    family that stands in for a new model, None where its line is not known; ``evidence`` is how
-    our side is known; ``why`` is why it stays, where that is settled.
+    ``like`` is the family that a new model is treated as, None if its line is unknown.
+    ``evidence`` is the source of the catalog's value, ``why`` the explanation if there is one.
     """
 
     what: Literal["new", "gone", "different"]
@@ -71,16 +67,15 @@ class CatalogDifference(Struct, frozen=True, kw_only=True):
     why: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON values."""
+        """Return plain JSON values."""
         made: dict[str, Any] = msgspec.to_builtins(self)
         return made
 
 
 class CatalogComparison(Struct, frozen=True):
-    """A list beside the catalog: what differs, and of how many live thinking models none does.
+    """A list compared with the catalog; the counts are of live models that think.
 
-    ``right`` counts those whose control agrees; ``settled`` those where it does not and a settled
-    row says why; ``open`` the rest.
+    ``right``: the control agrees. ``settled``: it differs, and the difference is explained.
     """
 
     source: str
@@ -92,12 +87,12 @@ class CatalogComparison(Struct, frozen=True):
 
     @property
     def open(self) -> list[CatalogDifference]:
-        """Return the disagreements about known models that nobody has settled."""
+        """Return the unexplained differences of known models."""
         return [each for each in self.differences if each.what == "different" and not each.why]
 
 
 def provider_map(*, hosts: bool = False) -> Mapping[str, tuple[str, ...]]:
-    """Return which of our providers each provider of the list is; with ``hosts`` of all of them."""
+    """Map the list's providers to ours; ``hosts`` adds those that only host models."""
     file = _file("providers.toml")
     tables = ("providers", "hosts") if hosts else ("providers",)
     return {
@@ -108,13 +103,13 @@ def provider_map(*, hosts: bool = False) -> Mapping[str, tuple[str, ...]]:
 
 
 def litellm_map() -> Mapping[str, str]:
-    """Return which of our providers each provider of LiteLLM is."""
+    """Map LiteLLM's providers to ours."""
     file = _file("providers.toml")
     return file.convert(file.values["litellm"], dict[str, str])
 
 
 def load_explained() -> tuple[ExplainedDifference, ...]:
-    """Return the disagreements that are explained."""
+    """Load the explained differences."""
     file = _file("explained.toml")
     rows = enumerate(file.rows("settled"))
     return tuple(
@@ -123,12 +118,12 @@ def load_explained() -> tuple[ExplainedDifference, ...]:
 
 
 def snapshot() -> PublicList:
-    """Return the list that is committed beside the catalog's data."""
+    """Load the committed copy of the public list."""
     return read_listing(SNAPSHOT.read_bytes())
 
 
 def second_list() -> PublicList:
-    """Return LiteLLM's facts that are committed there too, under our providers' names."""
+    """Load the committed facts of LiteLLM, under our providers' names."""
     return read_listing(SECOND.read_bytes())
 
 
@@ -143,7 +138,7 @@ def compare_lists(
     ours: Mapping[str, tuple[str, ...]],
     settled: Iterable[ExplainedDifference] = (),
 ) -> CatalogComparison:
-    """Return what is new, different and gone, in that order; within it, provider by provider."""
+    """Return new, then different, then gone models, provider by provider."""
     known, settled = lookup.catalog.providers, tuple(settled)
     found: list[CatalogDifference] = []
     models, right, explained = 0, 0, 0
@@ -152,18 +147,18 @@ def compare_lists(
             live = {m: row for m, row in sorted(sold.models.items()) if row.status != "deprecated"}
             entries = {m: lookup.entry(f"{name}:{m}", unknown="family") for m in live}
             for model, entry in entries.items():
-                about = list(_about(name, model, entry, live[model], settled))
+                about = list(_iter_differences(name, model, entry, live[model], settled))
                 found += about
                 wrong = [each for each in about if each.field in CONTROL]
                 models += live[model].reasoning
                 right += live[model].reasoning and not wrong
                 explained += bool(live[model].reasoning and wrong and all(e.why for e in wrong))
-            found += _gone(lookup.entries(name), {entry.family for entry in entries.values()})
+            found += _iter_gone(lookup.entries(name), {entry.family for entry in entries.values()})
     ordered = tuple(sorted(found, key=lambda each: _ORDER.index(each.what)))
     return CatalogComparison(theirs.name, theirs.date, ordered, models, right, explained)
 
 
-def _about(
+def _iter_differences(
     name: str,
     model: str,
     entry: ModelEntry,
@@ -191,7 +186,7 @@ def _about(
 
 
 def disagreements(entry: ModelEntry, listed: ListedModel) -> Iterator[tuple[Field, Any, Any]]:
-    """Yield field by field what the catalog and the list say, where that is not the same."""
+    """Yield each field that differs, with the catalog's value and the list's."""
     facts, control, limit = entry.capability, listed.control, listed.limit
     if facts.thinks != control.thinks:
         yield "thinks", facts.thinks, control.thinks
@@ -219,7 +214,7 @@ def _controls(facts: Capability, control: ListedThinking) -> Iterator[tuple[Fiel
             yield "budget", list(ours), list(control.budget)
 
 
-def _gone(entries: Iterable[ModelEntry], served: set[str]) -> Iterator[CatalogDifference]:
+def _iter_gone(entries: Iterable[ModelEntry], served: set[str]) -> Iterator[CatalogDifference]:
     for entry in entries:
         if entry.family not in served:
             yield CatalogDifference(
@@ -243,8 +238,8 @@ def rows_to_add(
 ) -> list[dict[str, Any]]:
     """Return the ``[[model]]`` rows that bring a catalog up to a list.
 
-    A new model gets one where the list says its control; so does one of which the list alone is
-    the source. What is verified stays as it is, but with ``force``.
+    New models get a row if the list has their control, and so do models known from a list alone.
+    Verified models get one only with ``force``.
     """
     wanted = {
         (each.provider, each.model)

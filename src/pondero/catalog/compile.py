@@ -1,7 +1,7 @@
-"""Compiles the catalog's data to the one JSON file that loads in a few milliseconds.
+"""Compiles the catalog's data to the JSON file that the package loads.
 
-``make catalog`` calls it. The rows that people wrote come first; a model that only the committed
-public list has gets a row from that list, and the list's limits go beside them all.
+``make catalog`` calls it. Hand-written rows come first. A model that only the committed public
+list has gets a row from the list; the list also supplies context and output limits.
 """
 
 from collections.abc import Mapping
@@ -35,11 +35,11 @@ from .public_list import (
 )
 from .schema import Catalog, Family, FamilyGroup, ListSnapshot
 
-_NOBODY = "?"  # a name nobody has: what a provider takes any model for
+_NOBODY = "?"  # no model has this name: finds the family that a provider uses for any
 
 
 def compile_catalog() -> bytes:
-    """Return the shipped data as that JSON."""
+    """Return the shipped data as JSON."""
     files = sorted(Path(DATA).rglob("*.toml"))
     written = from_files({str(p.relative_to(DATA)): p.read_text("utf-8") for p in files})
     whole = with_list(written, snapshot(), provider_map(), second=second_list())
@@ -47,12 +47,12 @@ def compile_catalog() -> bytes:
 
 
 def write_compiled() -> None:
-    """Write that JSON file."""
+    """Write the JSON file."""
     Path(COMPILED).write_bytes(compile_catalog())
 
 
 def write_lists(models_dev: str, litellm: str) -> None:
-    """Write the committed lists from whole ones; an empty path leaves that one as it is."""
+    """Trim downloaded lists and write them as the committed ones; skip an empty path."""
     if models_dev:
         whole = read_listing(Path(models_dev).read_bytes())
         SNAPSHOT.write_bytes(trim_list(whole, provider_map()))
@@ -74,9 +74,9 @@ def with_list(
     *,
     second: PublicList | None = None,
 ) -> Catalog:
-    """Return the catalog with a list behind it: rows for what it lacks, and everybody's limits.
+    """Add a list's rows and limits to a catalog.
 
-    ``second`` has limits for models that the first does not have.
+    ``second`` has limits of models that are missing in the first list.
     """
     lookup = Lookup(catalog)
     groups, providers = dict(catalog.groups), dict(catalog.providers)
@@ -111,7 +111,6 @@ def with_list(
 def _windows(
     models: Mapping[str, ListedModel], lookup: Lookup, provider: str
 ) -> dict[str, tuple[int, int]]:
-    """Return context and output by name, as names are compared: with its date, and without."""
     made: dict[str, tuple[int, int]] = {}
     for name, listed in sorted(models.items()):
         window = (listed.limit.context, listed.limit.output)
@@ -125,7 +124,6 @@ def _windows(
 def _families(
     provider: str, models: Mapping[str, ListedModel], lookup: Lookup, theirs: PublicList
 ) -> tuple[Family, ...]:
-    """Return the models that no row names, those with the same facts in one family."""
     marks = lookup.catalog.names.marks
     alike: dict[bytes, tuple[Capability, list[str]]] = {}
     for name, listed in sorted(models.items()):
@@ -140,20 +138,15 @@ def _families(
             entry = lookup.entry(f"{provider}:{_NOBODY}")
         facts = facts_of(listed, entry, theirs)
         if facts is not None:
-            shared = _shared(facts)
+            shared = replace(facts, max_output=None, context=None)  # the list has the model's own
             alike.setdefault(msgspec.json.encode(shared), (shared, []))[1].append(
                 name.lstrip(marks)
             )
     return tuple(
-        Family(name=_named(provider, names), match=tuple(names), capability=facts)
+        Family(
+            name=f"{provider}-{min(names, key=len).rpartition('/')[2]}",
+            match=tuple(names),
+            capability=facts,
+        )
         for facts, names in alike.values()
     )
-
-
-def _shared(facts: Capability) -> Capability:
-    """Return facts without the limits of a relative: the list has the model's own."""
-    return replace(facts, max_output=None, context=None)
-
-
-def _named(provider: str, names: list[str]) -> str:
-    return f"{provider}-{min(names, key=len).rpartition('/')[2]}"

@@ -1,6 +1,6 @@
-"""Finds the row that has a name, and the relative of a name that none has; ``lookup`` asks.
+"""Finds the family of a model name, or a relative of an unknown one; ``lookup`` calls it.
 
-A family's names are beginnings that end at a boundary: ``gpt-5`` is in ``gpt-5-mini``, but not in
+A family's names are prefixes that end at a boundary: ``gpt-5`` matches ``gpt-5-mini``, but not
 ``gpt-5.1``, which is another model.
 """
 
@@ -13,13 +13,15 @@ from msgspec import Struct
 from .relatives import ModelLines, fold_name
 from .schema import Family
 
+_WORD = re.compile(r"[a-z]{4,}")
+_NO_DIGIT = re.compile(r"\D+")
 _VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
-_BOUNDARIES = "-:@"  # what may stand after a name; _BOUNDARY says when
+_BOUNDARIES = "-:@"  # characters that can follow a name; _BOUNDARY has the conditions
 _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
 
 
 class FamilyMatch(Struct, frozen=True):
-    """A family found: the first ``weight`` characters of ``bare`` are ``name`` in the catalog."""
+    """A match: the first ``weight`` characters of ``bare`` are ``name`` in the catalog."""
 
     family: Family
     weight: int
@@ -30,7 +32,7 @@ class FamilyMatch(Struct, frozen=True):
     why: Literal["nearest", "oldest", "newest", "word"] = "newest"
 
     def catalog_name(self, model: str) -> str:
-        """Return a model's name as the catalog spells it; what follows the known part is kept."""
+        """Return a model's name in the catalog's spelling, its suffix included."""
         if not self.name or len(self.bare) > len(model):
             return model
         start = len(model) - len(self.bare)
@@ -41,7 +43,7 @@ class FamilyMatch(Struct, frozen=True):
 
 
 class FamilyIndex:
-    """The names of some families, ready to be searched."""
+    """An index of the names of some families."""
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._plain: dict[str, tuple[Family, str]] = {}
@@ -58,7 +60,7 @@ class FamilyIndex:
                     self._plain.setdefault(pattern, (family, name))
 
     def best(self, names: Iterable[str]) -> FamilyMatch | None:
-        """Return the row that has most of one of these names."""
+        """Return the longest match for any of these names."""
         hits = [hit for name in names if (hit := self._find(name))]
         return max(hits, key=lambda hit: hit.weight, default=None)
 
@@ -71,7 +73,7 @@ class FamilyIndex:
 
 
 class ProviderFamilies:
-    """The families of one provider, for names that none of them has."""
+    """Finds relatives among one provider's families, for unknown names."""
 
     def __init__(self, families: list[Family]) -> None:
         self._lines = ModelLines(families)
@@ -81,7 +83,7 @@ class ProviderFamilies:
                 self._newest.setdefault(fold_name(line), (family, ""))
 
     def best(self, names: Iterable[str]) -> FamilyMatch | None:
-        """Return the nearest version of a line that one of these is of, else the newest of it."""
+        """Return the nearest version of the same line, else the newest of the line."""
         hits = [hit for name in names if (hit := self._relative(name))]
         return max(hits, key=lambda hit: hit.weight, default=None)
 
@@ -92,12 +94,9 @@ class ProviderFamilies:
             return FamilyMatch(kin.family, kin.weight, inferred=True, like=kin.name, why=kin.why)
         if line is None:
             return None
-        return FamilyMatch(line.family, line.weight, inferred=True, like=_first_name(line.family))
-
-
-def _first_name(family: Family) -> str:
-    """Return the first whole name of a family, else what the family is called."""
-    return next((name for name in family.match if name and "*" not in name), family.name)
+        whole = (name for name in line.family.match if name and "*" not in name)
+        like = next(whole, line.family.name)
+        return FamilyMatch(line.family, line.weight, inferred=True, like=like)
 
 
 def _longest(
@@ -115,7 +114,38 @@ def _longest(
 
 
 def _ends(model: str, end: int, *, versions: bool) -> bool:
-    """Return whether a name ends here; gpt-5 does not end in gpt-5.1, nor o3 in o3x."""
+    """Return whether a name ends here: gpt-5 does not end in gpt-5.1, nor o3 in o3x."""
     if end in (0, len(model)):
         return True
     return bool(_BOUNDARY.match(model, end)) and not (versions and _VERSION.match(model, end))
+
+
+# -- misspelt names, for hints and errors ---------------------------------------------------------
+
+
+def near_name(model: str, names: Iterable[str]) -> str | None:
+    """Return the name with the same digits and nearly the same letters."""
+    digits = _NO_DIGIT.sub("", model)
+    alike = [name for name in names if digits and _NO_DIGIT.sub("", name) == digits]
+    return next(iter(_close(model.lower(), alike, 1, 0.85)), None) if alike else None
+
+
+def is_misspelt(model: str, names: Iterable[str]) -> bool:
+    """Return whether a word of this name is nearly a known one; numbers may be new."""
+    known = set(_WORD.findall(" ".join(names).lower()))
+    swapped = {"".join(sorted(word)) for word in known}
+    return any(
+        word not in known and ("".join(sorted(word)) in swapped or _close(word, known, 3, 0.8))
+        for word in _WORD.findall(model.lower())
+    )
+
+
+def close_names(model: str, names: Iterable[str]) -> list[str]:
+    """Return similar names, the nearest first."""
+    return _close(model.lower(), sorted(names), 3, 0.6)
+
+
+def _close(word: str, known: Iterable[str], most: int, cutoff: float) -> list[str]:
+    from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
+
+    return get_close_matches(word, list(known), n=most, cutoff=cutoff)

@@ -1,6 +1,6 @@
-"""Reads LiteLLM's price map as a public list: a second witness, and limits the first does not have.
+"""Reads LiteLLM's price map as a second public list; keeps only models of the catalog.
 
-Only what names a model of the catalog is kept. ``make catalog-list LITELLM=PATH`` calls it.
+``make catalog-list LITELLM=PATH`` calls it.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,7 @@ _WORDS = ("none", "minimal", "low", "xhigh", "max")
 def read_litellm(
     text: bytes, lookup: Lookup, *, ours: Mapping[str, str], name: str, date: str
 ) -> PublicList:
-    """Return the models of the map that the catalog names, under our providers.
-
-    ``ours`` maps LiteLLM's providers to ours.
-    """
+    """Return the catalog's models in the map; ``ours`` maps LiteLLM's providers to ours."""
     sold: dict[str, dict[str, ListedModel]] = {}
     for key, facts in sorted(decode_json(text, dict[str, dict[str, Any]]).items()):
         provider = ours.get(facts.get("litellm_provider", ""))
@@ -28,11 +25,11 @@ def read_litellm(
         model = key.partition("/")[2] or key
         entry = lookup.entry(f"{provider}:{model}")
         if not entry.inferred and lookup.names(entry, model):
-            sold.setdefault(provider, {})[model] = _listed(facts)
+            sold.setdefault(provider, {})[model] = _make_listed(facts)
     return PublicList(name, date, {each: ListedProvider(sold[each]) for each in sorted(sold)})
 
 
-def _listed(facts: Mapping[str, Any]) -> ListedModel:
+def _make_listed(facts: Mapping[str, Any]) -> ListedModel:
     context, output = facts.get("max_input_tokens"), facts.get("max_output_tokens")
     told = {word: facts.get(f"supports_{word}_reasoning_effort") for word in _WORDS}
     return ListedModel(

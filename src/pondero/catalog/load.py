@@ -1,6 +1,6 @@
-"""Reads catalog files into a catalog. A broken file is one error with file, line and key.
+"""Reads catalog files. An error in a file names the file, the line and the key.
 
-``TomlFile`` is one such file; ``store`` reads the user's config.toml with it too.
+``store`` reads the user's config.toml with ``TomlFile``, too.
 """
 
 import re
@@ -22,79 +22,74 @@ _DEEPEST = 40  # tables in tables: no setting is that deep, and Python's own sta
 
 
 class TomlFile(msgspec.Struct, frozen=True):
-    """One file: its name for messages, its text for line numbers, its values."""
+    """A TOML file: its name for messages, its text for line numbers, its values."""
 
     name: str
     text: str
     values: dict[str, Any]
 
     def place(self, key: str = "", *, table: str = "", number: int = 0) -> str:
-        """Return where a key stands, as people look it up: file, line, table and key."""
+        """Describe the place of a key: file, line, table and key."""
         line = _line(self.text.splitlines(), table, number, key)
         where = f"{self.name}:{line}" if line else self.name
         spot = ".".join(part for part in (f"{table}[{number}]" if table else "", key) if part)
         return f"{where}: {spot}" if spot else where
 
     def line(self, *path: str | int) -> int:
-        """Return the line of what stands at a path, else of the table around it; else 0."""
+        """Return the line of a path, else of the table around it, else 0."""
         lines = _lines(self)
         while path and path not in lines:
             path = path[:-1]
         return lines.get(path, 0)
 
     def only(self, *allowed: str) -> None:
-        """Raise BadCatalog for a key of the file that is none of these."""
+        """Raise BadCatalog for any other key."""
         for key in self.values:
             if key not in allowed:
-                message = f"{self.place(key)}: unknown key {key!r}; use {' '.join(allowed)}"
-                raise BadCatalog(message)
+                raise BadCatalog(f"{self.place(key)}: unknown key {key!r}; use {' '.join(allowed)}")
 
     def rows(self, table: str) -> list[dict[str, Any]]:
-        """Return the tables of a name; raises BadCatalog where it is not an array of tables."""
+        """Return an array of tables; raises BadCatalog for anything else."""
         rows = self.values.get(table, [])
         if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
             return rows
-        message = f"{self.place(table)}: this is not an array of tables; write [[{table}]]"
-        raise BadCatalog(message)
+        raise BadCatalog(f"{self.place(table)}: this is not an array of tables; write [[{table}]]")
 
     def tables(self, *names: str) -> None:
-        """Raise BadCatalog where one of these is there and is not a table."""
+        """Raise BadCatalog if one of these keys is not a table."""
         for name in names:
             value = self.values.get(name, {})
             if not isinstance(value, dict):
-                message = f"{self.place(name)}: this is not a table; write [{name}]"
-                raise BadCatalog(message)
+                raise BadCatalog(f"{self.place(name)}: this is not a table; write [{name}]")
 
     def convert(self, values: Any, type_: type[_T], *, table: str = "", number: int = 0) -> _T:
-        """Return values as a type; raises BadCatalog with the place of the one that is wrong."""
+        """Convert values to a type; raises BadCatalog with the place of a wrong value."""
         try:
             return convert_json(values, type_)
         except msgspec.ValidationError as error:
             where = self.place(_key_of(str(error)), table=table, number=number)
-            message = f"{where}: {error}"
-            raise BadCatalog(message) from None
+            raise BadCatalog(f"{where}: {error}") from None
 
 
 def read_toml(name: str, text: str, error: type[UsageError] = BadCatalog) -> TomlFile:
-    """Return a file with its values; raises ``error`` with file and line where it is not TOML."""
+    """Parse a file; raises ``error`` with file and line if it is not TOML."""
     import tomllib  # noqa: PLC0415 - the shipped catalog is JSON; few have files of their own
 
     try:
         values = tomllib.loads(text)
     except RecursionError:
-        raise error(_too_deep(name, text)) from None
+        raise error(_describe_too_deep(name, text)) from None
     except ValueError as problem:  # TOMLDecodeError, and numbers with thousands of digits
         line = _AT.search(str(problem))
         number = line[1] if line else len(text.splitlines())
-        message = f"{name}:{number}: this is not TOML: {problem}"
-        raise error(message) from None
+        raise error(f"{name}:{number}: this is not TOML: {problem}") from None
     if _depth(values) > _DEEPEST:
-        raise error(_too_deep(name, text))
+        raise error(_describe_too_deep(name, text))
     return TomlFile(name, text, values)
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Return a guess at the name that was meant, ready to stand in a sentence; else nothing."""
+    """Return ``did you mean 'x'? `` for the closest name, or an empty text."""
     from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
 
     close = get_close_matches(word, list(names), n=1)
@@ -102,7 +97,7 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 
 
 def _lines(file: TomlFile) -> dict[tuple[str | int, ...], int]:
-    """Return the line of every table and key, by its path; numbers count an array's tables."""
+    """Return the line of every table and key by its path; numbers index an array's tables."""
     found: dict[tuple[str | int, ...], int] = {}
     seen: dict[tuple[str | int, ...], int] = {}
     table: tuple[str | int, ...] = ()
@@ -120,14 +115,14 @@ def _lines(file: TomlFile) -> dict[tuple[str | int, ...], int]:
         if said.startswith("[[") and names:
             seen[path] = seen.get(path, -1) + 1
             path = (*path, seen[path])
-        if names and _stands(file.values, path):
+        if names and _exists(file.values, path):
             found.setdefault(path, number)
             table = path if header else table
     return found
 
 
 def _names(line: str) -> list[str]:
-    """Return the dotted names of a table's header or of a key; none where it is neither."""
+    """Return the dotted names of a table header or a key, empty for any other line."""
     import tomllib  # noqa: PLC0415 - see read_toml
 
     try:
@@ -142,8 +137,8 @@ def _names(line: str) -> list[str]:
     return names
 
 
-def _stands(values: Any, path: tuple[str | int, ...]) -> bool:
-    """Return whether something stands at a path: a line of a long text may look like a key."""
+def _exists(values: Any, path: tuple[str | int, ...]) -> bool:
+    """Return whether a path exists: a line of a long text can look like a key."""
     for step in path:
         inside = isinstance(values, dict if isinstance(step, str) else list)
         if not inside or (step not in values if isinstance(step, str) else step >= len(values)):
@@ -152,17 +147,13 @@ def _stands(values: Any, path: tuple[str | int, ...]) -> bool:
     return True
 
 
-def _too_deep(name: str, text: str) -> str:
-    line = max(enumerate(text.splitlines(), 1), key=lambda each: _brackets(each[1]))[0]
-    return f"{name}:{line}: tables stand in tables more than {_DEEPEST} deep; nothing here is"
-
-
-def _brackets(line: str) -> int:
-    return sum(map(line.count, "[{."))
+def _describe_too_deep(name: str, text: str) -> str:
+    brackets = [sum(map(line.count, "[{.")) for line in text.splitlines()]
+    line = brackets.index(max(brackets)) + 1
+    return f"{name}:{line}: tables are nested more than {_DEEPEST} deep; flatten them"
 
 
 def _depth(values: Any) -> int:
-    """Return how many tables and arrays stand in one another, without recursion."""
     depth, level = 0, [values]
     while level:
         depth += 1
@@ -172,7 +163,7 @@ def _depth(values: Any) -> int:
 
 
 def _key_of(text: str) -> str:
-    """Return the key a validation error speaks of: "... - at `$.budget.min`", "... `foo`"."""
+    """Return the key in a validation error: "... - at `$.budget.min`", "... `foo`"."""
     path = (
         text.rpartition("at `$.")[2].rstrip("`").split(".")[0].split("[")[0]
         if "at `$." in text
@@ -184,7 +175,7 @@ def _key_of(text: str) -> str:
 
 
 def _line(lines: list[str], table: str, number: int, key: str) -> int:
-    """Return the line of a key within the nth table of that name, or of the table itself."""
+    """Return the line of a key in the nth table of that name, or of the table itself."""
     start = 0
     if table:
         heads = [
@@ -211,14 +202,14 @@ _INHERITED_TABLES = ("placement", "parameters", "aliases", "quirks", "override",
 
 
 def load_shipped() -> Catalog:
-    """Return the catalog that came with the package."""
+    """Load the catalog of the package."""
     with open(COMPILED, "rb") as file:
         return decode_json(file.read(), Catalog)
 
 
 @lru_cache(maxsize=1)
 def catalog_hash() -> str:
-    """Return the hash of the catalog that came with the package."""
+    """Return the hash of the package's catalog."""
     from hashlib import blake2b  # noqa: PLC0415 - a plan needs none
 
     with open(COMPILED, "rb") as file:
@@ -226,7 +217,7 @@ def catalog_hash() -> str:
 
 
 def from_files(files: Mapping[str, str]) -> Catalog:
-    """Return the catalog in these files: families/NAME.toml, providers/NAME.toml, names.toml."""
+    """Build a catalog from families/NAME.toml, providers/NAME.toml and names.toml."""
     parsed = {_stem(name): read_toml(name, text) for name, text in files.items()}
     groups = {stem: _group(f) for (folder, stem), f in parsed.items() if folder == "families"}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
@@ -237,7 +228,6 @@ def from_files(files: Mapping[str, str]) -> Catalog:
 
 
 def _stem(path: str) -> tuple[str, str]:
-    """Return the folder a file is in, and its name without the ending."""
     *folders, name = path.replace("\\", "/").split("/")
     return (folders[-1] if folders else "", name.removesuffix(".toml"))
 
@@ -245,11 +235,11 @@ def _stem(path: str) -> tuple[str, str]:
 def add_user_files(
     catalog: Catalog, files: Mapping[str, str], quirks: QuirksOf | None = None
 ) -> Catalog:
-    """Return the catalog with a user's files over it: models.toml and providers/NAME.toml.
+    """Add a user's files to a catalog: models.toml and providers/NAME.toml.
 
-    A ``[[model]]`` of models.toml says ``match`` and either all its facts or ``like`` another
-    model and what is different. ``quirks`` returns the type of a dialect's quirks, None where
-    there is no such dialect; without it neither is checked.
+    A ``[[model]]`` has ``match`` and either all its facts, or ``like`` another model and what
+    differs. ``quirks`` returns the type of a dialect's quirks, or None for an unknown dialect;
+    without it neither is checked.
     """
     parsed = {_stem(name): read_toml(name, text) for name, text in files.items()}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
@@ -283,15 +273,14 @@ def _group(file: TomlFile) -> FamilyGroup:
 def _base(
     file: TomlFile, row: Mapping[str, Any], number: int, above: list[Family]
 ) -> Capability | None:
-    """Return the facts that a row takes over: those of a family above it in the same file."""
+    """Return the facts of the family above that a row inherits with ``like``."""
     if "like" not in row:
         return None
     for family in above:
         if family.name == row["like"]:
             return family.capability
     where = file.place("like", table="family", number=number)
-    message = f"{where}: no family {row['like']!r} stands above this one"
-    raise BadCatalog(message)
+    raise BadCatalog(f"{where}: no family {row['like']!r} above this one")
 
 
 def _family(
@@ -311,15 +300,15 @@ def _family(
 
 
 def _check_facts(file: TomlFile, facts: Capability, table: str, number: int) -> None:
-    """Raise BadCatalog for facts that cannot be true together."""
     if (budget := facts.budget) is not None and budget.min > budget.max:
         where = file.place("budget", table=table, number=number)
-        message = f"{where}: min is {budget.min:,}, which is more than max, {budget.max:,}"
-        raise BadCatalog(message)
+        raise BadCatalog(f"{where}: min is {budget.min:,}, which is more than max, {budget.max:,}")
     words = (*_UNASKED, *LEVELS, *facts.efforts)
     if facts.default not in words:
         where = file.place("default", table=table, number=number)
-        message = f"{where}: {facts.default!r} cannot be; use {' '.join(dict.fromkeys(words))}"
+        message = (
+            f"{where}: invalid default {facts.default!r}; use {' '.join(dict.fromkeys(words))}"
+        )
         raise BadCatalog(message)
 
 
@@ -333,7 +322,7 @@ def _provider(
     groups: Mapping[str, FamilyGroup],
 ) -> Provider:
     file = files[name]
-    values = {**_liked(name, files, known), **file.values, "name": name}
+    values = {**_load_inherited(name, files, known), **file.values, "name": name}
     values.pop("like", None)
     paths = values.get("parameters", {})
     values["parameters"] = {
@@ -355,8 +344,7 @@ def _provider(
             continue
         table = f"override.{family}"
         if family not in facts:
-            message = f"{file.place(table=table)}: no family {family!r} is served here"
-            raise BadCatalog(message)
+            raise BadCatalog(f"{file.place(table=table)}: no family {family!r} is served here")
         if not isinstance(changes, dict):
             message = f"{file.place(family)}: the facts of a family are a table, not {changes!r}"
             raise BadCatalog(message)
@@ -376,21 +364,18 @@ def _check_groups(file: TomlFile, provider: Provider, groups: Mapping[str, Famil
 
 
 def _check_quirks(file: TomlFile, own: Mapping[str, Any], dialect: str, quirks: QuirksOf) -> None:
-    """Raise BadCatalog for an unknown dialect, and for quirks that it does not have."""
     if (known := quirks(dialect)) is None:
-        message = f"{file.place('dialect')}: there is no dialect {dialect!r}"
-        raise BadCatalog(message)
+        raise BadCatalog(f"{file.place('dialect')}: there is no dialect {dialect!r}")
     names = known.__struct_fields__  # type: ignore[attr-defined]  # it is a Struct
     for name in own:
         if name not in names:
             use = f"use {' '.join(names)}" if names else "this dialect has none"
             where = file.place(name, table="quirks")
-            message = f"{where}: unknown quirk {name!r}; {did_you_mean(name, names)}{use}"
-            raise BadCatalog(message)
+            raise BadCatalog(f"{where}: unknown quirk {name!r}; {did_you_mean(name, names)}{use}")
     file.convert(own, known, table="quirks")
 
 
-def _liked(
+def _load_inherited(
     name: str,
     files: Mapping[str, TomlFile],
     known: Mapping[str, Provider],
@@ -404,19 +389,20 @@ def _liked(
     if like is None:
         return {}
     if not isinstance(like, str):
-        message = f"{file.place('like')}: the name of a provider stands here, not {like!r}"
+        message = f"{file.place('like')}: invalid value {like!r}; use the name of a provider"
         raise BadCatalog(message)
     if like in above:
-        message = f"{file.place('like')}: {' is like '.join((*above, name, like))}, in a circle"
+        message = (
+            f"{file.place('like')}: {' is like '.join((*above, name, like))}; break the circle"
+        )
         raise BadCatalog(message)
     if like in files and like != name:
-        base = {**_liked(like, files, known, (*above, name)), **files[like].values}
+        base = {**_load_inherited(like, files, known, (*above, name)), **files[like].values}
     elif like in known:
         base = {field: getattr(known[like], field) for field in known[like].__struct_fields__}
         base |= {table: msgspec.to_builtins(base[table]) for table in ("placement", "fill")}
     else:
-        message = f"{file.place('like')}: there is no provider {like!r} to be like"
-        raise BadCatalog(message)
+        raise BadCatalog(f"{file.place('like')}: there is no provider {like!r} to be like")
     base.pop("batch", None)  # another deployment is another service: it says so if it has batches
     own = file.values
     merged = {t: {**base.get(t, {}), **own[t]} for t in _INHERITED_TABLES if t in own}
@@ -436,13 +422,12 @@ def _add_models(
         facts = dict(row)
         home, base = facts.pop("provider", None), None
         if like := facts.pop("like", None):
-            liked_home, base = _find(file, like, number, groups)
+            liked_home, base = _find_like(file, like, number, groups)
             home = home or liked_home
         if home not in providers:
             known = " ".join(providers)
             where = file.place("provider", table="model", number=number)
-            message = f"{where}: no provider {home!r}; use one of {known}"
-            raise BadCatalog(message)
+            raise BadCatalog(f"{where}: no provider {home!r}; use one of {known}")
         facts.setdefault("source", f"{file.name}")
         facts.setdefault("checked", "")
         family = _family(file, facts, number, "model", base)
@@ -463,26 +448,19 @@ def _add_models(
 
 
 def _check_row(file: TomlFile, row: Mapping[str, Any], number: int) -> None:
-    """Raise BadCatalog where a row names no model, or names another by what is no name."""
     for key in ("like", "provider"):
         if key in row and (not isinstance(row[key], str) or not row[key].strip()):
             where = file.place(key, table="model", number=number)
-            message = f"{where}: a name stands here, not {row[key]!r}"
-            raise BadCatalog(message)
+            raise BadCatalog(f"{where}: invalid value {row[key]!r}; use a name")
     match = row.get("match")
     if isinstance(match, list) and not all(
         isinstance(each, str) and each.strip(" *") for each in match or [0]
     ):
         where = file.place("match", table="model", number=number)
-        message = f"{where}: the beginnings of model names stand here, not {match!r}"
-        raise BadCatalog(message)
+        raise BadCatalog(f"{where}: invalid value {match!r}; use prefixes of model names")
 
 
-def _is_name(match: Any) -> bool:
-    return isinstance(match, str) and bool(match.strip(" *"))
-
-
-def _find(
+def _find_like(
     file: TomlFile, like: str, number: int, groups: Mapping[str, FamilyGroup]
 ) -> tuple[str | None, Capability]:
     for group in groups.values():
@@ -490,5 +468,4 @@ def _find(
             if like == family.name or like in family.match:
                 return group.home, family.capability
     where = file.place("like", table="model", number=number)
-    message = f"{where}: nothing in the catalog is called {like!r}"
-    raise BadCatalog(message)
+    raise BadCatalog(f"{where}: nothing in the catalog is called {like!r}")

@@ -1,4 +1,4 @@
-"""Finds a model by its name: what it can do, and which provider serves it."""
+"""Finds a model by its name: its facts and the provider that serves it."""
 
 import re
 from collections.abc import Callable
@@ -21,26 +21,24 @@ from ..thinking import (
     parse_auto,
     parse_intent,
 )
-from .index import FamilyIndex, FamilyMatch, ProviderFamilies
+from .index import FamilyIndex, FamilyMatch, ProviderFamilies, close_names, is_misspelt, near_name
 from .relatives import fold_name
 from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
-from .spelling import close_names, is_misspelt, near_name
 
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cannot encode
 
 
 SCHEMA = 1
-"""The version of what ``models --json`` prints; it goes up when a key goes or changes its sense."""
+"""Version of the output of ``models --json``; raised when a key is removed or changes meaning."""
 
 
 class ModelEntry(Struct, frozen=True):
-    """One model at one provider. ``inferred``: it has the facts of a relative, or none.
+    """One model at one provider. If ``inferred``, its facts are a relative's, or none.
 
-    ``like`` is that relative and ``why`` how it was chosen: the nearest, oldest or newest of its
-    line, or for a word in the name. ``near`` is a catalogued name with the same numbers that an
-    inferred one may be a slip for; ``typed`` is the name as it was given, where the service spells
-    it differently; ``asked_of`` is the provider that was named, where a sibling serves the model.
-    ``window`` is the model's context and output in a public list, for what the row does not say.
+    ``like`` is that relative, ``why`` how it was chosen. ``near`` is a catalogued name with the
+    same numbers, for a typing error. ``typed`` is the given name, if the service spells it
+    differently. ``asked_of`` is the given provider, if a sibling serves the model. ``window`` has
+    context and output from a public list, for facts that the row lacks.
     """
 
     provider: Provider
@@ -58,24 +56,21 @@ class ModelEntry(Struct, frozen=True):
 
     @property
     def evidence(self) -> Evidence:
-        """Return how the facts are known."""
+        """Return the source of the facts."""
         return "inferred" if self.inferred else self.capability.evidence
 
     @property
     def context(self) -> int | None:
-        """Return how many tokens the model reads and writes in all, where anybody says."""
+        """Return the context window in tokens, if known."""
         return self.capability.context or self.window[0] or None
 
     @property
     def max_output(self) -> int | None:
-        """Return how many tokens the model writes at most, where anybody says.
-
-        What the row itself says is ``capability.max_output``: only that is used in a request.
-        """
+        """Return the output limit, if known; requests use ``capability.max_output`` alone."""
         return self.capability.max_output or self.window[1] or None
 
     def __hash__(self) -> int:
-        """Hash the name alone: a provider has tables in it, which have no hash."""
+        """Hash the name alone: a provider's tables have no hash."""
         return hash((self.provider.name, self.model))
 
     @property
@@ -91,7 +86,7 @@ class ModelEntry(Struct, frozen=True):
         return f"{self.provider.name}:{self.model}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the catalog says of this model, as plain JSON values."""
+        """Return the catalog's facts as plain JSON values."""
         facts = self.capability
         return {
             "id": self.id,
@@ -115,7 +110,7 @@ class ModelEntry(Struct, frozen=True):
 
 
 class ParsedModelName(Struct, frozen=True):
-    """A model string, taken apart."""
+    """The parts of a model string."""
 
     provider: str | None
     model: str
@@ -123,10 +118,9 @@ class ParsedModelName(Struct, frozen=True):
 
 
 class Lookup:
-    """Finds entries in one catalog; its indexes are built once.
+    """Finds entries in one catalog; builds its indexes once.
 
-    ``calibrated`` returns the model that a calibration is for, by its name: who says ``auto:NAME``
-    and no model means that one.
+    ``calibrated`` returns the model of a calibration: ``auto:NAME`` without a model means it.
     """
 
     def __init__(self, catalog: Catalog, calibrated: Callable[[str], str] | None = None) -> None:
@@ -136,12 +130,12 @@ class Lookup:
         self._indexes: dict[str, FamilyIndex] = {}
         self._relatives: dict[str, ProviderFamilies] = {}
         self._windows: dict[str, dict[str, tuple[int, int]]] = {}
-        self._dates = _endings(catalog.names.dates)
+        self._dates = _compile_endings(catalog.names.dates)
 
     def split(self, text: object) -> ParsedModelName:
-        """Return provider, model and wish of ``[provider:]model[/level]`` or ``...@level``.
+        """Split ``[provider:]model[/level]`` or ``...@level``.
 
-        The tail counts as a wish only if it is one: names may contain slashes, and @dates.
+        The tail is a level only if it parses as one: names may contain slashes and @dates.
         """
         if not isinstance(text, str) or not text.strip():
             message = (
@@ -149,12 +143,10 @@ class Lookup:
             )
             raise UnknownModel(message)
         if not text.isascii() and _HALF.search(text):
-            message = f"{text!r} is no model's name: half a character cannot be sent"
-            raise UnknownModel(message)
-        model, wish = text.strip(), None
+            raise UnknownModel(f"invalid model name {text!r}: half a character cannot be sent")
+        model, level_text = text.strip(), None
         if not model.isprintable():  # a lone surrogate is not, nor is a line's end
-            message = f"a model's name has characters that cannot be printed: {text!a}"
-            raise UnknownModel(message)
+            raise UnknownModel(f"a model's name has characters that cannot be printed: {text!a}")
         cut = max(model.rfind("/"), model.rfind("@"))
         if cut >= 0:
             tail = model[cut + 1 :]
@@ -164,38 +156,37 @@ class Lookup:
                 )
                 raise UnknownModel(message)
             if self._is_level(tail, model):
-                model, wish = model[:cut], tail
-                self._check_one_level(text, model, wish)
+                model, level_text = model[:cut], tail
+                self._check_one_level(text, model, level_text)
         elif (named := self._model_of(model)) is not None:
-            model, wish = named, model
+            model, level_text = named, model
         prefix, colon, rest = model.partition(":")
         if colon and prefix.lower() in self.catalog.providers and rest:
-            return ParsedModelName(prefix.lower(), rest, wish)
-        return ParsedModelName(None, model, wish)
+            return ParsedModelName(prefix.lower(), rest, level_text)
+        return ParsedModelName(None, model, level_text)
 
     def apart(self, text: str) -> tuple[str, str | None]:
         """Return a model string without its level, and the level."""
-        model, wish = text.strip(), self.split(text).level
-        if wish is None:
+        model, level_text = text.strip(), self.split(text).level
+        if level_text is None:
             return model, None
-        return self._model_of(model) or model[: -len(wish) - 1], wish
+        return self._model_of(model) or model[: -len(level_text) - 1], level_text
 
     def _is_level(self, tail: str, whole: str) -> bool:
-        """Return whether what a model string ends in is a level, and not part of a name."""
         if (tail != "0" and tail[0] == "0") or not is_level_text(tail, words=self._words):
             return False
         return parse_auto(tail) is None or fold_name(whole) not in self._autos
 
     @cached_property
     def _autos(self) -> frozenset[str]:
-        """Return the names in the catalog that end as if their level were ``auto``."""
+        """Return the catalogued names that end in ``/auto`` or ``@auto``."""
         known = self.catalog.providers.values()
-        names = ((at.name, name) for at in known for name in (*self._served(at), *at.aliases))
+        names = ((at.name, name) for at in known for name in (*self._list_served(at), *at.aliases))
         ending = (each for each in names if parse_auto(re.split("[/@]", each[1])[-1]) is not None)
         return frozenset(fold_name(each) for at, name in ending for each in (name, f"{at}:{name}"))
 
     def _model_of(self, text: str) -> str | None:
-        """Return the model of the calibration that ``auto:NAME`` names; None for other texts."""
+        """Return the model of the calibration in ``auto:NAME``; None for other texts."""
         auto = parse_auto(text)
         if auto is None or auto.name is None or self._calibrated is None:
             return None
@@ -204,24 +195,26 @@ class Lookup:
     def entry(
         self, text: str, *, unknown: Literal["family", "omit", "error"] = "family"
     ) -> ModelEntry:
-        """Return the entry of a model string; a level in it is not looked at."""
+        """Return the entry of a model string; a level in it is ignored."""
         name = self.split(text)
-        provider, hit = self._bare(name) if name.provider is None else self._at(name)
+        provider, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
         if hit is None or hit.inferred:
             self._check_level(text)
             if unknown == "error":
-                raise UnknownModel(self._unknown(name.model, f"{provider.label} model "))
-            if name.provider is None and is_misspelt(name.model, self._served(provider)):
-                raise UnknownModel(self._unknown(name.model))
+                raise UnknownModel(self._describe_unknown(name.model, f"{provider.label} model "))
+            if name.provider is None and is_misspelt(name.model, self._list_served(provider)):
+                raise UnknownModel(self._describe_unknown(name.model))
         model = provider.aliases.get(name.model, name.model)
-        near = near_name(model, self._served(provider)) if hit is None or hit.inferred else None
+        near = (
+            near_name(model, self._list_served(provider)) if hit is None or hit.inferred else None
+        )
         if hit is None or (hit.inferred and unknown == "omit"):
             nobody = ModelEntry(provider, model, "unknown", NOTHING, NOWHERE, inferred=True)
             return replace(nobody, near=near, window=self._window(provider, model))
         spelt = hit.catalog_name(model) if provider.spells else model
         model = provider.aliases.get(spelt, spelt)
         typed = "" if model == name.model else name.model
-        model = self._prefixed(provider, model, hit.family)
+        model = self._add_prefix(provider, model, hit.family)
         facts, placement = _facts(provider, model, hit)
         return ModelEntry(
             provider,
@@ -239,7 +232,6 @@ class Lookup:
         )
 
     def _window(self, provider: Provider, model: str) -> tuple[int, int]:
-        """Return the context and the output that a public list has for a model; 0: not said."""
         if provider.name not in self._windows:
             raw = self.catalog.limits.get(provider.name)
             windows = decode_json(raw, dict[str, tuple[int, int]]) if raw is not None else {}
@@ -254,22 +246,22 @@ class Lookup:
     def provider(self, name: str) -> Provider:
         """Return a provider by its name; raises UnknownProvider."""
         if name not in self.catalog.providers:
-            raise UnknownProvider(self._no_provider(name))
+            raise UnknownProvider(self._describe_no_provider(name))
         return self.catalog.providers[name]
 
     def entries(self, provider: str | None = None) -> list[ModelEntry]:
-        """Return every catalogued model that is served, of one provider or of all."""
+        """Return every served model of the catalog, of one provider or of all."""
         if provider is not None:
             self.provider(provider)
         names = [provider] if provider else list(self.catalog.providers)
         return [
             self.entry(f"{name}:{model}")
             for name in names
-            for model in self._served(self.catalog.providers[name])
+            for model in self._list_served(self.catalog.providers[name])
         ]
 
-    def _served(self, provider: Provider) -> list[str]:
-        """Return every catalogued name that is served here, with its maker where one is wanted."""
+    def _list_served(self, provider: Provider) -> list[str]:
+        """Return the catalogued names of a provider, with the maker's prefix if it needs one."""
         return [
             f"{provider.prefix.get(group, '')}{model}"
             for group in provider.families
@@ -279,15 +271,15 @@ class Lookup:
         ]
 
     def bare_names(self, provider: str, model: str) -> list[str]:
-        """Return a name as it is compared: whole, and without what stands before it."""
+        """Return a name folded for comparison: whole, and without prefixes."""
         return _bare_names(model, self.provider(provider).strip, self.catalog.names)
 
     def strip_date(self, bare: str) -> str:
-        """Return such a name without the date or the revision it ends in."""
+        """Return a folded name without its date or revision."""
         return self._dates.sub("", bare)
 
     def names(self, entry: ModelEntry, model: str) -> bool:
-        """Return whether a row has this very name, but for what stands around it."""
+        """Return whether the entry's family has this very name, prefixes and dates aside."""
         bare = self.bare_names(entry.provider.name, model)
         undated = [self.strip_date(each) for each in bare]
         groups = (self.catalog.groups[name] for name in entry.provider.families)
@@ -296,8 +288,7 @@ class Lookup:
         )
         return any(fold_name(name) in (*bare, *undated) for family in rows for name in family.match)
 
-    def _prefixed(self, provider: Provider, model: str, family: Family) -> str:
-        """Return the name with its maker before it, where the provider wants that."""
+    def _add_prefix(self, provider: Provider, model: str, family: Family) -> str:
         for group, prefix in provider.prefix.items():
             bare = _bare_names(model, provider.strip, self.catalog.names)
             whole = len(bare) == 1  # nothing was before it
@@ -305,7 +296,7 @@ class Lookup:
                 return f"{prefix}{model}"
         return model
 
-    def _at(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
+    def _find_at(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
         provider = self.catalog.providers[name.provider or ""]
         if provider.siblings:
             for bare in _bare_names(name.model, provider.strip, self.catalog.names):
@@ -315,12 +306,10 @@ class Lookup:
         return provider, self._search(provider, name.model)
 
     def _row(self, provider: Provider, model: str) -> FamilyMatch | None:
-        """Return the row that has this name, but for what stands around it."""
         name = provider.aliases.get(model, model)
         return self._served_as(provider).best(self.bare_names(provider.name, name))
 
     def _search(self, provider: Provider, model: str) -> FamilyMatch | None:
-        """Return the row that has this name, else who stands in for it."""
         row = self._row(provider, model)
         if row is not None and row.weight:
             return row
@@ -338,7 +327,7 @@ class Lookup:
         return FamilyIndex(group.family)
 
     def _served_as(self, provider: Provider) -> FamilyIndex:
-        """Return the index of a provider's names; of two rows with one name the first counts."""
+        """Return the index of a provider's names; the first of two equal names counts."""
         if provider.name not in self._indexes:
             self._indexes[provider.name] = FamilyIndex(self._families(provider))
         return self._indexes[provider.name]
@@ -352,10 +341,10 @@ class Lookup:
             self._relatives[provider.name] = ProviderFamilies(self._families(provider))
         return self._relatives[provider.name]
 
-    def _bare(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
+    def _find_bare(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
         model = name.model.lower()
         for provider in self.catalog.providers.values():
-            if _claimed(model, provider.claims) or name.model in provider.aliases:
+            if _is_claimed(model, provider.claims) or name.model in provider.aliases:
                 return provider, self._search(provider, name.model)
         known = self.catalog.providers
         groups = self.catalog.groups.values()
@@ -365,17 +354,17 @@ class Lookup:
         if not found:
             self._check_level(name.model)
             self._check_provider(name.model)
-            raise UnknownModel(self._unknown(name.model))
+            raise UnknownModel(self._describe_unknown(name.model))
         return max(found, key=lambda pair: (not pair[1].inferred, pair[1].weight))
 
     def _check_level(self, text: str) -> None:
-        """Raise the better error where the model is fine and only its level is misspelt."""
+        """Raise BadThinking if the model is known and its level is misspelt."""
         cut = max(text.rfind("/"), text.rfind("@"))
         if cut <= 0 or is_level_text(text[cut + 1 :], words=self._words):
             return
         name = self.split(text[:cut])
         try:
-            _, hit = self._bare(name) if name.provider is None else self._at(name)
+            _, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
         except (UnknownModel, BadThinking):
             return
         if hit is None or hit.family.match == ("",):
@@ -384,26 +373,25 @@ class Lookup:
         if not hit.inferred or is_nearly_level(text[cut + 1 :], words=self._words):
             parse_intent(text[cut + 1 :], words=self._words)
 
-    def _check_one_level(self, text: str, model: str, wish: str) -> None:
-        """Raise BadThinking where a second level stands after a model that is known."""
+    def _check_one_level(self, text: str, model: str, level_text: str) -> None:
+        """Raise BadThinking if a known model is followed by two levels."""
         cut = max(model.rfind("/"), model.rfind("@"))
         first = model[cut + 1 :]
         if cut <= 0 or not self._is_level(first, model):
             return
         name = self.split(model[:cut])
         try:
-            _, hit = self._bare(name) if name.provider is None else self._at(name)
+            _, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
         except UnknownModel:
             return
         if hit is not None and hit.weight:
-            message = f"{text!r} names two levels, {first!r} and {wish!r}; give one"
-            raise BadThinking(message)
+            raise BadThinking(f"{text!r} names two levels, {first!r} and {level_text!r}; give one")
 
     def close(self, model: str) -> list[str]:
-        """Return catalogued names that are nearly this one, the nearest first."""
+        """Return similar catalogued names, the nearest first."""
         return close_names(model, {entry.model for entry in self.entries()})
 
-    def _unknown(self, model: str, kind: str = "model ") -> str:
+    def _describe_unknown(self, model: str, kind: str = "model ") -> str:
         entries = self.entries()
         if hosts := [entry.id for entry in entries if entry.model.lower() == model.lower()]:
             return f"{model!r} is served by several; say whose: {' or '.join(hosts)}"
@@ -413,12 +401,11 @@ class Lookup:
         return f"unknown {kind}{model!r}; {guess}{hint}"
 
     def _check_provider(self, model: str) -> None:
-        """Raise the better error where the provider is unknown."""
         prefix, colon, rest = model.partition(":")
         if colon and rest and prefix.isidentifier():
-            raise UnknownProvider(self._no_provider(prefix))
+            raise UnknownProvider(self._describe_no_provider(prefix))
 
-    def _no_provider(self, name: str) -> str:
+    def _describe_no_provider(self, name: str) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
 
         known = list(self.catalog.providers)
@@ -428,7 +415,7 @@ class Lookup:
 
 
 def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
-    """Return whether a name is one of these; ``*`` stands for anything between."""
+    """Return whether a name matches one of these; ``*`` matches anything."""
     if model in patterns:
         return True
     globs = [each for each in patterns if "*" in each]
@@ -439,8 +426,8 @@ def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
     return any(fnmatchcase(model, each) for each in globs)
 
 
-def _claimed(model: str, claims: tuple[str, ...]) -> bool:
-    """Return whether a bare name begins like one of these; ``*`` stands for anything between."""
+def _is_claimed(model: str, claims: tuple[str, ...]) -> bool:
+    """Return whether a bare name has one of these prefixes; ``*`` matches anything."""
     for claim in claims:
         first, *more = claim.split("*")
         if model.startswith(first) and all(each in model for each in more):
@@ -449,7 +436,7 @@ def _claimed(model: str, claims: tuple[str, ...]) -> bool:
 
 
 def _bare_names(model: str, strip: tuple[str, ...], names: NamePatterns) -> list[str]:
-    """Return the name as it is, and without path, region and maker."""
+    """Return the folded name, and without path, region and maker if it has them."""
     name = model.lower().lstrip(names.marks)
     whole = fold_name(name)
     for path in names.paths:
@@ -460,14 +447,13 @@ def _bare_names(model: str, strip: tuple[str, ...], names: NamePatterns) -> list
     return [whole] if bare == whole else [whole, bare]
 
 
-def _endings(dates: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what finds one of these at the end of a name; ``#`` is a digit."""
+def _compile_endings(dates: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern for one of these at the end of a name; ``#`` is a digit."""
     endings = "|".join(re.escape(fold_name(each)).replace(r"\#", "[0-9]") for each in dates)
     return re.compile(rf"(?<=.)(?:{endings})$" if endings else "(?!)")
 
 
 def _facts(provider: Provider, model: str, hit: FamilyMatch) -> tuple[Capability, Placement]:
-    """Return what a model can do here, and where that is said."""
     facts = provider.override.get(hit.family.name, hit.family.capability)
     if facts.shown == "ask" and model.startswith(provider.unshown):
         facts = replace(facts, shown="never")

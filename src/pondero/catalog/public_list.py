@@ -1,7 +1,6 @@
-"""Reads a public list of models in the shape of models.dev: what it says of each model's thinking.
+"""Reads a public list of models in the format of models.dev.
 
-``compile`` makes rows from the list that is committed beside the catalog's data; ``comparison``
-holds any such list against the catalog, for ``make catalog-check`` and ``models --refresh``.
+``compile`` makes rows from the committed list; ``comparison`` compares a list with the catalog.
 """
 
 from collections.abc import Mapping
@@ -21,14 +20,14 @@ _OFF = ("none", "off")
 
 
 class ListedLimits(Struct, frozen=True, omit_defaults=True):
-    """How many tokens a model reads and writes; 0 where the list does not have it."""
+    """A model's limits in tokens, 0 if the list has none."""
 
     context: int = 0
     output: int = 0
 
 
 class ListedControl(Struct, frozen=True, omit_defaults=True):
-    """One control as the list has it: a switch, words, or a range of tokens."""
+    """One thinking control of the list: a switch, words, or a range of tokens."""
 
     type: Literal["toggle", "effort", "budget_tokens"]
     values: tuple[str | None, ...] = ()
@@ -37,7 +36,7 @@ class ListedControl(Struct, frozen=True, omit_defaults=True):
 
 
 class ListedThinking(Struct, frozen=True):
-    """What a list says of a model's thinking; None where it says nothing of that."""
+    """A model's thinking in the list; None for a fact that it lacks."""
 
     thinks: bool
     off: bool | None = None
@@ -46,7 +45,7 @@ class ListedThinking(Struct, frozen=True):
 
 
 class ListedModel(Struct, frozen=True, omit_defaults=True):
-    """One model as the list has it; ``takes`` says of single words whether it takes them."""
+    """One model of the list; ``takes`` has single words that it accepts or rejects."""
 
     reasoning: bool = False
     reasoning_options: tuple[ListedControl, ...] | None = None
@@ -57,7 +56,7 @@ class ListedModel(Struct, frozen=True, omit_defaults=True):
 
     @property
     def control(self) -> ListedThinking:
-        """Return what the list says of this model's thinking."""
+        """Return the model's thinking."""
         if not self.reasoning or self.reasoning_options is None:
             return ListedThinking(self.reasoning)
         off, budget = False, None
@@ -74,13 +73,13 @@ class ListedModel(Struct, frozen=True, omit_defaults=True):
 
 
 class ListedProvider(Struct, frozen=True, omit_defaults=True):
-    """One provider as the list has it."""
+    """One provider of the list."""
 
     models: dict[str, ListedModel]
 
 
 class PublicList(Struct, frozen=True):
-    """A whole list: what it is called, its own date, and its providers by name."""
+    """A whole list: its name, its date, its providers by name."""
 
     name: str
     date: str
@@ -88,9 +87,9 @@ class PublicList(Struct, frozen=True):
 
 
 def read_listing(text: bytes, name: str = "models.dev") -> PublicList:
-    """Return the list in a JSON text; raises BadCatalog where it is not such a list.
+    """Parse a list; raises BadCatalog for anything else.
 
-    A list that was trimmed has its name and date; a whole one is as old as its newest entry.
+    A trimmed list has a name and a date; a downloaded one is as old as its newest entry.
     """
     try:
         plain = decode_json(text, dict[str, Any])
@@ -110,7 +109,7 @@ def read_listing(text: bytes, name: str = "models.dev") -> PublicList:
 
 
 def trim_list(theirs: PublicList, keep: Mapping[str, tuple[str, ...]]) -> bytes:
-    """Return the facts that are compared, of these providers only; one model a line."""
+    """Return the compared facts of these providers as JSON, one model a line."""
     parts = []
     for name in sorted(keep):
         if name not in theirs.providers:
@@ -130,10 +129,9 @@ def _json(value: object) -> str:
 
 
 def facts_of(listed: ListedModel, entry: ModelEntry, source: PublicList) -> Capability | None:
-    """Return the facts of a listed model: the list's control, all else as its relative has it.
+    """Return a listed model's facts: the list's control, the rest from its relative ``entry``.
 
-    ``entry`` is what the catalog takes the model for. None where the list does not say the
-    control, or nothing at this provider can say it.
+    None if the list lacks the control, or the provider has no placement for it.
     """
     control, base = listed.control, entry.capability
     marks = {"evidence": "list", "source": f"{source.name}", "checked": source.date}
@@ -162,7 +160,7 @@ def facts_of(listed: ListedModel, entry: ModelEntry, source: PublicList) -> Capa
 
 
 def _budget(control: ListedThinking, base: Capability) -> BudgetRange | None:
-    """Return the range of tokens; None where neither the list nor the relative has its ends."""
+    """Return the token range; None if neither the list nor the relative has both ends."""
     if control.budget is None:
         return None
     least, most = control.budget
@@ -177,7 +175,7 @@ def _budget(control: ListedThinking, base: Capability) -> BudgetRange | None:
 
 
 def _style(entry: ModelEntry, control: ListedThinking, budget: BudgetRange | None) -> str | None:
-    """Return the relative's style where it can say all of this, else another of the provider's."""
+    """Return the relative's style if it has every control, else another of the provider's."""
     styles: Mapping[str, Placement] = entry.provider.placement
     own = entry.capability.style
     if own is None:
@@ -197,7 +195,6 @@ def _says(placement: Placement, control: ListedThinking, budget: BudgetRange | N
 
 
 def _default(control: ListedThinking, base: Capability) -> str:
-    """Return what the relative does unasked, where this model can do that at all."""
     fixed = base.default in ("on", "dynamic", "unaudited")
     possible = fixed or base.default in (control.words or ())
     return base.default if possible or (base.default == "off" and control.off) else "unaudited"
@@ -206,8 +203,8 @@ def _default(control: ListedThinking, base: Capability) -> str:
 def providers_of(
     seller: str, ours: Mapping[str, tuple[str, ...]], known: Mapping[str, Provider]
 ) -> list[str]:
-    """Return which of our providers a list's provider is, by the map.
+    """Return our providers for one of the list's.
 
-    A server that users run themselves serves what they put there: no list speaks for it.
+    Servers that users run themselves are left out: they serve any model.
     """
     return [name for name in ours.get(seller, ()) if name in known and not known[name].start]

@@ -1,7 +1,7 @@
-"""Finds the relative of a model nobody has listed: the nearest version of its line.
+"""Finds the relative of an unknown model: the nearest version of its line.
 
-A line is what stands before the version: ``gpt`` of ``gpt-5.9-mini``, ``claude-opus`` of
-``claude-opus-5-7``. ``lookup`` asks when a name is in no family.
+A line is the name before the version: ``gpt`` of ``gpt-5.9-mini``, ``claude-opus`` of
+``claude-opus-5-7``. ``lookup`` calls it if no family has a name.
 """
 
 import re
@@ -19,7 +19,7 @@ Version = tuple[int, int]
 
 
 class KnownVersion(NamedTuple):
-    """A catalogued name of a line: its version, the words after it, and its family."""
+    """A catalogued name of a line: its version, the words after it, its family."""
 
     version: Version
     words: frozenset[str]
@@ -28,10 +28,7 @@ class KnownVersion(NamedTuple):
 
 
 class Relative(NamedTuple):
-    """Who stands in for a name, and why: it is ``nearest``, ``oldest`` or ``newest`` of its line.
-
-    ``weight`` is how many characters of the name are the line.
-    """
+    """The family used for an unknown name; ``weight`` is the length of the line's name."""
 
     family: Family
     name: str
@@ -40,12 +37,12 @@ class Relative(NamedTuple):
 
 
 def fold_name(name: str) -> str:
-    """Return a name as names are compared: lower case, only hyphens."""
+    """Return a name for comparison: lower case, only hyphens."""
     return name.lower().replace(".", "-").replace("_", "-")
 
 
 class ModelLines:
-    """The lines of one group of families; names are folded before they are compared."""
+    """The lines of one group of families, by folded name."""
 
     def __init__(self, families: Iterable[Family]) -> None:
         self._kin: dict[str, list[KnownVersion]] = {}
@@ -60,9 +57,8 @@ class ModelLines:
     def relative(self, model: str, newest: Family | None = None) -> Relative | None:
         """Return the nearest known version that is not above this one, else the nearest above.
 
-        ``newest`` is the family that a row calls the newest: it stands in for a version above all
-        others where it is of this line, whatever its number. None where the line is not known, or
-        the name has no version.
+        ``newest`` is the family that the catalog calls the newest: it is used for a version above
+        all others of its line. None if the line is unknown or the name has no version.
         """
         parts = _split(model)
         if parts is None or parts[0] not in self._kin:
@@ -81,7 +77,7 @@ class ModelLines:
 
 
 def _split(name: str) -> tuple[str, Version, frozenset[str]] | None:
-    """Return line, version and the words after it; None where a name has no version."""
+    """Return line, version and the words after it; None for a name without a version."""
     if (found := _VERSION.search(name)) is None or not found.start():
         return None
     version = (int(found[1]), int(found[2] or 0))
@@ -89,5 +85,5 @@ def _split(name: str) -> tuple[str, Version, frozenset[str]] | None:
 
 
 def _alike(known: frozenset[str], words: frozenset[str]) -> tuple[int, int]:
-    """Return how alike two names are in the words after the version: shared, then not shared."""
+    """Count the words after the version: shared, then not shared."""
     return len(known & words), -len(known ^ words)

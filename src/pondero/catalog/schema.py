@@ -1,4 +1,4 @@
-"""The types of a catalog: families (what a model can do) and providers (where it is served)."""
+"""The types of a catalog: families (facts of models) and providers (deployments)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -8,13 +8,15 @@ from msgspec import Meta, Raw, Struct
 from ..thinking import SAMPLING, Capability, ParameterRanges, Placement
 
 
-class Family(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
+class _Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
+    """A row of the data files."""
+
+
+class Family(_Row, frozen=True, kw_only=True):
     """Models with the same thinking capability.
 
-    ``match`` are beginnings of model names, ending at a boundary, ``*`` for anything between;
-    ``newest_of`` are lines whose unknown members are taken for one of these.
+    ``match`` has prefixes of model names that end at a boundary; ``*`` matches anything.
+    ``newest_of`` has lines whose unknown members are treated as this family.
     """
 
     name: str
@@ -23,21 +25,17 @@ class Family(
     capability: Capability
 
 
-class FamilyGroup(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
-    """The families of one file; ``home`` is the provider a bare model name means."""
+class FamilyGroup(_Row, frozen=True, kw_only=True):
+    """The families of one file; a bare model name means the provider ``home``."""
 
     home: str | None = None
     family: tuple[Family, ...] = ()
 
 
-class UrlVariable(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
-    """What fills one blank of an address: the first of ``env`` that is set, else ``default``.
+class UrlVariable(_Row, frozen=True, kw_only=True):
+    """The value of one blank in a URL: the first of ``env`` that is set, else ``default``.
 
-    A default may have blanks of its own; ``words`` are values that are written in another way.
+    A default may contain blanks. ``words`` maps values to other spellings.
     """
 
     env: tuple[str, ...] = ()
@@ -46,17 +44,14 @@ class UrlVariable(
 
 
 BatchShape = Literal["messages", "files", "operations", "jobs", "requests", "inline"]
-"""How a batch is handed in, looked at and read; the same at several providers."""
+"""How a batch is submitted, polled and read; several providers share a shape."""
 
 
-class BatchTerms(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
-    """How a provider takes many requests at once, and the share of the usual price they cost.
+class BatchTerms(_Row, frozen=True, kw_only=True):
+    """A provider's terms for batches; ``factor`` is the share of the usual price.
 
-    ``requests`` and ``bytes`` are the most that one batch holds. ``one_model`` is whether all of
-    them must be for the same model, ``suffix`` what its name ends in there. ``excludes`` are
-    beginnings of names of models that are not taken.
+    ``requests`` and ``bytes`` limit one batch. With ``one_model`` all requests must have the same
+    model, whose name ends in ``suffix``. ``excludes`` has prefixes of models without batches.
     """
 
     shape: BatchShape
@@ -68,34 +63,25 @@ class BatchTerms(
     excludes: tuple[str, ...] = ()
 
 
-class Provider(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
-    """A deployment: where it is, how it is reached, and where thinking stands in its bodies.
+class Provider(_Row, frozen=True, kw_only=True):
+    """A deployment: its address, its key, and where thinking fields go in its requests.
 
-    Names: a bare model name that begins with one of ``claims`` (``*`` stands for anything between)
-    means this provider. ``spells`` is whether its names are fixed, so that a known one is sent as
-    we list it. ``strip`` are prefixes that are taken off a name before the families are searched;
-    ``prefix`` is put before a name of that group which was given without its maker. ``absent`` are
-    models of its families that it does not serve (``*`` for anything): their names are understood
-    and never listed.
-    ``unshown`` are beginnings of names of models that cannot be asked to show their thinking.
-    ``siblings`` are beginnings of names of models that another deployment of ours serves.
+    Names: a bare model name with a prefix in ``claims`` (``*`` matches anything) means this one.
+    If ``spells``, names are fixed, and a known one is sent in our spelling. ``strip`` has prefixes
+    to remove before the search; ``prefix`` is added to names of a group given without their maker.
+    ``absent`` has models of its families that it does not serve: understood, never listed.
+    ``unshown`` has prefixes of models that cannot show their thinking, ``siblings`` of models that
+    another of our providers serves.
 
-    Wire: ``exact`` is whether it takes what the home of its dialect takes, field for field.
+    API: if ``exact``, it accepts the same fields as the home of its dialect. ``hosted`` has the
+    kinds of tools that it runs itself. ``api`` is its own name for the API, if it has several.
 
-    Address: ``path`` is appended to ``url``, or to the caller's own base URL; ``fill`` says what
-    goes into the ``{blanks}`` of both. ``api`` is what the provider calls this surface, where it
-    has several. ``start``, for a server that users run themselves, is the hint how to start it and
-    which variable holds its address.
+    Address: ``path`` is appended to ``url`` or to the caller's base URL; ``fill`` has the values of
+    ``{blanks}``. ``start`` tells how to start a server that users run themselves.
 
-    Tools: ``hosted`` are the kinds of tools that the service runs itself.
-
-    Batches: ``batch`` is how they are handed in; None where there are none, or none that we know.
-
-    Limits: ``override`` has the facts of a family that are different here. ``ranges`` are the
-    least and the most of a parameter (of ``stop``: how many), the least alone where there is no
-    most. ``output_buffer`` is how many tokens of output the provider advises to leave room for.
+    Limits: ``override`` has facts of a family that differ here. ``ranges`` has minimum and maximum
+    of a parameter (of ``stop``: the count), or the minimum alone. ``output_buffer`` is the number
+    of output tokens that the provider advises to leave free.
     """
 
     name: str
@@ -133,19 +119,16 @@ class Provider(
 
     @property
     def surface(self) -> ParameterRanges:
-        """Return what this wire allows whatever the model."""
+        """Return the API's parameter limits, whatever the model."""
         names = frozenset(name for name in ("max_tokens", *SAMPLING) if name in self.parameters)
         return ParameterRanges(names, self.max_tokens_required, self.ranges)
 
 
-class NamePatterns(
-    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
-):
-    """What stands around a model's name at any provider and does not make it another model.
+class NamePatterns(_Row, frozen=True, kw_only=True):
+    """Additions to a model's name at any provider that do not make it another model.
 
-    ``marks`` are characters before it, ``paths`` what ends a path before it, ``dates`` are
-    endings, with ``#`` for a digit. ``unthinking`` is the group of models that are told by a word
-    in their name: embeddings, pictures, speech.
+    ``marks`` are characters before it, ``paths`` ends of a path before it, ``dates`` endings with
+    ``#`` for a digit. ``unthinking`` is the group of models recognised by a word in their name.
     """
 
     marks: str = ""
@@ -155,18 +138,17 @@ class NamePatterns(
 
 
 class ListSnapshot(Struct, frozen=True, forbid_unknown_fields=True):
-    """A public list of models: its name, and the day it was taken."""
+    """The name and the date of a public list."""
 
     name: str
     date: str
 
 
 class Catalog(Struct, frozen=True, kw_only=True):
-    """Everything known, by name.
+    """Families and providers by name.
 
-    ``limits`` are the windows of models as a public list has them, provider by provider: a JSON
-    object of names with the tokens of context and of output, 0 where the list does not say.
-    ``listed`` is that list, with its date.
+    ``limits`` has a JSON object per provider: model names with context and output in tokens, 0 if
+    the public list ``listed`` has none.
     """
 
     groups: Mapping[str, FamilyGroup]
@@ -176,7 +158,7 @@ class Catalog(Struct, frozen=True, kw_only=True):
     listed: ListSnapshot | None = None
 
     def extra_words(self) -> frozenset[str]:
-        """Return every level some family has beyond the common ones."""
+        """Return all levels of families beyond the common ones."""
         return frozenset(
             word
             for group in self.groups.values()

@@ -41,8 +41,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Load the server on first use: in process none is needed."""
     if name not in _SERVER:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import server  # noqa: PLC0415 - see above
 
     return getattr(server, name)

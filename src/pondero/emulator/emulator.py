@@ -1,4 +1,4 @@
-"""The emulator: a transport behind which every provider's service answers."""
+"""The emulator: a transport that answers as every provider's service."""
 
 import time
 from collections import deque
@@ -24,7 +24,7 @@ from .faults import (
     Pause,
     Sleep,
     asyncio_sleep,
-    instead,
+    make_replacement,
 )
 from .log import LogEntry, RequestLog
 from .models import AcceptedModel, accept_as_relative, model_answer, with_default
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
 _USUAL = Timeouts()
 _USUAL_BATCHES = BatchSettings()
 _BROKEN = Fault(kind="broken")
-_GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
+_GREETINGS = ("/", "/api/hello")  # Claude Code requests these before its first prompt
 _UPGRADE = HttpResponse(
-    426,  # Codex tries a WebSocket first; this ends it at once, a 404 costs seven tries
+    426,  # Codex tries a WebSocket first and gives up at once; after a 404 it retries seven times
     {"content-type": "application/json", "upgrade": "HTTP/1.1"},
     b'{"error":{"message":"the emulator has no WebSocket here; use HTTP","type":"not_found"}}',
 )
 
 
 class Emulator:
-    """A transport, for sync and asyncio, that answers as any provider would. No key, no network.
+    """A transport, for sync and asyncio, that answers as any provider would.
 
-    ``responder`` answers every request that no turn of ``script`` is meant for. ``faults`` go to
-    the next exchanges in order, None for one that goes well; those of batches wait for the next
-    batch. ``service`` is the provider to emulate; without it the URL decides. With ``any_model``, a
-    relative answers for a model the catalog does not know. ``sleep`` and ``asleep`` are how a slow
-    answer waits. ``batches`` says how batches behave, and ``clock`` when they were made.
+    ``responder`` answers requests that match no turn of ``script``. ``faults`` apply to the next
+    exchanges in order, None for no fault; faults of batches wait for the next batch. ``service`` is
+    the provider to emulate; by default the URL decides. With ``any_model`` a relative answers for
+    an unknown model. ``sleep`` and ``asleep`` wait during slow answers. ``batches`` and ``clock``
+    set how batches behave and their dates.
 
     >>> from pondero.emulator import Emulator
     >>> client = pondero.Client(transport=Emulator())
@@ -102,7 +102,7 @@ class Emulator:
         played = self._play(request, entry)
         if played is None:
             entry.end = "broken"
-            raise Unreachable("nobody answers there: connection refused")
+            raise Unreachable("connection refused")
         delay = 0.0
         if isinstance(played, Pause):
             delay, played = played.seconds, EmulatedResponse(ResponseHead(200), iter((Break(),)))
@@ -124,7 +124,7 @@ class Emulator:
         self.script.expect(*turns)
 
     def reset(self) -> None:
-        """Forget script, faults, log, batches, and what was cached and stored."""
+        """Clear script, faults, log, batches, prompt cache and stored answers."""
         self.script.clear()
         self.faults.clear()
         self.log.clear()
@@ -142,47 +142,55 @@ class Emulator:
     # -- one exchange ----------------------------------------------------------------------------
 
     def _play(self, request: HttpRequest, entry: LogEntry) -> EmulatedResponse | Pause | None:
-        """Return an answer, a pause, or None where nobody accepts the connection."""
-        if _upgrades(request):
-            return _refused(_UPGRADE, entry)
-        to = find_route(request.url, provider=self._provider)
-        if to is None:
+        """Return an answer, a pause, or None for a refused connection."""
+        if request.headers.get("upgrade", "").lower() == "websocket":
+            return _log_rejection(_UPGRADE, entry)
+        route = find_route(request.url, provider=self._provider)
+        if route is None:
             batch = self._batch_services().answer(request, self._provider)
-            return self._no_conversation(request, entry) if batch is None else _batch(batch, entry)
-        entry.dialect, entry.service = to.wire.name, to.provider
-        request = self._stored.resume(request, to.wire)
+            return (
+                self._no_conversation(request, entry)
+                if batch is None
+                else _play_batch(batch, entry)
+            )
+        entry.dialect, entry.service = route.wire.name, route.provider
+        request = self._stored.resume(request, route.wire)
         try:
-            accepted, entry.model = self._taken(request, to)
-        except Rejected as no:
-            return _refused(no.response, entry)
-        return self._answer(to, with_default(accepted, to.provider), entry, request)
+            accepted, entry.model = self._accept(request, route)
+        except Rejected as rejection:
+            return _log_rejection(rejection.response, entry)
+        return self._answer(route, with_default(accepted, route.provider), entry, request)
 
     def _no_conversation(self, request: HttpRequest, entry: LogEntry) -> EmulatedResponse:
         if request.method == "HEAD" and urlsplit(request.url).path in _GREETINGS:
             return whole_response(HttpResponse(200, {}, b""))
         answer = model_answer(request, provider=self._provider)
         if answer is None:
-            return _refused(_nowhere(request, guess_route(request, self._provider)), entry)
+            return _log_rejection(
+                _make_not_found(request, guess_route(request, self._provider)), entry
+            )
         response, entry.dialect, entry.service = answer
-        return whole_response(response) if response.status < 400 else _refused(response, entry)
+        return (
+            whole_response(response) if response.status < 400 else _log_rejection(response, entry)
+        )
 
-    def _taken(self, request: HttpRequest, to: EmulatedRoute) -> AcceptedModel:
+    def _accept(self, request: HttpRequest, route: EmulatedRoute) -> AcceptedModel:
         try:
-            accepted = to.wire.service().accept(request, to.provider)
-        except Rejected as no:
+            accepted = route.wire.service().accept(request, route.provider)
+        except Rejected as rejection:
             if not self._any_model:
                 raise
-            return accept_as_relative(request, to, no)
+            return accept_as_relative(request, route, rejection)
         return AcceptedModel(accepted, accepted.request.model)
 
     def _answer(
         self,
-        to: EmulatedRoute,
+        route: EmulatedRoute,
         accepted: AcceptedRequest[Json],
         entry: LogEntry,
         request: HttpRequest,
     ) -> EmulatedResponse | Pause | None:
-        turn = self.script.take(accepted, dialect=to.wire.name, provider=to.provider)
+        turn = self.script.take(accepted, dialect=route.wire.name, provider=route.provider)
         entry.scripted = turn is not None
         fault = (turn.fault if turn is not None else None) or self._fault(accepted)
         if fault is not None:
@@ -191,37 +199,36 @@ class Emulator:
                 return None
             if fault.kind == "hang" and fault.at is None:
                 return Pause(FOREVER)
-            if (other := instead(fault, to.wire)) is not None:
-                return _refused(_restated(other, to), entry)
-        reply = self._reply(to, accepted, turn, entry.model)
-        self._stored.keep(request, accepted, reply, to.wire)
-        return write_response(to.wire, accepted, reply, fault)
+            if (other := make_replacement(fault, route.wire)) is not None:
+                return _log_rejection(_restate_error(other, route), entry)
+        reply = self._reply(route, accepted, turn, entry.model)
+        self._stored.keep(request, accepted, reply, route.wire)
+        return write_response(route.wire, accepted, reply, fault)
 
     def _reply(
         self,
-        to: EmulatedRoute,
+        route: EmulatedRoute,
         accepted: AcceptedRequest[Json],
         turn: Taking | None,
         model: str | None,
     ) -> Reply:
-        """Return what a turn or the mind says to a request for a model of this name."""
+        """Return the reply of a turn or of the responder; ``model`` is the requested name."""
         answer = turn if turn is not None and turn.says else self._responder
-        reply = count_usage(accepted, with_ids(answer(accepted), accepted, to.wire))
+        reply = count_usage(accepted, with_ids(answer(accepted), accepted, route.wire))
         if (turn is None or turn.usage is None) and not reply.usage.cache_read:
-            usage = self._cache.apply(accepted, reply.usage, provider=to.provider)
+            usage = self._cache.apply(accepted, reply.usage, provider=route.provider)
             reply = msgspec.structs.replace(reply, usage=usage)
         if model != accepted.request.model and reply.model is None:
             reply = msgspec.structs.replace(reply, model=model)
         return reply
 
     def _fault(self, accepted: AcceptedRequest[Json]) -> Fault | None:
-        """Return the next fault of the list, or the one a directive in the question asks for."""
         with suppress(IndexError):
-            if not _is_of_batches(self.faults[0]):
+            if not _concerns_batches(self.faults[0]):
                 return self.faults.popleft()
-        return self._directed(accepted)
+        return self._parse_directive(accepted)
 
-    def _directed(self, accepted: AcceptedRequest[Json]) -> Fault | None:
+    def _parse_directive(self, accepted: AcceptedRequest[Json]) -> Fault | None:
         wish = parse_question(accepted.request.messages).directive("fault")
         if wish is None:
             return None
@@ -233,66 +240,66 @@ class Emulator:
     # -- batches ---------------------------------------------------------------------------------
 
     def _batch_services(self) -> "BatchRouter":
-        """Return the batch services; they are loaded now, since most emulators need none."""
         from .batches import BatchRouter  # noqa: PLC0415 - see above
 
         with self._lock:
             if self._batches is None:
                 settings = self._batch_settings
-                self._batches = BatchRouter(self._item, self._next_fault, self._clock, settings)
+                self._batches = BatchRouter(
+                    self._answer_item, self._next_fault, self._clock, settings
+                )
             return self._batches
 
-    def _item(self, request: HttpRequest) -> "HttpResponse | Outcome":
-        """Return the answer to one request of a batch, as it would have been alone."""
-        to = find_route(request.url, provider=self._provider)
-        if to is None:
-            return _nowhere(request, guess_route(request, self._provider))
-        if _streams(request.body):
+    def _answer_item(self, request: HttpRequest) -> "HttpResponse | Outcome":
+        route = find_route(request.url, provider=self._provider)
+        if route is None:
+            return _make_not_found(request, guess_route(request, self._provider))
+        if _wants_stream(request.body):
             message = "stream: a request in a batch cannot be streamed"
-            return _restated(to.wire.service().error(400, message, code=None, retry_after=None), to)
-        request = self._stored.resume(request, to.wire)
+            return _restate_error(
+                route.wire.service().error(400, message, code=None, retry_after=None), route
+            )
+        request = self._stored.resume(request, route.wire)
         try:
-            accepted, name = self._taken(request, to)
-        except Rejected as no:
-            return no.response
-        accepted = with_default(accepted, to.provider)
-        turn = self.script.take(accepted, dialect=to.wire.name, provider=to.provider)
-        fault = (turn.fault if turn is not None else None) or self._directed(accepted)
+            accepted, name = self._accept(request, route)
+        except Rejected as rejection:
+            return rejection.response
+        accepted = with_default(accepted, route.provider)
+        turn = self.script.take(accepted, dialect=route.wire.name, provider=route.provider)
+        fault = (turn.fault if turn is not None else None) or self._parse_directive(accepted)
         if fault is not None:
             if fault.kind in ("expired", "cancelled"):
                 return fault.kind
-            if (other := instead(fault, to.wire)) is not None:
-                return _restated(other, to)
-        reply = self._reply(to, accepted, turn, name)
-        self._stored.keep(request, accepted, reply, to.wire)
+            if (other := make_replacement(fault, route.wire)) is not None:
+                return _restate_error(other, route)
+        reply = self._reply(route, accepted, turn, name)
+        self._stored.keep(request, accepted, reply, route.wire)
         accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
-        return to.wire.service().reply(accepted, reply)
+        return route.wire.service().reply(accepted, reply)
 
     def _next_fault(
-        self, visit: "BatchCall", *, makes: bool
+        self, call: "BatchCall", *, makes: bool
     ) -> tuple[Fault | None, Callable[[], object]]:
-        """Return the fault of a request to a batch service, and what takes it off its list."""
         with suppress(IndexError):
             fault = self.faults[0]
-            waits = _is_of_batches(fault) and not makes
-            return (None, _nothing) if waits else (fault, self.faults.popleft)
+            waits = _concerns_batches(fault) and not makes
+            return (None, _use_nothing) if waits else (fault, self.faults.popleft)
         if makes:
-            turn = self.script.batch_fault(dialect=visit.wire.name, provider=visit.provider)
+            turn = self.script.batch_fault(dialect=call.wire.name, provider=call.provider)
             if turn is not None:
                 return turn.fault, partial(self.script.drop, turn)
-        return None, _nothing
+        return None, _use_nothing
 
 
-def _nothing() -> None:
+def _use_nothing() -> None:
     """Use nothing up."""
 
 
-def _is_of_batches(fault: Fault | None) -> bool:
+def _concerns_batches(fault: Fault | None) -> bool:
     return fault is not None and fault.kind in OF_BATCHES
 
 
-def _batch(served: "BatchResponse", entry: LogEntry) -> EmulatedResponse | Pause | None:
-    """Return the answer of a batch service with its fault in it."""
+def _play_batch(served: "BatchResponse", entry: LogEntry) -> EmulatedResponse | Pause | None:
     response, fault, entry.dialect, entry.service = served
     entry.fault = fault.kind if fault is not None else None
     if fault is not None and fault.kind == "refused":
@@ -300,25 +307,24 @@ def _batch(served: "BatchResponse", entry: LogEntry) -> EmulatedResponse | Pause
     if fault is not None and fault.kind == "hang" and fault.at is None:
         return Pause(FOREVER)
     if response.status >= 400:
-        return _refused(response, entry)
+        return _log_rejection(response, entry)
     return whole_response(
         response, _BROKEN if fault is not None and fault.kind == "lost" else fault
     )
 
 
-def _streams(body: bytes) -> bool:
-    """Return whether a request asks for a stream."""
+def _wants_stream(body: bytes) -> bool:
     raw = _json(body)
     return isinstance(raw, dict) and bool(raw.get("stream"))
 
 
-def _restated(error: HttpResponse, to: EmulatedRoute) -> HttpResponse:
-    """Return an error in the provider's own shape, where providers of one dialect differ."""
-    restated = to.wire.service().restate_error
-    return restated(error, to.provider) if restated is not None else error
+def _restate_error(error: HttpResponse, route: EmulatedRoute) -> HttpResponse:
+    """Return an error in the provider's shape: providers of one dialect differ."""
+    restated = route.wire.service().restate_error
+    return restated(error, route.provider) if restated is not None else error
 
 
-def _refused(response: HttpResponse, entry: LogEntry) -> EmulatedResponse:
+def _log_rejection(response: HttpResponse, entry: LogEntry) -> EmulatedResponse:
     entry.refusal = _json(response.body)
     return whole_response(response)
 
@@ -330,12 +336,8 @@ def _json(body: bytes) -> Json:
         return body.decode("utf-8", "replace") or None
 
 
-def _upgrades(request: HttpRequest) -> bool:
-    return request.headers.get("upgrade", "").lower() == "websocket"
-
-
-def _nowhere(request: HttpRequest, wire: Dialect | None) -> HttpResponse:
-    """Return that nothing is at this address, in the shape of the wire it is meant for."""
+def _make_not_found(request: HttpRequest, wire: Dialect | None) -> HttpResponse:
+    """Return a 404 in the shape of the dialect that the request seems to use."""
     message = f"the emulator serves no {request.method} {request.url}; see docs/emulator.md"
     if wire is not None:
         return wire.service().error(404, message, code=None, retry_after=None)

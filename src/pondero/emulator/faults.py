@@ -1,24 +1,24 @@
-"""Faults: what can go wrong, what each does to an answer, and transports that have them.
+"""Faults: their kinds, their effect on an answer, and transports with faults.
 
 ==============  ===================================================================
-status          the service refuses: 400 401 403 404 429 500 503 529 ...
-html            a page instead of an answer, as proxies and gateways send it
-empty           a head, and nothing after it
-refused         nobody listens
-hang            nothing comes, or nothing more after ``at`` bytes; the caller times out
+status          the service answers with an error: 400 401 403 404 429 500 503 529 ...
+html            a web page, as proxies and gateways send it
+empty           a head without a body
+refused         the connection is refused
+hang            no bytes, or none after ``at``; the caller times out
 slow            ``seconds`` between pieces
-error_event     the answer begins well; after ``at`` events comes an error
-no_end          the events that end a stream are missing
-cut             the answer ends after ``at`` bytes, in good order
+error_event     an error after ``at`` events
+no_end          the last events of a stream are missing
+cut             the answer ends after ``at`` bytes, without an error
 broken          the connection breaks after ``at`` bytes
 trickle         one byte at a time
 split           pieces end inside of characters
-lost            a batch is made, and the answer that says so is lost, or is ``status``
-stuck           a batch goes on for ``at`` more looks, or for ever
-failed          a batch fails when it is validated
-expired         a batch expires, and nothing of it was done
-partial         of a batch some requests fail, some expire
-cancelled       a batch is cancelled by somebody else, half done
+lost            a batch is created, but the answer is lost, or is ``status``
+stuck           a batch runs for ``at`` more polls, or forever
+failed          a batch fails its validation
+expired         a batch expires without results
+partial         some requests of a batch fail, some expire
+cancelled       a batch is cancelled by another client, half done
 ==============  ===================================================================
 """
 
@@ -37,29 +37,13 @@ from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transp
 from .routes import find_route
 
 Kind = Literal[
-    "status",
-    "html",
-    "empty",
-    "refused",
-    "hang",
-    "slow",
-    "error_event",
-    "no_end",
-    "cut",
-    "broken",
-    "trickle",
-    "split",
-    "lost",
-    "stuck",
-    "failed",
-    "expired",
-    "partial",
-    "cancelled",
-]
+    "status", "html", "empty", "refused", "hang", "slow", "error_event", "no_end", "cut", "broken",
+    "trickle", "split", "lost", "stuck", "failed", "expired", "partial", "cancelled",
+]  # fmt: skip
 OF_BATCHES: frozenset[Kind] = frozenset(
     {"lost", "stuck", "failed", "expired", "partial", "cancelled"}
 )
-"""The kinds that happen to a batch: they wait for the next one that is made."""
+"""Faults of batches: they wait for the next new batch."""
 _KINDS: Mapping[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _MESSAGES = {
     400: "The request could not be read.",
@@ -78,7 +62,7 @@ _PAGE = (
 
 
 class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One thing that goes wrong in one exchange or one batch; the module says what each means.
+    """A fault of one exchange or batch; the module's table explains the kinds.
 
     >>> from pondero.emulator import Emulator, Fault
     >>> emulator = Emulator(faults=[Fault(kind="status", status=429, retry_after=0.01), 529, None])
@@ -97,7 +81,7 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
     @classmethod
     def parse(cls, text: "str | int | Fault") -> "Fault":
-        """Return the fault of a short spelling: ``529``, ``429 2.5`` (retry after), ``cut 120``."""
+        """Parse a short spelling: ``529``, ``429 2.5`` (retry after), ``cut 120``."""
         if isinstance(text, Fault):
             return text
         word, _, rest = str(text).strip().partition(" ")
@@ -118,14 +102,14 @@ class Fault(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
         raise BadParameter(message)
 
     def error(self, wire: Dialect) -> HttpResponse:
-        """Return this fault as an error response of a dialect."""
+        """Return the error response of a dialect for this fault."""
         status = self.status or 529
         message = self.message or _MESSAGES.get(status, "Something went wrong.")
         return wire.service().error(status, message, code=self.code, retry_after=self.retry_after)
 
 
 class Pause(Struct, frozen=True):
-    """A pause of so many seconds before the next piece."""
+    """A pause in seconds before the next piece."""
 
     seconds: float
 
@@ -138,11 +122,11 @@ Piece = bytes | Pause | Break
 Sleep = Callable[[float], object]
 AsyncSleep = Callable[[float], Awaitable[object]]
 FOREVER = 86_400.0
-"""Longer than anybody waits."""
+"""Longer than any timeout."""
 
 
-def instead(fault: Fault, wire: Dialect | None) -> HttpResponse | None:
-    """Return the response a fault sends in place of an answer; None where it damages the answer."""
+def make_replacement(fault: Fault, wire: Dialect | None) -> HttpResponse | None:
+    """Return the response that replaces an answer; None if the fault damages it."""
     if fault.kind == "status" and wire is not None:
         return fault.error(wire)
     if fault.kind in ("status", "html"):
@@ -166,7 +150,7 @@ class Damage:
         """Return the pieces to send in place of this one."""
         match self._fault.kind:
             case "cut" | "broken" | "hang":
-                return self._until(piece)
+                return self._cut_off(piece)
             case "slow":
                 return [Pause(self._fault.seconds), piece]
             case "trickle":
@@ -176,7 +160,7 @@ class Damage:
                 return [piece[i:j] for i, j in pairwise([0, *cuts, len(piece)])]
         return [piece]
 
-    def _until(self, piece: bytes) -> list[Piece]:
+    def _cut_off(self, piece: bytes) -> list[Piece]:
         kept, self._left = piece[: self._left], self._left - len(piece)
         self.over = self._left <= 0
         end: list[Piece] = []
@@ -186,7 +170,7 @@ class Damage:
 
 
 def apply_fault(fault: Fault, pieces: Iterable[bytes]) -> Iterator[Piece]:
-    """Yield the pieces of an answer with this fault in them."""
+    """Yield the pieces of an answer with a fault."""
     damage = Damage(fault)
     for piece in pieces:
         yield from damage.feed(piece)
@@ -195,7 +179,7 @@ def apply_fault(fault: Fault, pieces: Iterable[bytes]) -> Iterator[Piece]:
 
 
 def check_pause(piece: Pause | Break, timeouts: Timeouts) -> float:
-    """Return how long to wait; raises Unreachable for a break, Timeout for too long a pause."""
+    """Return the seconds to wait; raises Unreachable for a break, Timeout for a long pause."""
     if isinstance(piece, Break):
         raise Unreachable("the connection broke before the answer was complete")
     if piece.seconds > timeouts.between_bytes:
@@ -210,13 +194,13 @@ async def asyncio_sleep(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-_OF_EVENTS = ("error_event", "no_end")  # only who makes the events can leave one out
+_OF_EVENTS = ("error_event", "no_end")  # only the emulator can leave events out
 
 Faults = Iterable[Fault | str | int | None]
 
 
 class FaultyTransport:
-    """A transport whose next exchanges go wrong, one fault each; None for one that goes well.
+    """A transport whose next exchanges have one fault each, None for no fault.
 
     >>> from pondero.emulator import Emulator, FaultyTransport
     >>> faulty = FaultyTransport(Emulator(), [529])
@@ -229,18 +213,18 @@ class FaultyTransport:
 
     def __init__(self, transport: Transport, faults: Faults, *, sleep: Sleep = time.sleep) -> None:
         self._transport = transport
-        self._faults = _checked(faults)
+        self._faults = _parse_faults(faults)
         self._sleep = sleep
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
-        """Send the request, unless the next fault answers in its place."""
+        """Send the request, unless the next fault replaces its answer."""
         fault = self._faults.popleft() if self._faults else None
         if fault is None:
             return self._transport.send(request, timeouts)
-        if (other := _without(fault, request, timeouts)) is not None:
-            return _Whole(other)
+        if (other := _answer_unsent(fault, request, timeouts)) is not None:
+            return _WholeResponse(other)
         answer = self._transport.send(request, timeouts)
-        return _Damaged(answer, Damage(fault), timeouts, self._sleep)
+        return _FaultyResponse(answer, fault, timeouts, self._sleep)
 
     def close(self) -> None:
         """Close the transport."""
@@ -248,7 +232,7 @@ class FaultyTransport:
 
 
 class AsyncFaultyTransport:
-    """The same for asyncio.
+    """A FaultyTransport for asyncio.
 
     >>> from pondero.emulator import AsyncFaultyTransport, Emulator
     >>> faulty = AsyncFaultyTransport(Emulator(), [529])
@@ -263,25 +247,25 @@ class AsyncFaultyTransport:
         self, transport: AsyncTransport, faults: Faults, *, asleep: AsyncSleep = asyncio_sleep
     ) -> None:
         self._transport = transport
-        self._faults = _checked(faults)
+        self._faults = _parse_faults(faults)
         self._asleep = asleep
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
-        """Send the request, unless the next fault answers in its place."""
+        """Send the request, unless the next fault replaces its answer."""
         fault = self._faults.popleft() if self._faults else None
         if fault is None:
             return await self._transport.send(request, timeouts)
-        if (other := _without(fault, request, timeouts)) is not None:
-            return _Whole(other)
+        if (other := _answer_unsent(fault, request, timeouts)) is not None:
+            return _WholeResponse(other)
         answer = await self._transport.send(request, timeouts)
-        return _AsyncDamaged(answer, Damage(fault), timeouts, self._asleep)
+        return _AsyncFaultyResponse(answer, Damage(fault), timeouts, self._asleep)
 
     async def aclose(self) -> None:
         """Close the transport."""
         await self._transport.aclose()
 
 
-def _checked(faults: Faults) -> deque[Fault | None]:
+def _parse_faults(faults: Faults) -> deque[Fault | None]:
     found = deque(fault if fault is None else Fault.parse(fault) for fault in faults)
     for fault in found:
         if fault is not None and fault.kind in (*_OF_EVENTS, *OF_BATCHES):
@@ -291,19 +275,17 @@ def _checked(faults: Faults) -> deque[Fault | None]:
     return found
 
 
-def _without(fault: Fault, request: HttpRequest, timeouts: Timeouts) -> HttpResponse | None:
-    """Return a response that needs nothing sent; None where the real answer is damaged."""
+def _answer_unsent(fault: Fault, request: HttpRequest, timeouts: Timeouts) -> HttpResponse | None:
+    """Return a fault's response without sending the request; None if it must be sent."""
     if fault.kind == "refused":
-        raise Unreachable("nobody answers there: connection refused")
+        raise Unreachable("connection refused")
     if fault.kind == "hang" and fault.at is None:
         raise Timeout(f"no first byte within {timeouts.first_byte:g} s")
-    to = find_route(request.url)
-    return instead(fault, to.wire if to else None)
+    route = find_route(request.url)
+    return make_replacement(fault, route.wire if route else None)
 
 
-class _Whole:
-    """An answer whose body is complete already."""
-
+class _WholeResponse:
     def __init__(self, response: HttpResponse) -> None:
         self.head = ResponseHead(response.status, response.headers)
         self._body = response.body
@@ -321,34 +303,27 @@ class _Whole:
         """Do nothing: there is no connection."""
 
 
-class _Damaged:
-    """An answer with a fault in it."""
-
-    def __init__(self, answer: Response, damage: Damage, timeouts: Timeouts, sleep: Sleep) -> None:
+class _FaultyResponse:
+    def __init__(self, answer: Response, fault: Fault, timeouts: Timeouts, sleep: Sleep) -> None:
         self.head = answer.head
         self._answer = answer
-        self._damage = damage
+        self._fault = fault
         self._timeouts = timeouts
         self._sleep = sleep
 
     def __iter__(self) -> Iterator[bytes]:
-        for whole in self._answer:
-            for piece in self._damage.feed(whole):
-                if isinstance(piece, bytes):
-                    yield piece
-                else:
-                    self._sleep(check_pause(piece, self._timeouts))
-            if self._damage.over:
-                return
+        for piece in apply_fault(self._fault, self._answer):
+            if isinstance(piece, bytes):
+                yield piece
+            else:
+                self._sleep(check_pause(piece, self._timeouts))
 
     def close(self) -> None:
-        """Let go at once."""
+        """Close the response."""
         self._answer.close()
 
 
-class _AsyncDamaged:
-    """The same for asyncio."""
-
+class _AsyncFaultyResponse:
     def __init__(
         self, answer: AsyncResponse, damage: Damage, timeouts: Timeouts, asleep: AsyncSleep
     ) -> None:
@@ -369,5 +344,5 @@ class _AsyncDamaged:
                 return
 
     async def aclose(self) -> None:
-        """Let go at once."""
+        """Close the response."""
         await self._answer.aclose()

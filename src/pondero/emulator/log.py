@@ -1,4 +1,4 @@
-"""The emulator's log: every request and how it was answered, without secrets."""
+"""The emulator's log: every request and its answer, without secrets."""
 
 import re
 from collections import deque
@@ -13,11 +13,11 @@ _SECRET = re.compile(r"authorization|cookie|.*(?:api[-_]?key|token|secret)", re.
 _IN_QUERY = re.compile(r"(?<=[?&])((?:key|token|access_token)=)[^&]*")
 _HIDDEN = "***"
 _KEPT = 1_000
-_LONGEST = 1024 * 1024  # bytes of a body that are kept
+_LONGEST = 1024 * 1024  # bytes of a body to store
 
 
 class LogEntry(Struct, kw_only=True):
-    """One exchange. ``end`` is how the answer ended: complete, closed, broken, timed out."""
+    """One exchange; ``end`` is complete, closed, broken or timed out."""
 
     method: str
     path: str = ""
@@ -35,15 +35,15 @@ class LogEntry(Struct, kw_only=True):
 
 
 class RequestLog:
-    """The latest exchanges. Secrets are taken out when the log is read, to keep sending fast."""
+    """The latest exchanges. Reading redacts secrets, so that sending stays fast."""
 
     def __init__(self) -> None:
-        self._kept: deque[tuple[HttpRequest, LogEntry]] = deque(maxlen=_KEPT)
+        self._entries: deque[tuple[HttpRequest, LogEntry]] = deque(maxlen=_KEPT)
 
     @property
     def entries(self) -> tuple[LogEntry, ...]:
         """Return the exchanges, oldest first."""
-        return tuple(_told(request, entry) for request, entry in tuple(self._kept))
+        return tuple(_fill_entry(request, entry) for request, entry in tuple(self._entries))
 
     def add(self, request: HttpRequest) -> LogEntry:
         """Return a new entry for a request."""
@@ -51,15 +51,15 @@ class RequestLog:
             note = b'"%d bytes"' % len(request.body)
             request = msgspec.structs.replace(request, body=note)
         entry = LogEntry(method=request.method)
-        self._kept.append((request, entry))
+        self._entries.append((request, entry))
         return entry
 
     def clear(self) -> None:
-        """Forget everything."""
-        self._kept.clear()
+        """Remove all entries."""
+        self._entries.clear()
 
 
-def _told(request: HttpRequest, entry: LogEntry) -> LogEntry:
+def _fill_entry(request: HttpRequest, entry: LogEntry) -> LogEntry:
     headers = request.headers
     parts = urlsplit(request.url)
     query = _IN_QUERY.sub(rf"\1{_HIDDEN}", f"?{parts.query}") if parts.query else ""
@@ -72,7 +72,7 @@ def _told(request: HttpRequest, entry: LogEntry) -> LogEntry:
 def _body(data: bytes, secrets: list[str]) -> Json:
     for secret in secrets:
         bare = secret.removeprefix("Bearer ").strip().encode()
-        if len(bare) >= LEAST_LEARNED:  # what is shorter is rather a word: any, EMPTY
+        if len(bare) >= LEAST_LEARNED:  # shorter ones are words such as any or EMPTY
             data = data.replace(bare, _HIDDEN.encode())
     try:
         return msgspec.json.decode(data)

@@ -1,4 +1,4 @@
-"""The emulator's models: the lists it gives, and a relative that answers for an unknown name."""
+"""The emulator's model lists and token counts, and relatives that answer for unknown models."""
 
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -16,18 +16,17 @@ from .tokens import count_request
 
 
 class AcceptedModel(NamedTuple):
-    """An accepted request, and the model name that was asked for."""
+    """An accepted request and its requested model name."""
 
     accepted: AcceptedRequest[Json]
     name: str
 
 
 def accept_as_relative(request: HttpRequest, to: EmulatedRoute, refusal: Rejected) -> AcceptedModel:
-    """Return a refused request as a model of its family accepts it, else any of the provider's.
+    """Accept a rejected request as a relative of its unknown model.
 
-    Raises the refusal as it is where the model is known and was found: then the request is at
-    fault. Where no relative accepts it either, raises the first refusal that is not about the
-    model.
+    The provider's models of the same family are tried first, then its others. Raises the rejection
+    if the model is known; raises the first one not about the model if every relative rejects it.
     """
     name = to.wire.service().requested_model(request)
     known = _entry(to.provider, name) if name else None
@@ -55,7 +54,6 @@ def _is_not_found(to: EmulatedRoute, refusal: Rejected) -> bool:
 
 
 def _relatives(provider: str, family: str | None) -> Iterator[str]:
-    """Yield the models of a provider, those of one family first."""
     entries = _entries(load_catalog(), provider)
     yield from (each.model for each in entries if each.family == family)
     yield from (each.model for each in entries if each.family != family)
@@ -69,7 +67,7 @@ def _entry(provider: str, name: str) -> ModelEntry | None:
 
 
 def with_default(accepted: AcceptedRequest[Json], provider: str) -> AcceptedRequest[Json]:
-    """Return a request with the level at which its model thinks unasked, where that matters."""
+    """Set the model's default level if the request has none."""
     if not accepted.thinks or accepted.intent.level not in (None, "default"):
         return accepted
     stated = _default(load_catalog(), provider, accepted.request.model)
@@ -93,7 +91,7 @@ _KEY_REFUSED = (401, 403)
 
 
 class ModelAnswer(NamedTuple):
-    """The response to such a request, and who gave it."""
+    """The response to a list or count request, and its service."""
 
     response: HttpResponse
     dialect: str
@@ -101,7 +99,7 @@ class ModelAnswer(NamedTuple):
 
 
 def model_answer(request: HttpRequest, *, provider: str | None = None) -> ModelAnswer | None:
-    """Return the answer or the service's refusal; None where the request is neither kind.
+    """Answer a request for a model list or a token count; None for any other.
 
     Several dialects list models at one path: the provider at this address answers, else the first
     that accepts the key.
@@ -127,7 +125,7 @@ def _answer(request: HttpRequest, name: str, models: ModelEndpoints, provider: s
             or models.parse_count is None
             or models.write_count is None
         ):
-            return models.write_list(request, _known(load_catalog(), provider), provider)
+            return models.write_list(request, _list_served(load_catalog(), provider), provider)
         accepted = get_dialect(name).service().accept(models.parse_count(request), provider)
     except Rejected as no:
         return no.response
@@ -135,7 +133,7 @@ def _answer(request: HttpRequest, name: str, models: ModelEndpoints, provider: s
 
 
 def _candidates(url: str, wires: list[str], provider: str | None) -> list[tuple[str, str]]:
-    """Return (dialect, provider) pairs: the named, else those at this address, else the homes."""
+    """Return (dialect, provider) pairs: the named one, else by address, else the homes."""
     if provider is not None:
         return [(name, provider) for name in wires]
     for where in (provider_living_at, provider_at):
@@ -145,12 +143,11 @@ def _candidates(url: str, wires: list[str], provider: str | None) -> list[tuple[
 
 
 def _wires(provider: str | None) -> tuple[str, ...]:
-    """Return the dialect of a provider, or every dialect where none is named."""
     found = load_catalog().catalog.providers.get(provider or "")
     return NAMES if found is None else (found.dialect,)
 
 
 @cache
-def _known(finder: Lookup, provider: str) -> tuple[ServedModel, ...]:
+def _list_served(finder: Lookup, provider: str) -> tuple[ServedModel, ...]:
     entries = finder.entries(provider)
     return tuple(ServedModel(each.model, each.capability.context) for each in entries)

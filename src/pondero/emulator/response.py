@@ -1,7 +1,6 @@
-"""Turns a reply into what the caller gets: events, the wire's bytes, and a transport's answer.
+"""Writes a reply as events, as bytes of a dialect, and as a transport's response.
 
-In process no time passes during a pause: one longer than the caller would wait ends in its Timeout
-at once.
+Pauses take no time in process: one beyond the caller's timeout raises Timeout at once.
 """
 
 import re
@@ -55,24 +54,26 @@ _KINDS: dict[type, PartKind] = {
 
 
 def events(reply: Reply) -> Iterator[Event]:
-    """Yield the events of an answer as they would have come, a few words at a time."""
-    # What was read is known before a word is said, and some wires begin with it.
+    """Yield the events of a streamed answer, a few words at a time."""
+    # The input is counted before the first word, and some dialects send it first.
     yield UsageUpdate(Usage(reply.usage.input, reply.usage.cache_read, reply.usage.cache_write))
     yield Started(reply.model, reply.request_id)
     spoken = False
     for index, part in enumerate(reply.message.parts):
-        named = (part.id, part.name, part.signature) if isinstance(part, ToolCall) else ()
+        call_fields = (part.id, part.name, part.signature) if isinstance(part, ToolCall) else ()
         if not spoken and not isinstance(part, Thinking):
-            spoken = True  # from the first word on, one wire says what the thinking cost
+            spoken = True  # one dialect reports the thinking tokens from the first word on
             yield UsageUpdate(reply.usage)
-        yield PartStart(index, _KINDS[type(part)], *named)
+        yield PartStart(index, _KINDS[type(part)], *call_fields)
         match part:
             case Text():
                 yield from (TextDelta(index, piece) for piece in pieces(part.text))
             case Thinking():
                 yield from (ThinkingDelta(index, piece) for piece in pieces(part.text))
             case ToolCall():
-                yield from (ToolDelta(index, piece) for piece in pieces(_json(part.arguments)))
+                json = part.arguments
+                text = json if isinstance(json, str) else encode(json).decode()
+                yield from (ToolDelta(index, piece) for piece in pieces(text))
             case _:
                 pass
         yield PartEnd(index, part)
@@ -88,28 +89,24 @@ def events(reply: Reply) -> Iterator[Event]:
 
 
 def pieces(text: str) -> list[str]:
-    """Return a text in pieces of a few words; together they are the text again."""
+    """Split a text into pieces of a few words."""
     return _WORDS.findall(text)
-
-
-def _json(arguments: Json) -> str:
-    return arguments if isinstance(arguments, str) else encode(arguments).decode()
 
 
 _BEGUN = 4  # events after which an answer has visibly begun
 
 
 class EmulatedResponse(NamedTuple):
-    """The answer to a request: its head and the pieces of its body."""
+    """A response: its head and the pieces of its body."""
 
     head: ResponseHead
     pieces: Iterator[Piece]
 
 
 def whole_response(response: HttpResponse, fault: Fault | None = None) -> EmulatedResponse:
-    """Return a response that is sent in one piece."""
+    """Send a response in one piece."""
     body = (response.body,) if response.body else ()
-    damage = _shortened(fault, len(response.body)) if fault else None
+    damage = _shorten(fault, len(response.body)) if fault else None
     pieces = apply_fault(damage, body) if damage else iter(body)
     return EmulatedResponse(ResponseHead(response.status, response.headers), pieces)
 
@@ -117,7 +114,7 @@ def whole_response(response: HttpResponse, fault: Fault | None = None) -> Emulat
 def write_response(
     wire: Dialect, accepted: AcceptedRequest[Json], reply: Reply, fault: Fault | None
 ) -> EmulatedResponse:
-    """Return the answer as requested: streamed, or in one piece."""
+    """Write the answer as a stream or in one piece, as requested."""
     accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
     if accepted.request.stream:
         stream = wire.service().stream(accepted)
@@ -131,20 +128,20 @@ def write_response(
 
 
 def with_ids(reply: Reply, accepted: AcceptedRequest[Json], wire: Dialect) -> Reply:
-    """Return the reply with an id for every call, in the service's own format."""
+    """Add an id to every call, in the service's format."""
     parts = reply.message.parts
     if not any(isinstance(part, ToolCall) and not part.id for part in parts):
         return reply
     seed = blake2b(msgspec.json.encode(accepted.request.messages), digest_size=16)
 
-    def named(number: int, part: Part) -> Part:
+    def add_id(number: int, part: Part) -> Part:
         if not isinstance(part, ToolCall) or part.id:
             return part
         own = seed.copy()
         own.update(str(number).encode())
         return msgspec.structs.replace(part, id=wire.service().call_id(own.hexdigest()))
 
-    made = tuple(named(number, part) for number, part in enumerate(parts))
+    made = tuple(add_id(number, part) for number, part in enumerate(parts))
     return msgspec.structs.replace(reply, message=Message("assistant", made))
 
 
@@ -154,7 +151,9 @@ def _frames(
     kind = fault.kind if fault else None
     number = -1
     for event in events(reply):
-        number += number < 0 or not isinstance(event, UsageUpdate)  # later counts are no step
+        number += number < 0 or not isinstance(
+            event, UsageUpdate
+        )  # later counts are not events of the answer
         last = isinstance(event, Finished)
         if fault is not None and kind == "error_event":
             begun = _BEGUN if fault.at is None else fault.at
@@ -169,15 +168,15 @@ def _frames(
         yield end
 
 
-def _shortened(fault: Fault, size: int) -> Fault:
-    """Return ``no_end`` as a cut in the middle: a body in one piece has no events to leave out."""
+def _shorten(fault: Fault, size: int) -> Fault:
+    """Turn ``no_end`` into a cut in the middle: a whole body has no events to omit."""
     if fault.kind != "no_end":
         return fault
     return msgspec.structs.replace(fault, kind="cut", at=size // 2)
 
 
 class ResponseHandle:
-    """An Answer and an AsyncAnswer in one; awaiting it gives itself, after ``delay`` seconds."""
+    """A Response and an AsyncResponse; awaiting it waits ``delay`` seconds."""
 
     def __init__(
         self,
@@ -208,25 +207,25 @@ class ResponseHandle:
                 yield piece
             else:
                 self._sleep(self._wait(piece))
-        self._ended("complete")
+        self._log_end("complete")
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in self._pieces:
             if isinstance(piece, bytes):
                 self._entry.sent += len(piece)
                 yield piece
-                await self._asleep(0)  # a chance to be cancelled, as with any real connection
+                await self._asleep(0)  # lets the task be cancelled, as a real connection does
             else:
                 await self._asleep(self._wait(piece))
-        self._ended("complete")
+        self._log_end("complete")
 
     def close(self) -> None:
-        """Let go at once."""
-        self._ended("closed")
+        """Close the response at once."""
+        self._log_end("closed")
         self._pieces = iter(())
 
     async def aclose(self) -> None:
-        """Let go at once."""
+        """Close the response at once."""
         self.close()
 
     async def _here(self) -> "ResponseHandle":
@@ -237,12 +236,12 @@ class ResponseHandle:
         try:
             return check_pause(piece, self._timeouts)
         except Timeout:
-            self._ended("timed out")
+            self._log_end("timed out")
             raise
         except Unreachable:
-            self._ended("broken")
+            self._log_end("broken")
             raise
 
-    def _ended(self, how: str) -> None:
+    def _log_end(self, how: str) -> None:
         if self._entry.end is None:
             self._entry.end = how

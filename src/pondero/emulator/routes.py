@@ -1,4 +1,4 @@
-"""Which dialect and which provider a URL belongs to."""
+"""Finds the dialect and the provider of a URL."""
 
 import re
 from functools import cache
@@ -10,21 +10,21 @@ from ..catalog import Lookup, Provider
 from ..dialects import NAMES, Dialect, get_dialect
 from ..store import load_catalog
 
-_HOLE = re.compile(r"\\{\w+\\}")  # of a template, after re.escape
+_HOLE = re.compile(r"\\{\w+\\}")  # a {blank} of a URL template after re.escape
 
 
 class EmulatedRoute(NamedTuple):
-    """The dialect spoken at a URL, and the provider that is emulated."""
+    """The dialect of a URL and the emulated provider."""
 
     wire: Dialect
     provider: str
 
 
 def find_route(url: str, *, provider: str | None = None) -> EmulatedRoute | None:
-    """Return where a request to this URL goes; None where no dialect has such a path.
+    """Find the route of a URL; None if no dialect has such a path.
 
-    The provider is the one named, else the one whose real address this is, else the one whose name
-    the path begins with, else the one whose own path is in it, else the dialect's home.
+    The provider is the named one, else the one at this address, else the one whose name begins the
+    path, else the one whose own path is in it, else the dialect's home.
 
     >>> from pondero.emulator import find_route
     >>> found = find_route("http://127.0.0.1:9100/v1/messages")
@@ -42,9 +42,9 @@ def find_route(url: str, *, provider: str | None = None) -> EmulatedRoute | None
 
 
 def guess_route(request: HttpRequest, provider: str | None) -> Dialect | None:
-    """Return the wire that a request to an unknown address is meant for, as far as it says.
+    """Guess the dialect of a request to an unknown path.
 
-    The provider says it, by its name or as the first part of the path, else the headers do.
+    The provider decides, by its name or as the first part of the path, else the headers.
     """
     known = load_catalog().catalog.providers
     first = urlsplit(request.url).path.lstrip("/").partition("/")[0]
@@ -56,13 +56,13 @@ def guess_route(request: HttpRequest, provider: str | None) -> Dialect | None:
 
 
 def provider_at(url: str, name: str) -> str | None:
-    """Return the provider of a dialect that a URL points to; None where it names none."""
+    """Return the provider of a dialect that a URL points to, or None."""
     path = urlsplit(url).path
-    return provider_living_at(url, name) or _named(path, name) or _by_path(path, name)
+    return provider_living_at(url, name) or _find_in_path(path, name)
 
 
 def home_providers() -> tuple[Provider, ...]:
-    """Return the provider each dialect stands for where none is named.
+    """Return the default provider of each dialect.
 
     >>> from pondero.emulator import home_providers
     >>> [provider.name for provider in home_providers()]
@@ -73,20 +73,19 @@ def home_providers() -> tuple[Provider, ...]:
 
 
 def provider_living_at(url: str, name: str) -> str | None:
-    """Return the provider of a dialect whose real address this URL begins with."""
+    """Return the provider of a dialect whose real address begins this URL."""
     here = [(len(found[0]), -n, key) for n, (key, where) in enumerate(_homes(load_catalog(), name))
             if (found := where.match(url))]  # fmt: skip
     return max(here)[2] if here else None
 
 
-def _named(path: str, name: str) -> str | None:
+def _find_in_path(path: str, name: str) -> str | None:
     first = path.lstrip("/").partition("/")[0]
-    return first if any(first == each.name for each in _providers(load_catalog(), name)) else None
-
-
-def _by_path(path: str, name: str) -> str | None:
-    own = ((each.name, each.path) for each in _providers(load_catalog(), name) if each.path)
-    return next((key for key, where in own if _template(where).search(path)), None)
+    providers = _providers(load_catalog(), name)
+    if any(first == each.name for each in providers):
+        return first
+    own = (each.name for each in providers if each.path and _template(each.path).search(path))
+    return next(own, None)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The emulator over HTTP, so that any SDK can be pointed at it. Needs the extra ``server``."""
+"""The emulator over HTTP, for any SDK. Needs the extra ``server``."""
 
 import socket
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..asgi import address, make_asgi_app
-from ..asgi import bind as listening
+from ..asgi import bind as bind_socket
 from ..errors import MissingExtra
 from .emulator import Emulator
 from .responders.script import parse_turns
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     Endpoint = Callable[[Request], Awaitable[Response]]
 
-_ORIGIN = "http://emulator"  # no provider lives there: the path says which one is meant
-_BIGGEST = 300 * 1024 * 1024  # more than any service takes in one batch
+_ORIGIN = "http://emulator"  # not a provider's address: the path names the provider
+_BIGGEST = 300 * 1024 * 1024  # more than any service accepts in one batch
 _JSON = "application/json"
 SERVER = "pondero-emulator"
-"""The server that answers name, so that a recording says where it comes from.
+"""The name in the ``server`` header, so that a recording shows its origin.
 
 >>> pondero.emulator.SERVER
 'pondero-emulator'
@@ -35,7 +35,7 @@ SERVER = "pondero-emulator"
 
 
 def make_app(emulator: Emulator) -> "Starlette":
-    """Return the emulator as an ASGI application, with ``/_emulator/`` to steer it.
+    """Return the emulator as an ASGI application, with ``/_emulator/`` to control it.
 
     >>> from pondero.emulator import Emulator, make_app
     >>> application = make_app(Emulator())  # for uvicorn, or any other ASGI server
@@ -44,12 +44,12 @@ def make_app(emulator: Emulator) -> "Starlette":
     from starlette.applications import Starlette  # noqa: PLC0415 - an extra
     from starlette.routing import Mount, Route  # noqa: PLC0415 - an extra
 
-    desk = _Desk(emulator)
+    control = _ControlEndpoints(emulator)
     return Starlette(
         routes=[
-            Route("/_emulator/expect", _local(desk.expect), methods=["POST"]),
-            Route("/_emulator/reset", _local(desk.reset), methods=["POST"]),
-            Route("/_emulator/log", _local(desk.log), methods=["GET"]),
+            Route("/_emulator/expect", _guard_local(control.expect), methods=["POST"]),
+            Route("/_emulator/reset", _guard_local(control.reset), methods=["POST"]),
+            Route("/_emulator/log", _guard_local(control.log), methods=["GET"]),
             Mount("/", make_asgi_app(emulator, origin=_ORIGIN, biggest=_BIGGEST)),
         ]
     )
@@ -62,14 +62,14 @@ def run(emulator: Emulator, *, sockets: list[socket.socket]) -> NoReturn:
     >>> run(Emulator(), sockets=[bind("127.0.0.1", 9100)])  # doctest: +SKIP
     """
     _server(emulator).run(sockets)
-    raise KeyboardInterrupt  # nobody else does where the process was started to ignore Ctrl-C
+    raise KeyboardInterrupt  # uvicorn does not if the process was started to ignore Ctrl-C
 
 
 @contextmanager
 def run_emulator_in_thread(
     emulator: Emulator | None = None, *, host: str = "127.0.0.1", port: int = 0
 ) -> Iterator[str]:
-    """Serve in a thread of this process and yield the base URL; for tests.
+    """Serve in a thread and yield the base URL; for tests.
 
     >>> from pondero.emulator import run_emulator_in_thread
     >>> with run_emulator_in_thread() as url:
@@ -89,7 +89,7 @@ def run_emulator_in_thread(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; raises BadParameter where it cannot, and MissingExtra.
+    """Return a listening socket; raises BadParameter if it cannot listen, and MissingExtra.
 
     >>> from pondero.emulator import address, bind
     >>> with bind("127.0.0.1", 0) as bound:
@@ -97,50 +97,48 @@ def bind(host: str, port: int) -> socket.socket:
     http://127.0.0.1:...
     """
     _check_extra()
-    return listening(host, port)
+    return bind_socket(host, port)
 
 
-class _Desk:
-    """The endpoints that steer an emulator."""
-
+class _ControlEndpoints:
     def __init__(self, emulator: Emulator) -> None:
         self._emulator = emulator
 
     async def expect(self, request: "Request") -> "Response":
-        """Take turns: one as an object, or several as a list."""
+        """Add one turn (an object) or several (a list)."""
         try:
             turns = parse_turns(await request.body())
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            return _said({"error": f"this is no turn: {error}"}, status=400)
+            return _make_response({"error": f"this is no turn: {error}"}, status=400)
         self._emulator.expect(*turns)
-        return _said({"waiting": len(self._emulator.script)})
+        return _make_response({"waiting": len(self._emulator.script)})
 
     async def reset(self, _request: "Request") -> "Response":
-        """Forget script, faults and log."""
+        """Reset the emulator."""
         self._emulator.reset()
-        return _said({"waiting": 0})
+        return _make_response({"waiting": 0})
 
     async def log(self, _request: "Request") -> "Response":
         """Return the log."""
-        return _said({"exchanges": self._emulator.log.entries})
+        return _make_response({"exchanges": self._emulator.log.entries})
 
 
-def _local(endpoint: "Endpoint") -> "Endpoint":
-    """Return an endpoint that refuses what a web page of another origin can make a browser send."""
+def _guard_local(endpoint: "Endpoint") -> "Endpoint":
+    """Reject requests that a web page of another origin can make a browser send."""
 
-    async def guarded(request: "Request") -> "Response":
-        if (why := _foreign(request.headers)) is not None:
-            return _said({"error": why}, status=403)
+    async def guard(request: "Request") -> "Response":
+        if (why := _find_foreign(request.headers)) is not None:
+            return _make_response({"error": why}, status=403)
         return await endpoint(request)
 
-    return guarded
+    return guard
 
 
-def _foreign(headers: Mapping[str, str]) -> str | None:
-    """Return why a request is not from here; None where it is.
+def _find_foreign(headers: Mapping[str, str]) -> str | None:
+    """Return why a request is not local, or None.
 
-    A page may be served under a name that points to this address, so a name with a dot is refused;
-    addresses and plain names (localhost, a container's) cannot be used that way.
+    A page can be served under a name that points to this address, so names with a dot are rejected;
+    addresses and plain names (localhost, a container's) cannot be abused like that.
     """
     host = headers.get("host", "")
     name = urlsplit(f"//{host}").hostname or ""
@@ -164,7 +162,7 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def _said(value: object, *, status: int = 200) -> "Response":
+def _make_response(value: object, *, status: int = 200) -> "Response":
     from starlette.responses import Response  # noqa: PLC0415 - an extra
 
     return Response(msgspec.json.encode(value), status, media_type=_JSON)
@@ -189,5 +187,4 @@ def _check_extra() -> None:
         import starlette  # noqa: F401, PLC0415 - an extra
         import uvicorn  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
-        message = f"a server needs {error.name}; pip install 'pondero[server]'"
-        raise MissingExtra(message) from None
+        raise MissingExtra(f"a server needs {error.name}; pip install 'pondero[server]'") from None

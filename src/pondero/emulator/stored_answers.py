@@ -1,7 +1,6 @@
-"""Answers that a service stored, so that a request can go on from one by its id.
+"""Answers stored by a service, so that a request can continue one by its id.
 
-The emulator keeps them until it is reset, the latest thousand. What a stored answer said is written
-again when a request names it: most are never asked for.
+The emulator stores the latest thousand until it is reset.
 """
 
 from collections import OrderedDict
@@ -11,48 +10,48 @@ from typing import NamedTuple
 from ..canon import HttpRequest, Json, Reply
 from ..dialects import AcceptedRequest, Dialect
 
-_KEPT = 1_000
+_MOST = 1_000
 
 
-class _Stored(NamedTuple):
+class _StoredAnswer(NamedTuple):
     request: HttpRequest
     accepted: AcceptedRequest[Json]
     reply: Reply
 
 
 class StoredAnswers:
-    """The answers of one emulator by their ids."""
+    """The answers of one emulator by id."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._kept: OrderedDict[str, _Stored] = OrderedDict()
+        self._answers: OrderedDict[str, _StoredAnswer] = OrderedDict()
 
     def keep(
         self, request: HttpRequest, accepted: AcceptedRequest[Json], reply: Reply, wire: Dialect
     ) -> None:
-        """Store an answer where its service does."""
+        """Store an answer if its service does."""
         stores = wire.service().stored_responses
         if stores is None or (id := stores.stored_id(accepted)) is None:
             return
         with self._lock:
-            self._kept[id] = _Stored(request, accepted, reply)
-            if len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
+            self._answers[id] = _StoredAnswer(request, accepted, reply)
+            if len(self._answers) > _MOST:
+                self._answers.popitem(last=False)
 
     def resume(self, request: HttpRequest, wire: Dialect) -> HttpRequest:
-        """Return a request with the conversation it goes on from; as it came if there is none."""
+        """Add the conversation that a request continues; unchanged if there is none."""
         stores = wire.service().stored_responses
         id = stores.previous_id(request) if stores is not None else None
         if stores is None or id is None:
             return request
         with self._lock:
-            found = self._kept.get(id)
+            found = self._answers.get(id)
         if found is None:
             return request
         answer = wire.service().reply(found.accepted, found.reply)
         return stores.resume(request, found.request, answer)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all answers."""
         with self._lock:
-            self._kept.clear()
+            self._answers.clear()

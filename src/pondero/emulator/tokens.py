@@ -1,8 +1,8 @@
-"""Token counts by a plain rule (four bytes are one token), and the prompt cache they feed.
+"""Counts tokens (four bytes each) and emulates the prompt cache.
 
-A prompt is a row of pieces: tools, system, the parts of every message. A prefix of at least 1,024
-tokens is found again by the same model at the same level. Where the caller marks prefixes, those
-are written and found; elsewhere every prefix is found without marks, in steps of 128 tokens.
+A prompt is a list of pieces: tools, system, the parts of every message. The cache finds a prefix of
+at least 1,024 tokens for the same model and level: at the caller's breakpoints, or without them in
+steps of 128 tokens.
 """
 
 from collections import deque
@@ -30,17 +30,17 @@ from ..canon import (
 from ..dialects import AcceptedRequest
 
 BYTES = 4
-_MEDIUM = 258  # what a picture costs on one of the services; any other figure would do
+_MEDIUM = 258  # Gemini's count for an image; any number would do
 _ENVELOPE = 3  # a message's role and its borders
 
 
 def count_tokens(text: str) -> int:
-    """Return the tokens of a text."""
+    """Count the tokens of a text."""
     return -(-len(text.encode("utf-8", "replace")) // BYTES)
 
 
 def clip(text: str, tokens: int) -> str:
-    """Return as much of a text as fits into so many tokens."""
+    """Cut a text to a number of tokens."""
     data = text.encode("utf-8", "replace")[: max(tokens, 0) * BYTES]
     return data.decode("utf-8", "ignore")
 
@@ -54,13 +54,13 @@ class CountedPiece(NamedTuple):
 
 
 def count_request(request: Request) -> int:
-    """Return the tokens of everything that was sent."""
+    """Count the tokens of a request."""
     empty = sum(not message.parts for message in request.messages)
     return sum(piece.tokens for piece in pieces(request)) + empty * _ENVELOPE
 
 
 def pieces(request: Request) -> Iterator[CountedPiece]:
-    """Yield all pieces of a request in order; a message's envelope counts with its first part."""
+    """Yield the pieces of a request; a message's envelope counts with its first part."""
     for tool in request.tools:
         words = count_tokens(tool.name + tool.description)
         yield CountedPiece("tool", tool, words + _json(tool.parameters or tool.raw))
@@ -72,7 +72,7 @@ def pieces(request: Request) -> Iterator[CountedPiece]:
 
 
 def count_call(call: ToolCall) -> int:
-    """Return the tokens of a call."""
+    """Count the tokens of a call."""
     return count_tokens(call.name) + _json(call.arguments)
 
 
@@ -100,7 +100,7 @@ _KEPT = 10_000  # beginnings
 
 
 class _Place(NamedTuple):
-    """A prefix of a prompt: its digest, its tokens, and whether the caller marked it."""
+    """A prefix of a prompt; ``marked`` if the caller set a breakpoint there."""
 
     digest: bytes
     tokens: int
@@ -108,14 +108,14 @@ class _Place(NamedTuple):
 
 
 class PromptCache:
-    """The prompt prefixes one emulator has seen, as digests."""
+    """The digests of prompt prefixes that one emulator has seen."""
 
     def __init__(self) -> None:
         self._order: deque[bytes] = deque()
         self._seen: set[bytes] = set()
 
     def apply(self, accepted: AcceptedRequest[Json], usage: Usage, *, provider: str) -> Usage:
-        """Return the usage with cache reads and writes counted apart, and remember the prompt."""
+        """Split cache reads and writes off the usage, and store the prompt."""
         given = usage.input or 0
         if accepted.caches == "never" or given < _LEAST:
             return usage
@@ -135,7 +135,7 @@ class PromptCache:
         )
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all prefixes."""
         self._order.clear()
         self._seen.clear()
 
@@ -149,23 +149,25 @@ class PromptCache:
 
 
 def _places(accepted: AcceptedRequest[Json], provider: str) -> Iterator[_Place]:
-    """Yield every prefix of a prompt; the digest covers the model and the level too."""
+    """Yield every prefix of a prompt; the digest includes model and level."""
     intent = accepted.intent
     seed = (provider, accepted.request.model, intent.kind, intent.level, intent.tokens)
     digest, tokens = blake2b(msgspec.json.encode(seed), digest_size=16).digest(), 0
     for piece in pieces(accepted.request):
-        digest = blake2b(digest + _said(piece), digest_size=16).digest()
+        digest = blake2b(digest + _encode_piece(piece), digest_size=16).digest()
         tokens += piece.tokens
-        yield _Place(digest, tokens, _mark(piece) is not None)
+        yield _Place(digest, tokens, _find_breakpoint(piece) is not None)
 
 
-def _mark(piece: CountedPiece) -> object:
+def _find_breakpoint(piece: CountedPiece) -> object:
     return getattr(piece.value, "cache", None)
 
 
-def _said(piece: CountedPiece) -> bytes:
-    """Return a piece as bytes, without its cache mark: a mark may come and go."""
+def _encode_piece(piece: CountedPiece) -> bytes:
+    """Encode a piece without its breakpoint, which may move between requests."""
     value = (
-        piece.value if _mark(piece) is None else msgspec.structs.replace(piece.value, cache=None)
+        piece.value
+        if _find_breakpoint(piece) is None
+        else msgspec.structs.replace(piece.value, cache=None)
     )
     return f"{piece.role}\0".encode() + msgspec.json.encode(value)

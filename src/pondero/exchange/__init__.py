@@ -1,4 +1,4 @@
-"""One request and its whole answer: plan, prepare, send, read, try again. No socket, no clock."""
+"""One request and its answer: plan, prepare, send, read, retry. No socket, no clock."""
 
 from ..lazy import Loader, make_lazy_getattr
 from .planner import insist, plan
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .patch import apply_plan, matches_plan, thinking_paths, with_fields, with_list_headers
     from .prepare_steps.cache_breakpoints import add_cache_breakpoints
     from .prepare_steps.foreign_tools import TextCalls
+    from .prepare_steps.history import make_destination
     from .prepare_steps.rejections import make_rejection, rejected_signatures, rejections_for
     from .rate_limits import RateLimit, parse_rate_limits
     from .request import (
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
         add_headers,
         auth_header,
         compose,
-        make_destination,
         prepare,
         redact_key,
     )
@@ -75,7 +75,7 @@ _HOMES = {
     "Transport": "transport",
     "compose": "request",
     "decode": "decoder",
-    "make_destination": "request",
+    "make_destination": "prepare_steps.history",
     "describe_evidence": "calibration",
     "fingerprint": "calibration",
     "flow": "exchange_flow",
@@ -153,5 +153,5 @@ __all__ = [
     "with_list_headers",
 ]
 
-# Load what needs the dialects on first use: a plan needs none of them.
+# Load modules that need the dialects on first use: a plan needs none of them.
 __getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

@@ -1,7 +1,7 @@
-"""Calibrations: the levels that sweeps found to be enough, and how ``auto`` becomes one of them.
+"""Calibrations: levels that sweeps found sufficient, and how ``auto`` becomes one of them.
 
-``apply_calibration`` is the only place where it does; the client, the chat and the gateway call it
-before they plan. A sweep makes calibrations and ``store`` keeps them: here they are values.
+The client, the chat and the gateway call ``apply_calibration`` before they plan. A sweep makes
+calibrations and ``store`` saves them; here they are values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,15 +20,15 @@ from ..thinking import Auto, Intent, Policy, RequestParameters, parse_intent
 from .planner import plan
 
 OLDEST = 180
-"""Days after which a calibration is stale: services change what stands behind a name."""
+"""Days after which a calibration is stale: services change the model behind a name."""
 
 _LIST = "'pondero sweep list --adopted' shows what there is"
 
 
 class LevelEvidence(Struct, frozen=True, kw_only=True):
-    """A level, and what was found of it; without a difference it is the reference itself.
+    """A level and its measurement; the reference itself has no ``difference``.
 
-    ``fields`` is the hash of what the sweep sent for the level.
+    ``fields`` is the hash of the fields that the sweep sent for the level.
     """
 
     level: str
@@ -41,11 +41,11 @@ class LevelEvidence(Struct, frozen=True, kw_only=True):
 
 
 class Calibration(LevelEvidence, frozen=True, kw_only=True):
-    """The level of one model that is enough for some work, and on what evidence.
+    """A sufficient level of one model for some work, with its evidence.
 
-    ``catalog`` is the revision of the catalog that the fields came from, ``date`` the day of the
-    answers, ``adopted`` the moment it was kept. ``lacks`` is what is missing for a recommendation,
-    in words; ``kinds`` are levels for single kinds of questions.
+    ``catalog`` is the hash of the catalog, ``date`` the day of the answers, ``adopted`` the time of
+    adoption. ``lacks`` says what is missing for a recommendation; ``kinds`` has levels for single
+    kinds of questions.
     """
 
     name: str
@@ -64,9 +64,9 @@ class Calibration(LevelEvidence, frozen=True, kw_only=True):
 
 
 class Calibrations(Struct, frozen=True, eq=False):
-    """All that the user adopted, by name; two of these are the same only if they are one.
+    """The user's adopted calibrations by name; compared by identity.
 
-    ``broken`` are files that are no calibration, each with the reason. ``today`` is a day's number.
+    ``broken`` has the reason for each unreadable file; ``today`` is the ordinal of the date.
     """
 
     known: Mapping[str, Calibration] = {}
@@ -74,19 +74,19 @@ class Calibrations(Struct, frozen=True, eq=False):
     today: int = 0
 
     def get(self, name: str) -> Calibration | None:
-        """Return a calibration; raises BadConfig where its file is broken."""
+        """Return a calibration; raises BadConfig if its file is broken."""
         if name in self.broken:
             raise BadConfig(self.broken[name])
         return self.known.get(name)
 
     def newest(self, model: str) -> Calibration | None:
-        """Return what was adopted last for a model."""
+        """Return the calibration of a model that was adopted last."""
         own = [each for each in self.known.values() if each.model == model]
         return max(own, key=lambda each: (each.adopted, each.name), default=None)
 
 
 def fingerprint(fields: Json) -> str:
-    """Return a short hash of JSON, whatever the order of its keys."""
+    """Return a short hash of JSON that does not depend on the order of keys."""
     whole = msgspec.json.encode(fields, order="deterministic")
     return blake2b(whole, digest_size=8).hexdigest()
 
@@ -94,38 +94,38 @@ def fingerprint(fields: Json) -> str:
 def apply_calibration(
     entry: ModelEntry, intent: Intent, known: Calibrations, *, policy: Policy
 ) -> Intent:
-    """Return the wish with the level that ``auto`` stands for; any other wish as it is.
+    """Replace ``auto`` by the calibrated level; return any other intent unchanged.
 
-    Where no calibration fits, nothing is asked of the model. Either way the wish has what was found
-    in it, and the plan says so. Raises BadConfig where the calibration that was named is broken.
+    If no calibration fits, the intent is unset. It carries the reason, which the plan reports.
+    Raises BadConfig if the named calibration is broken.
     """
     if intent.kind != "auto" or intent.auto is None:
         return intent
-    return _settled(entry, intent.auto, known, policy)
+    return _resolve_auto(entry, intent.auto, known, policy)
 
 
 @lru_cache(maxsize=256)
-def _settled(entry: ModelEntry, auto: Auto, known: Calibrations, policy: Policy) -> Intent:
+def _resolve_auto(entry: ModelEntry, auto: Auto, known: Calibrations, policy: Policy) -> Intent:
     chosen = known.get(auto.name) if auto.name else known.newest(entry.id)
     if chosen is None or chosen.model != entry.id:
-        return _unset(auto, _why_none(entry, auto, chosen, known))
+        return _make_unset(auto, _describe_missing(entry, auto, chosen, known))
     finding = chosen.kinds.get(auto.kind or "", chosen)
-    wish = _wish(entry, finding.level)
-    if wish is None:
-        why = f"calibration {chosen.name!r} has the level {finding.level!r}, which is none here"
-        return _unset(auto, why)
+    intent = _parse_level(entry, finding.level)
+    if intent is None:
+        why = f"calibration {chosen.name!r} has the level {finding.level!r}, which this model lacks"
+        return _make_unset(auto, why)
     found = [("calibrated", describe_evidence(chosen, auto.kind))]
-    if doubts := list(_doubts(entry, chosen, finding, wish, known.today, policy)):
+    if doubts := list(_iter_doubts(entry, chosen, finding, intent, known.today, policy)):
         again = "; sweep again and adopt what it finds"
         found.append(("calibration_stale", "; ".join(doubts) + again))
-    return replace(wish, auto=replace(auto, found=tuple(found)))
+    return replace(intent, auto=replace(auto, found=tuple(found)))
 
 
-def _unset(auto: Auto, why: str) -> Intent:
+def _make_unset(auto: Auto, why: str) -> Intent:
     return Intent("unset", auto=replace(auto, found=(("no_calibration", why),)))
 
 
-def _why_none(
+def _describe_missing(
     entry: ModelEntry, auto: Auto, chosen: Calibration | None, known: Calibrations
 ) -> str:
     sent = "so nothing is sent for thinking"
@@ -137,17 +137,16 @@ def _why_none(
     return f"no calibration is adopted for {entry.id}, {sent}; 'pondero sweep' makes one{unread}"
 
 
-def _wish(entry: ModelEntry, level: str) -> Intent | None:
-    """Return a level as a wish; None where it is none."""
+def _parse_level(entry: ModelEntry, level: str) -> Intent | None:
     try:
-        wish = parse_intent(level, words=entry.capability.extra_words)
+        intent = parse_intent(level, words=entry.capability.extra_words)
     except BadThinking:
         return None
-    return wish if wish.kind in ("off", "on", "level", "budget") else None
+    return intent if intent.kind in ("off", "on", "level", "budget") else None
 
 
 def describe_evidence(chosen: Calibration, kind: str | None = None) -> str:
-    """Return in words what speaks for a calibration's level, or for that of one kind."""
+    """Describe the evidence for a calibration's level, or for that of one kind."""
     finding = chosen.kinds.get(kind or "", chosen)
     said = f"calibration {chosen.name!r}"
     if finding is not chosen:
@@ -166,22 +165,21 @@ def describe_evidence(chosen: Calibration, kind: str | None = None) -> str:
 
 
 def format_points(share: float) -> str:
-    """Return a difference of two shares in percentage points."""
+    """Format a difference of two shares in percentage points."""
     return f"{100 * share:+.1f}"
 
 
-def _doubts(
+def _iter_doubts(
     entry: ModelEntry,
     chosen: Calibration,
     finding: LevelEvidence,
-    wish: Intent,
+    intent: Intent,
     today: int,
     policy: Policy,
 ) -> Iterator[str]:
-    """Yield why a calibration may no longer hold."""
     if (age := today - date.fromisoformat(chosen.date).toordinal()) > OLDEST:
         yield f"calibration {chosen.name!r} is {age} days old, more than {OLDEST}"
-    if fields_hash(entry, wish, max_tokens=chosen.max_tokens, policy=policy) == finding.fields:
+    if fields_hash(entry, intent, max_tokens=chosen.max_tokens, policy=policy) == finding.fields:
         return
     changed = "the catalog has changed"
     if chosen.catalog == catalog_hash():
@@ -189,8 +187,10 @@ def _doubts(
     yield f"{finding.level} is no longer sent as calibration {chosen.name!r} measured it: {changed}"
 
 
-def fields_hash(entry: ModelEntry, wish: Intent, *, max_tokens: int | None, policy: Policy) -> str:
-    """Return the hash of what a sweep would send for a wish now."""
+def fields_hash(
+    entry: ModelEntry, intent: Intent, *, max_tokens: int | None, policy: Policy
+) -> str:
+    """Return the hash of the fields that a sweep would send for an intent now."""
     rules = policy.but(show="none", unsupported="adjust")
-    made = plan(entry, wish, asked=RequestParameters(max_tokens=max_tokens), policy=rules)
+    made = plan(entry, intent, asked=RequestParameters(max_tokens=max_tokens), policy=rules)
     return fingerprint(made.fields)

@@ -1,4 +1,4 @@
-"""``decode``: reads the raw bytes of an answer, of any dialect, into what they hold."""
+"""``decode``: reads the raw bytes of an answer, of any dialect."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +13,7 @@ from ..framing import UNREADABLE, read_payloads
 
 
 class Decoded(Struct, frozen=True):
-    """What an answer holds; ``error`` is set where the answer was cut, broken or a refusal.
+    """A decoded answer; ``error`` is set if it was cut, broken or an error.
 
     >>> said = b'{"role": "assistant", "content": "391"}'
     >>> body = b'{"model": "qwen3", "message": ' + said + b', "done": true}'
@@ -31,7 +31,7 @@ class Decoded(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the visible words."""
+        """Return the visible text."""
         return self.message.text
 
     @property
@@ -41,7 +41,7 @@ class Decoded(Struct, frozen=True):
 
     @property
     def seals(self) -> list[tuple[int, str, Signature]]:
-        """Return what must be sent back: each part's place, its kind, and its seal."""
+        """Return the signatures to send back, each with its part's index and kind."""
         return [
             (place, str(part.__struct_config__.tag), part.signature)
             for place, part in enumerate(self.message.parts)
@@ -49,7 +49,7 @@ class Decoded(Struct, frozen=True):
         ]
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON values; the keys are a stable contract."""
+        """Return plain JSON values; the keys are a stable contract."""
         calls = [
             {"id": c.id, "name": c.name, "arguments": c.arguments} for c in self.message.tool_calls
         ]
@@ -66,7 +66,7 @@ class Decoded(Struct, frozen=True):
             "raw_finish": self.raw_finish,
             "usage": msgspec.to_builtins(self.usage) if self.usage else None,
             "seals": seals,
-            "error": _error(self.error) if self.error else None,
+            "error": _describe_error(self.error) if self.error else None,
         }
 
 
@@ -78,9 +78,9 @@ def decode(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Decoded:
-    """Return what these bytes of an answer hold: a whole body, or a stream as it came.
+    """Decode the bytes of an answer: a whole body or a stream.
 
-    The dialect, and whether it is a stream, are recognised where they are not given.
+    Without ``dialect`` and ``stream`` both are recognised from the bytes.
 
     >>> said = b'{"role": "assistant", "content": "391"}'
     >>> body = b'{"model": "qwen3", "message": ' + said + b', "done": true}'
@@ -94,10 +94,10 @@ def decode(
         message = f"decode takes bytes, not {type(data).__name__}; use text.encode()"
         raise BadParameter(message) from None
     streamed = _is_stream(body) if stream is None else stream
-    name = dialect or _recognised(body, streamed=streamed)
+    name = dialect or _guess_dialect(body, streamed=streamed)
     head = ResponseHead(status, {key.lower(): value for key, value in (headers or {}).items()})
     assembler = Assembler()
-    error = _feed(assembler, _events(_named(name), head, body, streamed=streamed))
+    error = _feed(assembler, _iter_events(_find_caller(name), head, body, streamed=streamed))
     finished, started = assembler.finished, assembler.started
     return Decoded(
         dialect=name,
@@ -110,7 +110,9 @@ def decode(
     )
 
 
-def _events(wire: Caller, head: ResponseHead, body: bytes, *, streamed: bool) -> Iterator[Event]:
+def _iter_events(
+    wire: Caller, head: ResponseHead, body: bytes, *, streamed: bool
+) -> Iterator[Event]:
     if head.status >= 400:
         raise wire.error(head, body)
     if not streamed:
@@ -130,10 +132,9 @@ def _feed(assembler: Assembler, events: Iterator[Event]) -> PonderoError | None:
     return None
 
 
-def _named(name: str) -> Caller:
+def _find_caller(name: str) -> Caller:
     if name not in NAMES:
-        message = f"unknown dialect {name!r}; use {' '.join(NAMES)}"
-        raise BadParameter(message)
+        raise BadParameter(f"unknown dialect {name!r}; use {' '.join(NAMES)}")
     return get_dialect(name).caller()
 
 
@@ -145,21 +146,20 @@ def _is_stream(body: bytes) -> bool:
     return isinstance(whole, list) and len(whole) > 1
 
 
-def _recognised(body: bytes, *, streamed: bool) -> str:
+def _guess_dialect(body: bytes, *, streamed: bool) -> str:
     scores = dict.fromkeys(NAMES, 0)
-    for raw in _objects(body, streamed=streamed):
+    for raw in _iter_objects(body, streamed=streamed):
         for name in NAMES:
             sure = get_dialect(name).caller().match_score(raw, stream=streamed)
             scores[name] = max(scores[name], sure)
     best = max(scores, key=lambda name: scores[name])
     if not scores[best]:
-        message = f"no dialect recognises this; say which: {' '.join(NAMES)}"
-        raise BadParameter(message)
+        raise BadParameter(f"no dialect recognises this; say which: {' '.join(NAMES)}")
     return best
 
 
-def _objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
-    """Yield what a dialect is recognised by: the body, or the first objects of a stream."""
+def _iter_objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
+    """Yield the JSON to recognise a dialect by: the body, or a stream's first objects."""
     try:
         if not streamed:
             yield msgspec.json.decode(body)
@@ -177,7 +177,7 @@ def _objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
 _LOOKED_AT = 5
 
 
-def _error(error: PonderoError) -> dict[str, Any]:
+def _describe_error(error: PonderoError) -> dict[str, Any]:
     said = error if isinstance(error, ServiceError) else None
     return {
         "type": type(error).__name__,

@@ -1,9 +1,8 @@
 """``flow``: one exchange as a generator that yields the I/O to do and does none itself.
 
-A shell (``transport/shell``) drives it. Nothing is tried again once an event was shown. Events with
-nothing to see in them are held back until one has text, thinking or a call: a try that fails before
-that leaves no trace. A refused request is repaired at most once; ``Retry`` is not asked about that.
-``verdict`` compares an answer with its plan.
+A shell (``transport/shell``) drives it. Nothing is retried after an event was emitted; events are
+held back until one has text, thinking or a call. A rejected request is repaired at most once,
+which does not count as a retry. ``verdict`` compares an answer with its plan.
 """
 
 from collections.abc import Callable, Generator
@@ -52,7 +51,7 @@ _ROOM = 4096
 
 
 def verdict(plan: Plan, message: Message, finish: Finish, usage: Usage) -> Verdict:
-    """Return how the answer compares with its plan; unknown where nothing shows it."""
+    """Compare an answer with its plan; ``unknown`` if it does not show whether it thought."""
     thinks = _has_thinking(message)
     if finish == "exhausted" or (thinks and is_exhausted(message, finish)):
         return "exhausted"
@@ -67,7 +66,7 @@ def verdict(plan: Plan, message: Message, finish: Finish, usage: Usage) -> Verdi
 
 
 def is_exhausted(message: Message, finish: Finish) -> bool:
-    """Return whether the output was spent before there was an answer, however it ended."""
+    """Return whether the output limit was used up before there was an answer."""
     if finish not in ("length", "stop") or not _has_thinking(message):
         return finish == "exhausted"
     return not any(
@@ -77,15 +76,15 @@ def is_exhausted(message: Message, finish: Finish) -> bool:
 
 
 def cap_to_retry(plan: Plan, usage: Usage) -> int:
-    """Return a max_tokens that leaves room: twice what was spent, and an answer."""
+    """Return a max_tokens with room for twice the spent tokens and an answer."""
     spent = (usage.thinking or 0) + (usage.output or 0)
     return max(2 * spent, plan.budget or 0) + _ROOM
 
 
 def _leaks(text: str) -> bool:
-    """Return whether the answer's text has thinking in it, between tags.
+    """Return whether the text has thinking between tags.
 
-    A template that opens the tag in the prompt leaves only its end in the answer.
+    If the prompt's template opens the tag, the answer has only the closing one.
     """
     before, closed, _ = text.partition("</think>")
     opened = before.partition("<think>")
@@ -100,13 +99,13 @@ def _has_thinking(message: Message) -> bool:
 
 
 class Send(Struct, frozen=True):
-    """Send this; the answer to it is a Head."""
+    """Send this request; resume with its ResponseHead."""
 
     request: HttpRequest
 
 
 class ReadBytes(Struct, frozen=True):
-    """Read on; the answer to it is bytes, or None at the end."""
+    """Read more; resume with bytes, or None at the end."""
 
 
 class Sleep(Struct, frozen=True):
@@ -116,7 +115,7 @@ class Sleep(Struct, frozen=True):
 
 
 class Emit(Struct, frozen=True):
-    """Show these events, then read on; ``so_far`` assembles the answer as far as it has come."""
+    """Emit these events; ``so_far`` holds the answer up to here."""
 
     events: list[Event]
     so_far: Assembler
@@ -140,18 +139,18 @@ def flow(
     learn: Learn | None = None,
     again: Again | None = None,
 ) -> Flow:
-    """Yield the steps of one exchange and return its reply; errors of I/O are thrown in.
+    """Yield the steps of one exchange and return its reply; the shell throws I/O errors in.
 
-    ``learn`` is called with a repair once the service has taken the repaired request, ``again``
-    with the error and the seconds to wait before each retry.
+    ``learn`` is called with a repair when the service accepts the repaired request, ``again``
+    with the error and the delay before each retry.
     """
     tries = 0
-    cure: Repair | None = None
+    repair_made: Repair | None = None
     taken: Callable[[], None] | None = None
     failed: PonderoError | None = None
     while True:
         tries += 1
-        attempt = _Attempt(exchange, cure, taken)
+        attempt = _Attempt(exchange, repair_made, taken)
         try:
             return (yield from attempt.steps())
         except PonderoError as error:
@@ -159,10 +158,10 @@ def flow(
             if attempt.shown:
                 raise
             if failed is not None and isinstance(error, CassetteError):
-                raise failed from error  # a recording has no second try; the first is what counts
-            found = None if cure else _cure(exchange, error)
+                raise failed from error  # a cassette has no second try; report the first error
+            found = None if repair_made else _find_repair(exchange, error)
             if found is not None:
-                cure, taken = found, partial(learn, found) if learn else None
+                repair_made, taken = found, partial(learn, found) if learn else None
                 continue
             if not retry.again(error, tries):
                 if isinstance(error, Unreachable) and exchange.no_server_hint:
@@ -178,9 +177,9 @@ def flow(
 
 
 def read_reply(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
-    """Return the reply in a whole answer that came another way, as in a batch's results.
+    """Read a whole answer that was received elsewhere, as in the results of a batch.
 
-    Raises what the exchange itself would: an error that the service says, or an unreadable answer.
+    Raises the same errors as the exchange.
     """
     steps = _Attempt(exchange, None, None).steps()
     heard: list[Any] = [None, head, body]
@@ -194,7 +193,7 @@ def read_reply(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
         return reply
 
 
-def _cure(exchange: Exchange, error: PonderoError) -> Repair | None:
+def _find_repair(exchange: Exchange, error: PonderoError) -> Repair | None:
     if not exchange.repairs or not isinstance(error, BadRequest):
         return None
     repair = get_dialect(exchange.dialect).caller().repair
@@ -202,15 +201,15 @@ def _cure(exchange: Exchange, error: PonderoError) -> Repair | None:
 
 
 class _Attempt:
-    """One try: from the request to the end of its answer."""
+    """One try, from the request to the end of its answer."""
 
     def __init__(
-        self, exchange: Exchange, cure: Repair | None, taken: Callable[[], None] | None
+        self, exchange: Exchange, repair_made: Repair | None, taken: Callable[[], None] | None
     ) -> None:
         self.shown = False
         self._exchange = exchange
-        self._request = cure.request if cure else exchange.http
-        self._notes = (cure.adjustment,) if cure else ()
+        self._request = repair_made.request if repair_made else exchange.http
+        self._notes = (repair_made.adjustment,) if repair_made else ()
         self._taken_up = taken
         origin = exchange.origin
         self._wire = get_dialect(exchange.dialect).caller()
@@ -227,23 +226,23 @@ class _Attempt:
     def steps(self) -> Flow:
         head: ResponseHead = yield Send(self._request)
         if not 200 <= head.status < 300:
-            raise self._wire.error(head, (yield from _drained(_MAX_ERROR)))
+            raise self._wire.error(head, (yield from _read_body(_MAX_ERROR)))
         if self._taken_up is not None:
             self._taken_up()
         if self._exchange.stream:
-            yield from self._streamed(head)
+            yield from self._read_stream(head)
         else:
-            yield from self._whole(head)
+            yield from self._read_whole(head)
         return self._reply(head)
 
-    def _whole(self, head: ResponseHead, begun: bytes = b"") -> _Steps:
+    def _read_whole(self, head: ResponseHead, begun: bytes = b"") -> _Steps:
         try:
-            body = begun + (yield from _drained(MAX_FRAME))
+            body = begun + (yield from _read_body(MAX_FRAME))
         except Unreachable as error:
             raise Truncated(f"the answer was cut: {error}") from error
         if len(body) > MAX_FRAME:
             raise Malformed(f"an answer of more than {MAX_FRAME:,} bytes")
-        _refuse_pages(head, body)
+        _check_encoding(head, body)
         try:
             events = self._wire.decode(head, body, self._where)
         except Malformed as error:
@@ -251,39 +250,38 @@ class _Attempt:
                 raise Truncated("the answer was cut: its end is missing") from error
             raise
         if events:
-            yield Emit(self._taken(events), self._so_far)
+            yield Emit(self._take(events), self._so_far)
 
-    def _streamed(self, head: ResponseHead) -> _Steps:
+    def _read_stream(self, head: ResponseHead) -> _Steps:
         try:
             data = yield _READ
             if data is not None:
-                _refuse_pages(head, data)
+                _check_encoding(head, data)
                 if _is_whole(head, data):
-                    yield from self._whole(head, data)
+                    yield from self._read_whole(head, data)
                     return
             stream = self._wire.stream(head, self._where)
             while data is not None:
                 # A stream that waits keeps neither the bytes that it has read nor their events:
                 # there are many at once.
-                steps = [self._shown(stream.feed(data))]
+                steps = [self._next_step(stream.feed(data))]
                 data = None
                 data = yield steps.pop()
-            if isinstance(last := self._shown(stream.eof()), Emit):
+            if isinstance(last := self._next_step(stream.eof()), Emit):
                 yield last
         except PonderoError as error:
             if self._end is not None:
-                return  # the answer was complete before this
+                return  # the answer was already complete
             if isinstance(error, Unreachable):
                 raise Truncated(f"the stream was cut: {error}") from error
             raise
 
-    def _shown(self, events: list[Event]) -> Emit | ReadBytes:
-        """Return the step that these events lead to: more is read where they show nothing yet."""
-        shown = self._taken(events) if events else events
+    def _next_step(self, events: list[Event]) -> Emit | ReadBytes:
+        shown = self._take(events) if events else events
         return Emit(shown, self._so_far) if shown else _READ
 
-    def _taken(self, events: list[Event]) -> list[Event]:
-        """Return the events to show now: none until there is something to see."""
+    def _take(self, events: list[Event]) -> list[Event]:
+        """Return the events to emit now: none before the first visible one."""
         if self._texts is not None and not (events := self._texts.take(events)):
             return []
         self._so_far.extend(events)
@@ -302,7 +300,7 @@ class _Attempt:
         return events
 
     def _reply(self, head: ResponseHead) -> Reply:
-        end, plan = self._end, self._exchange.plan
+        end, plan, started = self._end, self._exchange.plan, self._so_far.started
         if end is None:
             raise Truncated("the answer ended without saying so")
         if self._notes:
@@ -316,16 +314,12 @@ class _Attempt:
             verdict=self._verdict,
             raw_finish=end.raw_finish,
             request_id=_request_id(head),
-            model=end.model or self._started_model(),
+            model=end.model or (started.model if started else None),
             grounding=end.grounding,
             safety=end.safety,
             extras=end.extras,
             cap=cap_to_retry(plan, end.usage) if self._verdict == "exhausted" else None,
         )
-
-    def _started_model(self) -> str | None:
-        started = self._so_far.started
-        return started.model if started else None
 
 
 def _is_visible(event: Event) -> bool:
@@ -338,13 +332,12 @@ _SEEN = frozenset((ToolDelta, PartEnd, Finished))
 
 
 def _is_whole(head: ResponseHead, first: bytes) -> bool:
-    """Return whether the answer is one piece though a stream was asked for, as some proxies do."""
+    """Return whether the body is one JSON object; some proxies ignore ``stream``."""
     kind = head.headers.get("content-type", "")
     return kind.startswith("application/json") and first.lstrip()[:1] == b"{"
 
 
-def _refuse_pages(head: ResponseHead, first: bytes) -> None:
-    """Raise Malformed for a web page, or for a packing that nobody asked for."""
+def _check_encoding(head: ResponseHead, first: bytes) -> None:
     headers = head.headers
     page = headers.get("content-type", "").startswith("text/html")
     if page or (first[:1] != b"{" and first[:64].lstrip()[:5].lower() in (b"<html", b"<!doc")):
@@ -355,16 +348,15 @@ def _refuse_pages(head: ResponseHead, first: bytes) -> None:
         raise Malformed(f"the answer is packed as {packing!r}, which was not asked for")
 
 
-_UNPACKED = ("gzip", "x-gzip", "deflate", "identity")  # what is asked for, and transports undo
+_UNPACKED = ("gzip", "x-gzip", "deflate", "identity")  # requested, and undone by transports
 
 
 def _is_text(first: bytes) -> bool:
-    """Return whether bytes begin like JSON or a stream of events, and not like a packed body."""
+    """Return whether bytes begin like JSON or a stream of events, not like a packed body."""
     return first[:1] in b"{[:deir \r\n" and first[:16].isascii()
 
 
 def _is_cut(body: bytes) -> bool:
-    """Return whether a piece of JSON is cut off."""
     try:
         msgspec.json.decode(body)
     except msgspec.DecodeError as error:
@@ -374,11 +366,10 @@ def _is_cut(body: bytes) -> bool:
     return False
 
 
-_MAX_ERROR = 1024 * 1024  # of a refusal no more is read: its words stand at the beginning
+_MAX_ERROR = 1024 * 1024  # bytes of an error body to read: the message is at its start
 
 
-def _drained(most: int) -> Generator[Step, Any, bytes]:
-    """Return the body; of one that is longer, or has no end, a little more than ``most`` bytes."""
+def _read_body(most: int) -> Generator[Step, Any, bytes]:
     pieces: list[bytes] = []
     left = most
     while left >= 0 and (data := (yield _READ)) is not None:
@@ -388,7 +379,7 @@ def _drained(most: int) -> Generator[Step, Any, bytes]:
 
 
 def _request_id(head: ResponseHead) -> str | None:
-    """Return the service's id of this request; the names of all such headers end alike."""
+    """Return the service's id of this request; such headers end alike everywhere."""
     for name, value in head.headers.items():
         if name.endswith(("request-id", "requestid")):
             return value

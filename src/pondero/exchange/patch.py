@@ -1,7 +1,7 @@
-"""Puts a plan into a request that somebody else wrote, and leaves the rest of it as it stands.
+"""Puts a plan into a request that another program wrote.
 
-``pondero.sdk`` and the gateway call ``apply_plan`` for requests on the model's own wire. A body is
-prefix for caches and for signatures, so every field that the plan does not touch keeps its bytes.
+``pondero.sdk`` and the gateway call ``apply_plan``. Fields that the plan does not touch keep their
+bytes: prompt caches and signatures depend on them.
 """
 
 import re
@@ -23,25 +23,24 @@ _FIELDS = get_decoder(dict[str, Raw])
 
 
 def apply_plan(request: HttpRequest, entry: ModelEntry, plan: Plan) -> HttpRequest:
-    """Return the request with the plan's fields and headers; its body must be a JSON object."""
+    """Return the request with the plan's fields and headers; the body must be an object."""
     headers = with_list_headers(request.headers, plan.headers)
     body = with_fields(request.body, thinking_paths(entry, plan), plan.fields)
     return HttpRequest(request.method, request.url, headers, body)
 
 
 def thinking_paths(entry: ModelEntry, plan: Plan) -> tuple[Path, ...]:
-    """Return the places in a body that a plan replaces: all that says how a model thinks.
+    """Return the paths in a body that a plan replaces.
 
-    Whoever wrote the body may have meant another model of the same provider, so every way that the
-    provider has to say it is among them.
+    They include the fields of the provider's other models: the body may be written for one.
     """
     return _paths(entry, plan.dropped)
 
 
 def matches_plan(body: bytes, entry: ModelEntry, plan: Plan) -> bool:
-    """Return whether what a body says of how much to think is what the plan says, word for word.
+    """Return whether a body has the same depth of thinking as the plan, field for field.
 
-    The same may be said in a way that only other models of the provider take.
+    Equal depth in fields for other models of the provider does not count.
     """
     fields = _FIELDS.decode(body)
     for path in _depth(entry):
@@ -68,31 +67,25 @@ def _paths(entry: ModelEntry, dropped: tuple[str, ...]) -> tuple[Path, ...]:
 
 
 def _spellings(path: Path) -> Iterator[Path]:
-    """Yield a path in every spelling: what is written thinkingLevel is read as thinking_level too.
-
-    Google's services take both, and its SDKs mix them.
-    """
-    yield from product(*(dict.fromkeys((name, _snake(name))) for name in path))
-
-
-def _snake(name: str) -> str:
-    return _CAPITAL.sub(lambda found: f"_{found[0].lower()}", name)
+    """Yield a path in camel and snake case: Google's services accept both, its SDKs mix them."""
+    snake = (_CAPITAL.sub(lambda found: f"_{found[0].lower()}", name) for name in path)
+    yield from product(*(dict.fromkeys(pair) for pair in zip(path, snake, strict=True)))
 
 
 def with_fields(body: bytes, without: Iterable[Path], more: Mapping[str, Json]) -> bytes:
-    """Return a body without what stands at these places, and with other fields laid over it."""
+    """Remove paths from a body, then merge fields into it."""
     paths = tuple(without)
     fields = _FIELDS.decode(body)
     touched = {path[0] for path in paths} | more.keys()
     before = {name: msgspec.json.decode(fields[name]) for name in fields if name in touched}
     after: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(before))
     for path in paths:
-        _take(after, path)
-    return _written(fields, before, merge_json(after, more))
+        _remove(after, path)
+    return _write_body(fields, before, merge_json(after, more))
 
 
 def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """Return headers with others added; one that both have is a list of both, each word once."""
+    """Add headers; join the values of a header that both have, each word once."""
     both = dict(headers)
     for name, value in more.items():
         said = [word.strip() for word in both.get(name, "").split(",") if word.strip()]
@@ -100,10 +93,9 @@ def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> di
     return both
 
 
-def _written(
+def _write_body(
     fields: Mapping[str, Raw], before: Mapping[str, Json], after: Mapping[str, Json]
 ) -> bytes:
-    """Return the body; the fields stand in their old order, new ones behind them."""
     pieces = []
     for name in (*fields, *(name for name in after if name not in fields)):
         if name in before and name not in after:
@@ -114,12 +106,11 @@ def _written(
     return b"{%b}" % b",".join(pieces)
 
 
-def _take(body: dict[str, Json], path: Path) -> None:
-    """Take a value out, and what is empty without it."""
+def _remove(body: dict[str, Json], path: Path) -> None:
     inner = body.get(path[0])
     if len(path) == 1:
         body.pop(path[0], None)
     elif isinstance(inner, dict):
-        _take(inner, path[1:])
+        _remove(inner, path[1:])
         if not inner:
             del body[path[0]]

@@ -1,4 +1,4 @@
-"""Makes the plan: what a model will be sent for a wish, from the catalog's facts and the dial."""
+"""Makes the plan: the fields for a requested level, from the catalog's facts."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -29,18 +29,17 @@ _STANDS_IN = {
     "newest": "the newest known of its line",
     "word": "for a word in its name",
 }
-_THOUGH_OFF = ("cannot_disable", "off_floor")  # off was asked for, and it thinks
+_THOUGH_OFF = ("cannot_disable", "off_floor")  # it thinks although off was requested
 
 
 def plan(entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy: Policy) -> Plan:
-    """Return the plan for one model and one wish; raises only under a strict policy."""
-    decision = resolve(
-        intent, entry.capability, policy=policy, asked=asked, surface=entry.provider.surface
-    )
+    """Plan one model and intent; raises Unsupported only under a strict policy."""
+    facts, surface = entry.capability, entry.provider.surface
+    decision = resolve(intent, facts, policy=policy, asked=asked, surface=surface)
     adjustments = (
-        *_names(entry),
-        *_calibration(intent, decision),
-        *_hiding(entry, decision, policy),
+        *_note_name(entry),
+        *_note_calibration(intent, decision),
+        *_note_visibility(entry, decision, policy),
     )
     if policy.unsupported == "strict":
         insist(entry, adjustments)
@@ -57,27 +56,21 @@ def plan(entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy:
         headers=place_headers(decision, entry.placement),
         dropped=decision.dropped,
         adjustments=adjustments,
-        facts=_facts(entry),
+        facts=PlanSources(
+            facts.source, facts.checked, entry.inferred, entry.evidence, entry.like or None
+        ),
     )
 
 
-def _calibration(intent: Intent, decision: Decision) -> tuple[Adjustment, ...]:
-    """Return what was found for ``auto``; without a look for a calibration there is none."""
+def _note_calibration(intent: Intent, decision: Decision) -> tuple[Adjustment, ...]:
     if intent.auto is None:
         return ()
-    found = intent.auto.found or (("no_calibration", "nobody looked for a calibration"),)
+    found = intent.auto.found or (("no_calibration", "no calibration was looked up"),)
     got = decision.level if decision.budget is None else decision.budget
     return tuple(Adjustment(code, "level", intent.as_text, got, why) for code, why in found)
 
 
-def _facts(entry: ModelEntry) -> PlanSources:
-    known = entry.capability
-    return PlanSources(
-        known.source, known.checked, entry.inferred, entry.evidence, entry.like or None
-    )
-
-
-def with_own_fields(
+def merge_native_fields(
     entry: ModelEntry,
     made: Plan,
     extras: Mapping[str, Any],
@@ -85,7 +78,7 @@ def with_own_fields(
     asked: RequestParameters,
     policy: Policy,
 ) -> Plan:
-    """Return the plan with what extras says of thinking in the service's own fields: that wins."""
+    """Let thinking in the service's own fields win over the plan."""
     said = read_native(extras, entry.placement)
     if said.depth and merge_json(made.fields, said.depth) != made.fields:
         intent = Intent("native", fields=said.depth)
@@ -110,8 +103,10 @@ def _fields(entry: ModelEntry, intent: Intent, decision: Decision) -> dict[str, 
     return merge_json(placed, deepcopy(dict(intent.fields or {})))
 
 
-def _hiding(entry: ModelEntry, decision: Decision, policy: Policy) -> tuple[Adjustment, ...]:
-    """Return the decision's adjustments, with what becomes of thinking that is not to be seen."""
+def _note_visibility(
+    entry: ModelEntry, decision: Decision, policy: Policy
+) -> tuple[Adjustment, ...]:
+    """Return the decision's adjustments, and notes on thinking that cannot be hidden."""
     notes, shown = decision.adjustments, entry.capability.shown
     unasked = decision.mode == "unset" and decision.will_think is not False
     if decision.show is not False and not unasked:
@@ -131,8 +126,7 @@ def _hiding(entry: ModelEntry, decision: Decision, policy: Policy) -> tuple[Adju
     return (*notes, Adjustment("cannot_hide", "show", "none", shown, why))
 
 
-def _names(entry: ModelEntry) -> tuple[Adjustment, ...]:
-    """Return what there is to say of the model's name: spelt anew, or not known."""
+def _note_name(entry: ModelEntry) -> tuple[Adjustment, ...]:
     if entry.typed:
         why = f"{entry.provider.label} spells it {entry.model}"
         return (Adjustment("model_spelt", "model", entry.typed, entry.model, why),)
@@ -154,9 +148,8 @@ def _names(entry: ModelEntry) -> tuple[Adjustment, ...]:
 
 
 def insist(entry: ModelEntry, adjustments: tuple[Adjustment, ...]) -> None:
-    """Raise Unsupported for what a strict policy does not let pass."""
+    """Raise Unsupported for adjustments that a strict policy forbids."""
     refused = [note for note in adjustments if note.code not in BENIGN]
     if refused:
         reasons = "; ".join(f"{note.why} ({note.code})" for note in refused)
-        message = f"{entry.id} cannot do exactly this: {reasons}"
-        raise Unsupported(message)
+        raise Unsupported(f"{entry.id} cannot do exactly this: {reasons}")

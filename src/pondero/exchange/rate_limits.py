@@ -1,12 +1,11 @@
-"""What a service says is left before it refuses: requests and tokens, and when they come back.
+"""Reads rate-limit headers: remaining requests and tokens, and the time until they reset.
 
-The names of the headers are those of the wire sheets: ``x-ratelimit-remaining-requests`` with a
-duration (OpenAI, Groq, and with ``-day`` or ``-minute`` Cerebras), and
-``anthropic-ratelimit-requests-remaining`` with a date. Who sends many requests asks here.
+``x-ratelimit-remaining-requests`` has a duration (OpenAI, Groq; Cerebras appends ``-day`` or
+``-minute``), ``anthropic-ratelimit-requests-remaining`` a date. Batches and sweeps call it.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 
 from msgspec import Struct
@@ -22,7 +21,7 @@ _SECONDS = (86_400.0, 3_600.0, 60.0, 1.0, 0.001)
 
 
 class RateLimit(Struct, frozen=True):
-    """What is left of one thing, and in how many seconds there is all of it again."""
+    """The remaining amount of one kind, and the seconds until it is full again."""
 
     what: str
     left: float
@@ -30,32 +29,28 @@ class RateLimit(Struct, frozen=True):
 
     @property
     def counts_tokens(self) -> bool:
-        """Return whether tokens are counted, and not requests."""
+        """Return whether it counts tokens, not requests."""
         return "token" in self.what
 
 
 def parse_rate_limits(headers: Mapping[str, str], *, now: float) -> tuple[RateLimit, ...]:
-    """Return what the headers of an answer say is left; ``now`` is seconds since 1970."""
+    """Parse an answer's rate-limit headers; ``now`` is seconds since 1970."""
     left: dict[str, float] = {}
     resets: dict[str, float] = {}
     for name, value in headers.items():
         if "ratelimit" in name and (found := _HEADER.fullmatch(name)):
             kind = found["first"] or found["last"]
             what = found["what"] or found["which"]
-            number = parse_duration(value) if kind == "remaining" else _wait(value, now)
+            number = parse_duration(value) if kind == "remaining" else _parse_reset(value, now)
             if number is not None:
                 (left if kind == "remaining" else resets)[what] = number
-    return tuple(_both(left, resets))
+    return tuple(
+        RateLimit(what, count, resets[what]) for what, count in left.items() if what in resets
+    )
 
 
-def _both(left: Mapping[str, float], resets: Mapping[str, float]) -> Iterator[RateLimit]:
-    for what, count in left.items():
-        if what in resets:
-            yield RateLimit(what, count, resets[what])
-
-
-def _wait(value: str, now: float) -> float | None:
-    """Return the seconds until a reset: of a number, a duration such as ``6m0s``, or a date."""
+def _parse_reset(value: str, now: float) -> float | None:
+    """Return the seconds until a reset: a number, a duration like ``6m0s``, or a date."""
     if (plain := parse_duration(value)) is not None:
         return plain
     if value and (found := _DURATION.fullmatch(value)):

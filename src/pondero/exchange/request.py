@@ -1,52 +1,30 @@
-"""A request made ready to be sent: fitted to the model that will read it, addressed and encoded.
+"""Makes a request ready to send: fits it to its model, addresses and encodes it.
 
-The client calls ``prepare``, which does all of it. ``Chat.handoff`` and ``pondero doctor`` call
-``make_destination`` alone. Addresses and keys are passed in: nothing here reads the environment.
+The client calls ``prepare``, which runs ``STEPS`` in order; the gateway calls ``compose``, which
+runs the last of them alone. Addresses and keys are passed in: nothing here reads the environment.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from ..canon import (
-    HIDDEN,
-    LEAST_LEARNED,
-    HttpRequest,
-    Json,
-    Origin,
-    ReplayRules,
-    Request,
-    Target,
-    convert_json,
-)
+from ..canon import HIDDEN, LEAST_LEARNED, HttpRequest, Json, Origin, Request, Target, convert_json
 from ..catalog import ModelEntry, Provider
-from ..dialects import NAMES, Caller, get_dialect
-from ..errors import BadParameter, Unsupported
-from ..handoff import (
-    Destination,
-    Manifest,
-    Rejection,
-    handoff,
-    replace_surrogates_in_json,
-    retell_open_loop,
-)
-from ..thinking import OFF, Adjustment, Plan, Policy, RequestParameters
-from .planner import insist, with_own_fields
-from .planner import plan as make_plan
+from ..errors import BadParameter
+from ..handoff import Manifest, Rejection, replace_surrogates_in_json
+from ..thinking import Plan, Policy, RequestParameters
+from .planner import insist, merge_native_fields
+from .prepare_steps.draft import Draft
 from .prepare_steps.foreign_tools import replace_foreign_tools
+from .prepare_steps.history import find_caller, hand_off_history, note_withheld, resolve_open_loop
 from .prepare_steps.limits import apply_prefill, drop_unsupported
-from .prepare_steps.rejections import (
-    note_withheld,
-    rejected_signatures,
-    rejections_for,
-    without_refused,
-)
+from .prepare_steps.rejections import omit_rejected, rejections_for
 
-_BLANK = re.compile(r"\\\{(\w+)\\\}")  # of a template, after re.escape
+_BLANK = re.compile(r"\\\{(\w+)\\\}")  # a {blank} of a URL template after re.escape
 _HEADERS = {
     "bearer": ("authorization", "Bearer "),
     "none": ("authorization", "Bearer "),
@@ -56,10 +34,7 @@ _HEADERS = {
     "api-key": ("api-key", ""),
 }
 
-_NONE: frozenset[str] = frozenset()
-_Accepts = Callable[[Mapping[str, Json]], ReplayRules]
-_MODELS = 512  # how many models at most something is remembered of
-
+_MODELS = 512  # a gateway that serves every model of the catalog stays below this
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _OURS = frozenset(
     (*(name for name, _ in _HEADERS.values()), "content-type", "content-length", "host")
@@ -67,10 +42,9 @@ _OURS = frozenset(
 
 
 class Signing(Struct, frozen=True):
-    """How a request is signed that carries no key: under which name, and in which region.
+    """How to sign a request without a key; ``region`` is None if the URL has none.
 
-    ``region`` is None where the address does not have it. ``label`` and ``keys`` are for the error
-    where nothing can sign: the provider's name, and the variables that would do instead.
+    ``label`` and ``keys`` (variables of a key) are for the error if signing is not possible.
     """
 
     service: str
@@ -80,13 +54,11 @@ class Signing(Struct, frozen=True):
 
 
 class Exchange(Struct, frozen=True):
-    """One request, ready to be sent, and what is needed to read its answer.
+    """One request ready to send, with everything needed to read its answer.
 
-    ``origin`` is what the answer's message will have as its origin. ``repairs`` is whether a
-    refusal that names its own cure is repaired. ``no_server_hint`` is added to the error where no
-    server answers, ``bad_key_hint`` where the key is refused. ``signing`` is there where the
-    request is signed instead of bearing a key. ``texts`` are tools that take a text and are
-    offered as functions.
+    ``origin`` is the origin of the answer's message. If ``repairs``, a rejection that names its fix
+    is repaired. ``no_server_hint`` and ``bad_key_hint`` are added to errors. ``texts`` are tools
+    that take a text and are offered as functions.
     """
 
     dialect: str
@@ -103,9 +75,9 @@ class Exchange(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """An exchange that is ready: nothing has been sent yet.
+    """A prepared exchange; nothing has been sent yet.
 
-    ``manifest`` is what the handoff did to the conversation for this model.
+    ``manifest`` lists the changes of the handoff to the conversation.
 
     >>> ready = client.prepare("claude-opus-5/high", "What is 17 * 23?")
     >>> ready.request.method, ready.request.url
@@ -120,13 +92,53 @@ class Prepared(Struct, frozen=True):
 
     @property
     def request(self) -> HttpRequest:
-        """Return the request as it would be sent, the key among its headers."""
+        """Return the HTTP request, with the key in its headers."""
         return self.exchange.http
 
     @property
     def plan(self) -> Plan:
-        """Return what was asked, what will be sent, and every difference between the two."""
+        """Return the requested level, the fields to send, and every difference."""
         return self.exchange.plan
+
+
+def apply_native_fields(draft: Draft) -> Draft:
+    """Let thinking fields in the request's extras win over the plan's level."""
+    extras = draft.request.extras
+    if not extras or not isinstance(extras, Mapping):
+        return draft
+    plan = merge_native_fields(
+        draft.entry, draft.plan, extras, asked=draft.parameters, policy=draft.policy
+    )
+    return draft.but(plan=plan)
+
+
+def encode_request(draft: Draft) -> Draft:
+    """Write the request in the provider's API."""
+    return draft.but(http=draft.caller.encode(draft.request, draft.plan, draft.target))
+
+
+def check_policy(draft: Draft) -> Draft:
+    """Raise Unsupported if a strict policy forbids an adjustment that the steps made."""
+    if draft.policy.unsupported == "strict":
+        notes = draft.plan.adjustments
+        insist(draft.entry, tuple(note for note in notes if note not in draft.allowed))
+    return draft
+
+
+# The order is behaviour: a step sees what the steps before it changed, and adds its notes last.
+STEPS: tuple[Callable[[Draft], Draft], ...] = (
+    apply_native_fields,
+    hand_off_history,
+    resolve_open_loop,
+    note_withheld,
+    apply_prefill,
+    replace_foreign_tools,
+    drop_unsupported,
+    encode_request,
+    omit_rejected,
+    check_policy,
+)
+_COMPOSE = STEPS[STEPS.index(replace_foreign_tools) : STEPS.index(encode_request) + 1]
 
 
 def prepare(
@@ -142,60 +154,28 @@ def prepare(
     refusals: Iterable[Rejection] = (),
     retells: bool = False,
 ) -> Prepared:
-    """Return a request made ready for this model; raises under a strict policy.
+    """Return a request ready for this model; raises Unsupported under a strict policy.
 
     ``plan`` was made from ``asked`` and ``policy``; the conversation may add to it. ``refusals``
-    are what any model refused before. Under a strict policy none of them is applied, and nothing is
-    repaired. Where a model may not think in an open tool loop because another began it, with
-    ``retells`` the loop is told in words, and the model thinks; else it does not think.
+    are earlier rejections by any model; a strict policy applies none and repairs nothing. If a
+    model may not think because another began the open tool loop, ``retells`` has the loop told in
+    words; otherwise thinking is off until the loop ends.
     """
-    before, repairs = plan.adjustments, policy.unsupported != "strict"
-    if request.extras and isinstance(request.extras, Mapping):
-        plan = with_own_fields(entry, plan, request.extras, asked=asked, policy=policy)
-    known = rejections_for(entry, refusals) if refusals and repairs else ()
-    to = make_destination(entry, policy, refused=rejected_signatures(known) if known else _NONE)
-    view = handoff(request.messages, to)
-    messages = view.messages
-    if _must_begin_thinking(entry, plan) and view.open_loop_without_thinking:
-        if retells:
-            messages, plan = retell_open_loop(messages), _plan_with_retold_loop(plan)
-        else:
-            plan = _plan_without_thinking(entry, plan, asked, policy)
-    if view.manifest.changes:
-        plan = note_withheld(plan, view.manifest)
-    request = msgspec.structs.replace(request, model=entry.model, messages=messages)
-    request, plan = apply_prefill(request, plan, entry, to.takes)
-    exchange = compose(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
-    if known:
-        http, plan = without_refused(exchange.dialect, exchange.http, exchange.plan, known)
-        exchange = msgspec.structs.replace(exchange, http=http, plan=plan)
-    if not repairs:
-        notes = exchange.plan.adjustments
-        insist(entry, tuple(note for note in notes if note not in before))
-    return Prepared(exchange, view.manifest, policy)
-
-
-def _must_begin_thinking(entry: ModelEntry, plan: Plan) -> bool:
-    """Return whether this model, given a budget, wants its tool loops to begin with thinking."""
-    facts = entry.capability
-    return plan.budget is not None and facts.off and facts.replay in ("tools", "required")
-
-
-def _plan_without_thinking(
-    entry: ModelEntry, plan: Plan, asked: RequestParameters, policy: Policy
-) -> Plan:
-    without = make_plan(entry, OFF, asked=asked, policy=policy.but(unsupported="adjust"))
-    why = "a tool loop is open that was begun without thinking; this model thinks again after it"
-    note = Adjustment("open_tool_loop", "level", plan.asked, "off", why)
-    return msgspec.structs.replace(
-        without, asked=plan.asked, adjustments=(*without.adjustments, note)
+    repairs = policy.unsupported != "strict"
+    draft, facts = _start_draft(
+        entry,
+        request,
+        plan,
+        url,
+        key,
+        parameters=asked,
+        policy=policy,
+        rejections=rejections_for(entry, refusals) if refusals and repairs else (),
+        allowed=plan.adjustments,
+        retells=retells,
     )
-
-
-def _plan_with_retold_loop(plan: Plan) -> Plan:
-    why = "another model began the open tool loop; told in words, it lets this model think"
-    note = Adjustment("tool_loop_retold", "messages", "calls and results", "a note", why)
-    return msgspec.structs.replace(plan, adjustments=(*plan.adjustments, note))
+    draft = _apply_steps(STEPS, draft)
+    return Prepared(_make_exchange(draft, facts, at), draft.view.manifest, policy)
 
 
 def compose(
@@ -206,37 +186,20 @@ def compose(
     url: str,
     key: str | None = None,
     at: float | None = None,
-    repairs: bool = True,
 ) -> Exchange:
-    """Return a planned request addressed and encoded; ``at`` is now, in seconds since 1970."""
-    try:
-        return _composed(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
-    except UnicodeEncodeError:  # half a character somewhere, which no wire can carry
-        request, plan = _whole(request, plan)
-        return _composed(entry, request, plan, url=url, key=key, at=at, repairs=repairs)
+    """Address and encode a planned request; ``at`` is now, in seconds since 1970."""
+    draft, facts = _start_draft(entry, request, plan, url, key)
+    return _make_exchange(_apply_steps(_COMPOSE, draft), facts, at)
 
 
-def _composed(
-    entry: ModelEntry,
-    request: Request,
-    plan: Plan,
-    *,
-    url: str,
-    key: str | None,
-    at: float | None,
-    repairs: bool,
-) -> Exchange:
+def _start_draft(
+    entry: ModelEntry, request: Request, plan: Plan, url: str, key: str | None, **options: Any
+) -> tuple[Draft, "_ServiceFacts"]:
     provider = entry.provider
-    wire = _wire(provider)
+    caller = find_caller(provider)
     signed = key is None and provider.auth == "aws"
-    known = _known(
-        entry,
-        url,
-        wire.unsupported_parameters,
-        wire.signing_name or provider.dialect if signed else None,
-    )
-    request, plan, texts = replace_foreign_tools(request, plan, provider, wire.hosted_tools)
-    request, plan = drop_unsupported(request, plan, entry, known.unsaid)
+    service = caller.signing_name or provider.dialect if signed else None
+    facts = _make_facts(entry, url, caller.unsupported_parameters, service)
     target = Target(
         route=provider.name,
         url=url,
@@ -244,59 +207,88 @@ def _composed(
         max_output=entry.capability.max_output,
         quirks=provider.quirks,
     )
-    return Exchange(
-        dialect=provider.dialect,
-        http=wire.encode(request, plan, target),
+    draft = Draft(
+        entry=entry,
+        request=request,
         plan=plan,
-        origin=Origin(provider.name, entry.model, plan.level, at),
-        quirks=provider.quirks,
-        stream=request.stream,
-        repairs=repairs,
-        no_server_hint=known.no_server_hint,
-        bad_key_hint=known.bad_key_hint,
-        signing=known.signing,
-        texts=texts,
+        caller=caller,
+        target=target,
+        unsupported=facts.unsupported,
+        **options,
     )
+    return draft, facts
 
 
-def _whole(request: Request, plan: Plan) -> tuple[Request, Plan]:
-    """Return both with U+FFFD for each lone surrogate; the handoff did it to the messages."""
-    bare = msgspec.structs.replace(request, messages=())
+def _apply_steps(steps: Iterable[Callable[[Draft], Draft]], draft: Draft) -> Draft:
+    first = draft
+    try:
+        for step in steps:
+            draft = step(draft)
+    except UnicodeEncodeError:  # a lone surrogate, which JSON in UTF-8 cannot carry
+        draft = _replace_surrogates(first)
+        for step in steps:
+            draft = step(draft)
+    return draft
+
+
+def _replace_surrogates(draft: Draft) -> Draft:
+    """Put U+FFFD for each lone surrogate outside the messages; the handoff sees to those."""
+    bare = msgspec.structs.replace(draft.request, messages=())
     whole = convert_json(
         replace_surrogates_in_json(msgspec.to_builtins(bare, builtin_types=(bytes,))), Request
     )
-    return (
-        msgspec.structs.replace(whole, messages=request.messages),
-        msgspec.structs.replace(plan, fields=replace_surrogates_in_json(plan.fields)),
+    return draft.but(
+        request=msgspec.structs.replace(whole, messages=draft.request.messages),
+        plan=msgspec.structs.replace(
+            draft.plan, fields=replace_surrogates_in_json(draft.plan.fields)
+        ),
     )
 
 
-# -- what is the same for every request to one model ---------------------------------------------
+def _make_exchange(draft: Draft, facts: "_ServiceFacts", at: float | None) -> Exchange:
+    provider = draft.entry.provider
+    return Exchange(
+        dialect=provider.dialect,
+        http=draft.http,
+        plan=draft.plan,
+        origin=Origin(provider.name, draft.entry.model, draft.plan.level, at),
+        quirks=provider.quirks,
+        stream=draft.request.stream,
+        repairs=draft.policy.unsupported != "strict",
+        no_server_hint=facts.no_server_hint,
+        bad_key_hint=facts.bad_key_hint,
+        signing=facts.signing,
+        texts=draft.text_tools,
+    )
 
 
-class _Known(Struct, frozen=True):
-    """What is known of one model at one address: what goes unsaid there, signing, and hints."""
+# -- the same for every request to one model -----------------------------------------------------
 
-    unsaid: frozenset[str]
+
+class _ServiceFacts(Struct, frozen=True):
+    """Facts of one model at one address; ``unsupported`` are the parameters that it lacks."""
+
+    unsupported: frozenset[str]
     no_server_hint: str
     bad_key_hint: str
     signing: Signing | None
 
 
 @lru_cache(_MODELS)
-def _known(entry: ModelEntry, url: str, unsaid: frozenset[str], signed_as: str | None) -> _Known:
-    """``unsaid`` is the dialect's own; ``signed_as`` signs in place of a key."""
+def _make_facts(
+    entry: ModelEntry, url: str, unsupported: frozenset[str], service: str | None
+) -> _ServiceFacts:
     provider = entry.provider
     start = f"{provider.label} does not answer at {url}: {provider.start}"
-    return _Known(
-        unsaid=unsaid | frozenset(provider.quirks.get("unsaid", ())),
+    return _ServiceFacts(
+        unsupported=unsupported | frozenset(provider.quirks.get("unsaid", ())),
         no_server_hint=start if provider.start else "",
-        bad_key_hint=_bad_key_hint(provider, signed=signed_as is not None),
-        signing=None if signed_as is None else _signing(provider, url, service=signed_as),
+        bad_key_hint=_make_key_hint(provider, signed=service is not None),
+        signing=None if service is None else _make_signing(provider, url, service=service),
     )
 
 
-def _bad_key_hint(provider: Provider, *, signed: bool) -> str:
+def _make_key_hint(provider: Provider, *, signed: bool) -> str:
     if signed:
         return f"{provider.label} did not take the credentials that the request was signed with"
     if not provider.keys:
@@ -307,62 +299,18 @@ def _bad_key_hint(provider: Provider, *, signed: bool) -> str:
     )
 
 
-def make_destination(
-    entry: ModelEntry, policy: Policy, *, refused: frozenset[str] = _NONE
-) -> Destination:
-    """Return who will read a thread, for the handoff; ``refused`` are marks of refused seals."""
-    usual = _destination(entry, policy.foreign, _wire(entry.provider).replay_rules)
-    return msgspec.structs.replace(usual, refused=refused) if refused else usual
+def _make_signing(provider: Provider, url: str, *, service: str) -> Signing:
+    template = _BLANK.sub(r"(?P<\1>[^/.]+)", re.escape(provider.url))
+    found = re.match(template, url)
+    region = found.groupdict().get("region") if found else None
+    return Signing(service, region, provider.label, provider.keys)
 
 
-@lru_cache(_MODELS)
-def _destination(
-    entry: ModelEntry, foreign: Literal["drop", "note"], takes: _Accepts
-) -> Destination:
-    provider = entry.provider
-    return Destination(
-        dialect=provider.dialect,
-        model=entry.model,
-        provider=provider.name,
-        route=provider.name,
-        aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
-        foreign=foreign,
-        takes=_seen_by(entry, takes(provider.quirks)),
-    )
-
-
-def _seen_by(entry: ModelEntry, takes: ReplayRules) -> ReplayRules:
-    """Return what the wire takes of a past, without the media that the model is not made for."""
-    own = entry.capability.media
-    if own is None:
-        return takes
-    return msgspec.structs.replace(
-        takes,
-        media=_both(takes.media, own),
-        result_media=_both(takes.result_media, own),
-        spoken_media=_both(takes.spoken_media, own),
-    )
-
-
-def _both(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the prefixes of what begins with one of these and one of those."""
-    pairs = [(a, b) for a in one for b in other if a.startswith(b) or b.startswith(a)]
-    return tuple(max(pair, key=len) for pair in pairs)
-
-
-def _wire(provider: Provider) -> Caller:
-    """Return the provider's wire; raises Unsupported for one that we can only plan for."""
-    if provider.dialect in NAMES:
-        return get_dialect(provider.dialect).caller()
-    message = (
-        f"{provider.label} speaks {provider.dialect!r}, which can be planned for and not yet "
-        f"talked to; these can: {' '.join(NAMES)}"
-    )
-    raise Unsupported(message)
+# -- headers -------------------------------------------------------------------------------------
 
 
 def add_headers(prepared: Prepared, given: Mapping[str, str]) -> Prepared:
-    """Return a request with headers of the caller's own; raises BadParameter for a key's."""
+    """Add the caller's headers; raises BadParameter for one that carries a key."""
     exchange = prepared.exchange
     headers = dict(exchange.http.headers)
     for named, value in given.items():
@@ -389,39 +337,27 @@ def _check_header(name: Any, value: Any) -> None:
 
 
 def redact_key(error: BaseException | None, request: HttpRequest) -> None:
-    """Take the key of a request out of an error, and of those behind it: some services echo it."""
+    """Remove a request's key from an error and its causes: some services echo it."""
     for name, before in _HEADERS.values():
         key = request.headers.get(name, "").removeprefix(before)
         if len(key) >= LEAST_LEARNED:
             behind = error
             while behind is not None:
-                _without(behind, key)
+                behind.args = tuple(_redact(each, key) for each in behind.args)
+                for field, value in vars(behind).items():
+                    setattr(behind, field, _redact(value, key))
                 behind = behind.__cause__ or behind.__context__
 
 
-def _without(error: BaseException, key: str) -> None:
-    error.args = tuple(_hidden(each, key) for each in error.args)
-    for name, value in vars(error).items():
-        setattr(error, name, _hidden(value, key))
-
-
-def _hidden(value: Json, key: str) -> Json:
+def _redact(value: Json, key: str) -> Json:
     if isinstance(value, str):
         return value.replace(key, HIDDEN)
     return value.replace(key.encode(), HIDDEN.encode()) if isinstance(value, bytes) else value
 
 
 def auth_header(provider: Provider, key: str | None) -> dict[str, str]:
-    """Return the header that bears a provider's key; none where there is no key."""
+    """Return the header with a provider's key, empty without a key."""
     if key is None:
         return {}
     name, before = _HEADERS[provider.auth]
     return {name: f"{before}{key}"}
-
-
-def _signing(provider: Provider, url: str, *, service: str) -> Signing:
-    """Return how requests to this address of a provider are signed."""
-    template = _BLANK.sub(r"(?P<\1>[^/.]+)", re.escape(provider.url))
-    found = re.match(template, url)
-    region = found.groupdict().get("region") if found else None
-    return Signing(service, region, provider.label, provider.keys)

@@ -1,4 +1,4 @@
-"""Decides whether an exchange that failed is tried again, and after how long; it waits nowhere."""
+"""Decides whether to retry a failed exchange, and after which delay; does not sleep."""
 
 from collections.abc import Callable
 
@@ -19,11 +19,11 @@ _TRANSIENT = (Overloaded, RateLimited, ServerFailed, Timeout, Unreachable, Trunc
 
 
 class Retry(Struct, frozen=True):
-    """How often, and how long apart, an exchange is tried that failed before anything was shown.
+    """How often to retry an exchange that failed before any event, and how long to wait.
 
-    Where the service says how long to wait, that is done, unless it is longer than ``patience``:
-    then there is no other try. Where it does not: exponential backoff with full jitter, a random
-    time up to ``min(cap, base * 2**n)``. With ``waits=False`` nobody sleeps: for tests.
+    A delay requested by the service is respected; if it exceeds ``patience``, there is no retry.
+    Otherwise: exponential backoff with full jitter, a random time up to
+    ``min(cap, base * 2**n)``. ``waits=False`` skips the delays, for tests.
 
     >>> client = pondero.Client(retry=pondero.Retry(attempts=2, patience=10))
     """
@@ -35,21 +35,20 @@ class Retry(Struct, frozen=True):
     waits: bool = True
 
     def again(self, error: PonderoError, tries: int) -> bool:
-        """Return whether to try again after so many tries."""
+        """Return whether to try again after this number of tries."""
         if tries >= self.attempts or not isinstance(error, _TRANSIENT):
             return False
-        return (_asked_delay(error) or 0.0) <= self.patience
+        return (_requested_delay(error) or 0.0) <= self.patience
 
     def wait(self, error: PonderoError, tries: int, jitter: Callable[[], float]) -> float:
-        """Return the seconds to wait; ``jitter`` gives a number from 0 to 1."""
+        """Return the delay in seconds; ``jitter`` returns a number from 0 to 1."""
         if not self.waits:
             return 0.0
-        delay = _asked_delay(error)
+        delay = _requested_delay(error)
         if delay is not None:
             return delay
         return min(self.cap, self.base * 2.0 ** (tries - 1)) * jitter()
 
 
-def _asked_delay(error: PonderoError) -> float | None:
-    """Return the delay the service asked for."""
+def _requested_delay(error: PonderoError) -> float | None:
     return error.retry_after if isinstance(error, ServiceError) else None

@@ -1,7 +1,6 @@
-"""What an exchange needs of a transport: send a request, read the answer, close it.
+"""The protocols of a transport: send a request, read the answer, close it.
 
-HTTP, cassettes and the emulator all satisfy these protocols; which one a client is given changes
-nothing else.
+HTTP, cassettes and the emulator implement them; a client works with any of them.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Iterator
@@ -13,7 +12,7 @@ from ..canon import HttpRequest, ResponseHead
 
 
 class Timeouts(Struct, frozen=True):
-    """Seconds to wait for a connection, for the first byte, and between bytes after it.
+    """Seconds to wait for a connection, for the first byte, and between bytes.
 
     >>> client = pondero.Client(timeouts=pondero.Timeouts(first_byte=120))
     """
@@ -23,12 +22,12 @@ class Timeouts(Struct, frozen=True):
     between_bytes: float = 300.0
 
     def whole(self) -> "Timeouts":
-        """Return these for an answer in one piece: its first byte comes when all is done."""
+        """Return timeouts for a whole answer, whose first byte comes at its end."""
         return Timeouts(self.connect, max(self.first_byte, self.between_bytes), self.between_bytes)
 
 
 class Response(Protocol):
-    """A response that has begun: its head, then its bytes as they come."""
+    """A response: its head, then its bytes while they arrive."""
 
     @property
     def head(self) -> ResponseHead:
@@ -36,27 +35,24 @@ class Response(Protocol):
         ...
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the body in the pieces it arrives in, content-encoding already undone."""
+        """Yield the decoded body in the pieces that arrive."""
         ...
 
     def close(self) -> None:
-        """Close the connection at once, read to the end or not; may be called twice."""
+        """Close the connection at once; may be called twice."""
         ...
 
 
 class Transport(Protocol):
-    """Moves bytes and decides nothing. Raises Timeout and Unreachable, no error of HTTP."""
+    """Moves bytes and decides nothing. Raises Timeout and Unreachable only."""
 
     @property
     def needs_key(self) -> bool:
-        """Return whether requests reach a service, so that each must carry the caller's key.
-
-        An emulator and a recording need none.
-        """
+        """Return whether requests need a key; an emulator and a cassette need none."""
         return False
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
-        """Send it and return the answer as soon as its head is there."""
+        """Send a request; return when the head of the answer has arrived."""
         ...
 
     def close(self) -> None:
@@ -65,7 +61,7 @@ class Transport(Protocol):
 
 
 class AsyncResponse(Protocol):
-    """An answer for asyncio."""
+    """A response for asyncio."""
 
     @property
     def head(self) -> ResponseHead:
@@ -73,11 +69,11 @@ class AsyncResponse(Protocol):
         ...
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the body in the pieces it arrives in."""
+        """Yield the decoded body in the pieces that arrive."""
         ...
 
     async def aclose(self) -> None:
-        """Close the connection at once, read to the end or not; may be called twice."""
+        """Close the connection at once; may be called twice."""
         ...
 
 
@@ -86,11 +82,11 @@ class AsyncTransport(Protocol):
 
     @property
     def needs_key(self) -> bool:
-        """Return whether requests reach a service, as for ``Transport``."""
+        """Return whether requests need a key."""
         return False
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Awaitable[AsyncResponse]:
-        """Send it and return the answer as soon as its head is there."""
+        """Send a request; return when the head of the answer has arrived."""
         ...
 
     async def aclose(self) -> None:

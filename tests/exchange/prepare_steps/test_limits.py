@@ -8,6 +8,7 @@ from pondero.canon import (
     OutputFormat,
     ReplayRules,
     Request,
+    Target,
     Text,
     Thinking,
     Tool,
@@ -15,7 +16,9 @@ from pondero.canon import (
     ToolChoice,
 )
 from pondero.client import load_catalog
+from pondero.dialects import get_dialect
 from pondero.exchange import plan
+from pondero.exchange.prepare_steps.draft import Draft
 from pondero.exchange.prepare_steps.limits import GO_ON, apply_prefill, drop_unsupported
 from pondero.thinking import Policy, RequestParameters, parse_intent
 
@@ -28,6 +31,13 @@ SHAPE = OutputFormat({"type": "object"}, "thing")
 
 def facts(**changed):
     return replace(ENTRY, capability=replace(ENTRY.capability, **changed))
+
+
+def draft(request, *, entry=ENTRY, made=None, **given):
+    """Return a draft as ``prepare`` makes it before the step under test."""
+    wire, target = get_dialect(entry.provider.dialect).caller(), Target("here", "http://here")
+    made = planned() if made is None else made
+    return Draft(entry=entry, request=request, plan=made, caller=wire, target=target, **given)
 
 
 def planned(level=None, **changed):
@@ -57,15 +67,15 @@ def planned(level=None, **changed):
 )  # fmt: skip
 def test_what_would_be_refused_is_left_out_with_a_note(fields, unsaid, entry, left, codes):
     request = Request(ENTRY.model, (QUESTION,), **fields)
-    kept, made = drop_unsupported(request, planned(), entry, frozenset(unsaid))
-    assert {name: getattr(kept, name) for name in left} == left
-    assert [note.code for note in made.adjustments] == codes
+    kept = drop_unsupported(draft(request, entry=entry, unsupported=frozenset(unsaid)))
+    assert {name: getattr(kept.request, name) for name in left} == left
+    assert [note.code for note in kept.plan.adjustments] == codes
 
 
 def test_a_schema_without_a_field_is_said_in_words():
     request = Request(ENTRY.model, (QUESTION,), output=SHAPE, system=(Text("Be brief."),))
-    kept, _ = drop_unsupported(request, planned(), ENTRY, frozenset(("schema",)))
-    assert [text.text for text in kept.system] == [
+    kept = drop_unsupported(draft(request, unsupported=frozenset(("schema",))))
+    assert [text.text for text in kept.request.system] == [
         "Be brief.",
         'Answer in JSON of this schema: {"type":"object"}',
     ]
@@ -74,11 +84,10 @@ def test_a_schema_without_a_field_is_said_in_words():
 def test_stop_sequences_above_the_services_number_are_cut():
     entry = load_catalog().entry("openai-chat:gpt-4o")
     asked = ("a", "b", "c", "d", "e", "f")
-    kept, made = drop_unsupported(
-        Request(entry.model, (QUESTION,), stop=asked), planned(), entry, frozenset()
-    )
-    assert kept.stop == asked[:4]
-    assert [note.code for note in made.adjustments] == ["parameter_clamped"]
+    request = Request(entry.model, (QUESTION,), stop=asked)
+    kept = drop_unsupported(draft(request, entry=entry))
+    assert kept.request.stop == asked[:4]
+    assert [note.code for note in kept.plan.adjustments] == ["parameter_clamped"]
 
 
 # -- an answer begun for the model ----------------------------------------------------------------
@@ -108,14 +117,14 @@ def begun(*parts):
     ],
 )
 def test_a_begun_answer_is_sent_as_the_model_takes_it(parts, rule, thinks, takes, last):
-    entry = facts(prefill=rule)
-    said, made = apply_prefill(begun(*parts), planned(will_think=thinks), entry, takes)
-    assert said.messages[-1].text == last
-    changed = said != begun(*parts)
-    assert [note.code for note in made.adjustments] == ["prefill_adjusted"] * changed
+    entry, made = facts(prefill=rule), planned(will_think=thinks)
+    sent = apply_prefill(draft(begun(*parts), entry=entry, made=made, replay_rules=takes))
+    assert sent.request.messages[-1].text == last
+    changed = sent.request != begun(*parts)
+    assert [note.code for note in sent.plan.adjustments] == ["prefill_adjusted"] * changed
 
 
 @pytest.mark.parametrize("messages", [(), (QUESTION,)])
 def test_where_no_answer_was_begun_nothing_changes(messages):
-    request, made = Request(ENTRY.model, messages), planned()
-    assert apply_prefill(request, made, facts(prefill="refused"), PLAIN) == (request, made)
+    before = draft(Request(ENTRY.model, messages), entry=facts(prefill="refused"))
+    assert apply_prefill(before) is before

@@ -7,11 +7,14 @@ from tests.exchange.driving import exchange
 from tests.repairs import repair
 
 import pondero
-from pondero.canon import HttpRequest, Origin, SavedRepair
+from pondero.canon import HttpRequest, Origin, Request, SavedRepair, Target
+from pondero.client import load_catalog
+from pondero.dialects import get_dialect
 from pondero.emulator import Emulator
 from pondero.errors import BadRequest
 from pondero.exchange import make_rejection
-from pondero.exchange.prepare_steps.rejections import without_refused
+from pondero.exchange.prepare_steps.draft import Draft
+from pondero.exchange.prepare_steps.rejections import omit_rejected
 from pondero.handoff import Rejection
 
 HERE = Origin("openai", "gpt-5.1")
@@ -33,8 +36,17 @@ def refusal(name, request, words):
 
 
 def sent(name, request, *refusals):
-    made, plan = without_refused(name, request, PLAN, refusals)
-    return json.loads(made.body), plan.adjustments[len(PLAN.adjustments) :]
+    draft = Draft(
+        entry=load_catalog().entry("openai:gpt-5.1"),
+        request=Request("gpt-5.1", ()),
+        plan=PLAN,
+        caller=get_dialect(name).caller(),
+        target=Target("openai", "https://host"),
+        rejections=refusals,
+        http=request,
+    )
+    made = omit_rejected(draft)
+    return json.loads(made.http.body), made.plan.adjustments[len(PLAN.adjustments) :]
 
 
 @pytest.mark.parametrize(

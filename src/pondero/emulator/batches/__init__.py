@@ -1,8 +1,8 @@
-"""The batch services that the emulator serves, one module for each shape of them.
+"""The emulated batch services, one module for each shape.
 
-``service`` finds the shape, ``desk`` keeps batches and files, ``job`` is one batch on its way, and
-``visit`` is one request to the desk. All of it is loaded when a batch service is first asked.
-Nothing here knows how a batch is handed in by us: that is the caller's side, written apart.
+``router`` finds the shape, ``store`` holds batches and files, ``job`` is one batch, ``call`` one
+request. All are loaded at the first batch. Our own batch client shares no code with them.
+Their rules are from the services' batch pages and SDK types, November 2026; see limits.toml.
 """
 
 from typing import Literal
@@ -13,16 +13,11 @@ from ...lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .call import BatchCall
     from .job import Outcome
     from .router import BatchResponse, BatchRouter
-    from .visit import BatchCall
 
-_HOMES = {
-    "BatchRouter": "router",
-    "Outcome": "job",
-    "BatchResponse": "router",
-    "BatchCall": "visit",
-}
+_HOMES = {"BatchRouter": "router", "Outcome": "job", "BatchResponse": "router", "BatchCall": "call"}
 
 __all__ = ["BatchCall", "BatchResponse", "BatchRouter", "BatchSettings", "Outcome"]
 
@@ -30,8 +25,8 @@ __all__ = ["BatchCall", "BatchResponse", "BatchRouter", "BatchSettings", "Outcom
 class BatchSettings(Struct, frozen=True, kw_only=True):
     """How the emulator's batches behave.
 
-    ``looks`` is how often one must be looked at until it has ended. ``states`` is how the states
-    of long-running operations begin: the service writes both.
+    ``looks`` is the number of polls until a batch ends. ``states`` is the prefix of an operation's
+    states: the real service uses both.
 
     >>> from pondero.emulator import BatchSettings, Emulator
     >>> client = pondero.Client(transport=Emulator(batches=BatchSettings(looks=1)))

@@ -1,7 +1,7 @@
-"""Batches in files: a file of requests goes in, a file of answers and one of errors come out.
+"""Batches in files: requests in one file, answers in a second, errors in a third.
 
-The file is checked when the batch is first looked at, and a batch with a bad line fails as a whole.
-A request that is refused has its own status and body, among the errors.
+The first poll validates the file; one bad line fails the whole batch. The error file has the
+status and body of each rejected request.
 """
 
 import re
@@ -12,9 +12,7 @@ from msgspec import Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .job import BatchJob, ItemResult, ValidationProblem
-from .store import BatchStore, StoredFile
-from .visit import (
+from .call import (
     DAY,
     BatchCall,
     Endpoint,
@@ -24,6 +22,8 @@ from .visit import (
     slice_page,
     split_lines,
 )
+from .job import BatchJob, ItemResult
+from .store import BatchStore, StoredFile
 
 _STATUS = {"made": "validating", "running": "in_progress", "cancelling": "cancelling"}
 _LOST = {
@@ -43,48 +43,41 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     output_expires_after: dict[str, Json] | None = None
 
 
-def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    asked = visit.body(_Create)
-    limits = visit.limits
+def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
+    asked = call.body(_Create)
+    limits = call.limits
     if asked.endpoint not in limits.endpoints:
-        visit.refuse(
+        call.refuse(
             400, f"Invalid endpoint {asked.endpoint!r}; use {' or '.join(limits.endpoints)}."
         )
     if re.fullmatch(limits.windows, asked.completion_window) is None:
-        visit.refuse(400, f"Invalid completion_window {asked.completion_window!r}.")
-    file = desk.file(asked.input_file_id, visit.owner)
+        call.refuse(400, f"Invalid completion_window {asked.completion_window!r}.")
+    file = store.file(asked.input_file_id, call.owner)
     if file is None or file.purpose != "batch":
-        visit.refuse(400, f"Invalid input_file_id {asked.input_file_id!r}: no file for batches.")
-    where = visit.root.removesuffix("/v1") + asked.endpoint
-    read = uploads.read_lines(visit, file.data, endpoint=asked.endpoint, where=where, model=None)
-    job = desk.make(
-        f"batch_{desk.new_id(32)}",
-        visit.owner,
-        visit.provider,
-        items=read.items,
-        facts={**msgspec.to_builtins(asked), "model": read.model},
-        fault=visit.fault,
-        complaints=read.complaints,
-    )
-    return json_response(_told(job))
+        call.refuse(400, f"Invalid input_file_id {asked.input_file_id!r}: no file for batches.")
+    where = call.root.removesuffix("/v1") + asked.endpoint
+    read = uploads.read_lines(call, file.data, endpoint=asked.endpoint, where=where, model=None)
+    facts = {**msgspec.to_builtins(asked), "model": read.model}
+    job = call.make(store, f"batch_{store.new_id(32)}", read.items, facts, read.complaints)
+    return json_response(_describe_job(job))
 
 
-def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
-    if visit.look(desk, job):
-        _write(desk, job)
-    return json_response(_told(job))
+def _retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
+    if call.look(store, job) and job.end != "failed":
+        write_results(store, job, {"output_file_id": "output", "error_file_id": "error"})
+    return json_response(_describe_job(job))
 
 
-def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    jobs = desk.jobs(visit.owner, visit.provider)
-    start = position_after(jobs, visit.query.get("after"))
-    shown = slice_page(jobs, start, visit.query.get("limit"), usual=20, most=100)
+def _list(store: BatchStore, call: BatchCall) -> HttpResponse:
+    jobs = store.jobs(call.owner, call.provider)
+    start = position_after(jobs, call.query.get("after"))
+    shown = slice_page(jobs, start, call.query.get("limit"), usual=20, most=100)
     ends = (shown[0].id, shown[-1].id) if shown else (None, None)
     return json_response(
         {
             "object": "list",
-            "data": [_told(job) for job in shown],
+            "data": [_describe_job(job) for job in shown],
             "first_id": ends[0],
             "last_id": ends[1],
             "has_more": start + len(shown) < len(jobs),
@@ -92,26 +85,24 @@ def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     )
 
 
-def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
+def _cancel(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
     if job.end is not None:
-        visit.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
-    desk.cancel(job)
-    return json_response(_told(job))
+        call.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
+    store.cancel(job)
+    return json_response(_describe_job(job))
 
 
-def _write(desk: BatchStore, job: BatchJob) -> None:
-    """Write the files of a job that has just ended."""
-    if job.end == "failed":
-        return
-    for fact, good in (("output", True), ("error", False)):
+def write_results(store: BatchStore, job: BatchJob, names: dict[str, str]) -> None:
+    """Write the answers and the errors of an ended job; ``names`` are its facts and files."""
+    for (fact, name), good in zip(names.items(), (True, False), strict=True):
         rows = [row for row in job.rows if (row.outcome == "succeeded") is good]
-        name, data = f"{job.id}_{fact}.jsonl", split_lines(line(job, row) for row in rows)
-        job.facts[f"{fact}_file_id"] = uploads.write_file(desk, job, name, data)
+        data = split_lines(line(job, row) for row in rows)
+        job.facts[fact] = uploads.write_file(store, job, f"{job.id}_{name}.jsonl", data)
 
 
 def line(job: BatchJob, row: ItemResult) -> Json:
-    """Return what became of one request, as these services write it."""
+    """Return the result of one request, in the line format of these services."""
     response, error = None, None
     if row.response is not None:
         said = row.response
@@ -130,7 +121,7 @@ def line(job: BatchJob, row: ItemResult) -> Json:
     }
 
 
-def _told(job: BatchJob) -> Json:
+def _describe_job(job: BatchJob) -> Json:
     ended = {f"{job.end}_at": job.ended_at} if job.end is not None else {}
     times = {
         "in_progress_at": job.created if job.looks else None,
@@ -150,7 +141,9 @@ def _told(job: BatchJob) -> Json:
         "object": "batch",
         "endpoint": job.facts["endpoint"],
         "model": job.facts["model"],
-        "errors": _errors(job.complaints) if job.end == "failed" else None,
+        "errors": {"object": "list", "data": msgspec.to_builtins(job.complaints)}
+        if job.end == "failed"
+        else None,
         "input_file_id": job.facts["input_file_id"],
         "completion_window": job.facts["completion_window"],
         "status": _status(job),
@@ -168,17 +161,13 @@ def _told(job: BatchJob) -> Json:
 
 
 def _status(job: BatchJob) -> str | None:
-    """Return the status; the last look before the end finds it finalizing, where there is one."""
+    """Return the status; the last poll before the end says finalizing."""
     if job.stage == "running" and 1 < job.looks == job.length - 1:
         return "finalizing"
     return _STATUS.get(job.stage, job.end)
 
 
-def _errors(complaints: tuple[ValidationProblem, ...]) -> Json:
-    return {"object": "list", "data": [msgspec.to_builtins(each) for each in complaints]}
-
-
-def _described(file: StoredFile) -> Json:
+def _describe_file(file: StoredFile) -> Json:
     return {**uploads.describe_file(file), "status": "processed", "expires_at": None}
 
 
@@ -189,5 +178,5 @@ ENDPOINTS = (
     Endpoint("GET", _BATCHES, _list),
     Endpoint("GET", _ONE, _retrieve),
     Endpoint("POST", f"{_ONE}/cancel", _cancel),
-    *uploads.endpoints(_described),
+    *uploads.endpoints(_describe_file),
 )

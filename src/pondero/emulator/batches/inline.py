@@ -1,16 +1,13 @@
-"""Batches in one body: endpoint and model first, then the requests; results stand in the batch.
+"""Batches in one body: endpoint and model, then the requests; the batch contains its results.
 
-The service reads the body as it comes, so a body with its requests first is refused.
+The service streams the body, so it rejects one with its requests first.
 """
 
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .files import line
-from .job import BatchJob, ItemResult
-from .store import BatchStore
-from .visit import (
+from .call import (
     DAY,
     BatchCall,
     Endpoint,
@@ -20,6 +17,9 @@ from .visit import (
     position_after,
     slice_page,
 )
+from .files import line
+from .job import BatchJob, ItemResult
+from .store import BatchStore
 
 _STATUS = {"made": "validating", "running": "in_progress", "cancelling": "cancelling"}
 _VARIANT = ":batch"  # the service's name for a model in batches
@@ -39,62 +39,56 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     provider: dict[str, Json] | None = None
 
 
-def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    asked = visit.body(_Create)
-    order = list(visit.read(visit.request.body, dict[str, Raw]))
+def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
+    asked = call.body(_Create)
+    order = list(call.read(call.request.body, dict[str, Raw]))
     if order.index("requests") < max(order.index("endpoint"), order.index("model")):
-        visit.refuse(400, "endpoint and model must stand before requests")
-    if asked.endpoint not in visit.limits.endpoints or asked.completion_window != "24h":
-        visit.refuse(400, f"Invalid endpoint {asked.endpoint!r} or completion_window.")
-    if (wrong := check_names(visit, [each.custom_id for each in asked.requests])) is not None:
-        visit.refuse(400, wrong)
-    model, where = asked.model.removesuffix(_VARIANT), f"{visit.root}/chat/completions"
+        call.refuse(400, "endpoint and model must stand before requests")
+    if asked.endpoint not in call.limits.endpoints or asked.completion_window != "24h":
+        call.refuse(400, f"Invalid endpoint {asked.endpoint!r} or completion_window.")
+    if (wrong := check_names(call, [each.custom_id for each in asked.requests])) is not None:
+        call.refuse(400, wrong)
+    model, where = asked.model.removesuffix(_VARIANT), f"{call.root}/chat/completions"
     items = []
     for each in asked.requests:
-        bare = visit.item(each.custom_id, where, bytes(each.body))
-        item, named = uploads.with_model(visit, bare, model)
+        bare = call.item(each.custom_id, where, bytes(each.body))
+        item, named = uploads.with_model(call, bare, model)
         if named is not None and named.removesuffix(_VARIANT) != model:
-            visit.refuse(400, f"requests: {named!r} is not the batch's model {asked.model!r}")
+            call.refuse(400, f"requests: {named!r} is not the batch's model {asked.model!r}")
         if named is not None and named != model:
-            request = visit.wire.service().with_model(item.request, model)
-            item = visit.item(item.id, where, request.body)
+            request = call.wire.service().with_model(item.request, model)
+            item = call.item(item.id, where, request.body)
         items.append(item)
-    job = desk.make(
-        f"batch_{desk.new_id()}",
-        visit.owner,
-        visit.provider,
-        items=items,
-        facts={"endpoint": asked.endpoint, "model": asked.model, "metadata": asked.metadata},
-        fault=visit.fault,
-    )
-    return json_response(_told(job), 202)
+    facts = {"endpoint": asked.endpoint, "model": asked.model, "metadata": asked.metadata}
+    job = call.make(store, f"batch_{store.new_id()}", items, facts)
+    return json_response(_describe_job(job), 202)
 
 
-def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
-    visit.look(desk, job)
-    return json_response(_told(job, results=True))
+def _retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
+    call.look(store, job)
+    return json_response(_describe_job(job, results=True))
 
 
-def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    jobs = desk.jobs(visit.owner, visit.provider)
-    start = position_after(jobs, visit.query.get("after"))
-    shown = slice_page(jobs, start, visit.query.get("limit"), usual=20, most=100)
+def _list(store: BatchStore, call: BatchCall) -> HttpResponse:
+    jobs = store.jobs(call.owner, call.provider)
+    start = position_after(jobs, call.query.get("after"))
+    shown = slice_page(jobs, start, call.query.get("limit"), usual=20, most=100)
     more = start + len(shown) < len(jobs)
     return json_response(
-        {"object": "list", "data": [_told(job) for job in shown], "has_more": more}
+        {"object": "list", "data": [_describe_job(job) for job in shown], "has_more": more}
     )
 
 
-def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
+def _cancel(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
     if job.end is not None:
-        visit.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
-    desk.cancel(job)
-    return json_response(_told(job))
+        call.refuse(400, f"Cannot cancel a batch with status '{job.end}'.")
+    store.cancel(job)
+    return json_response(_describe_job(job))
 
 
-def _told(job: BatchJob, *, results: bool = False) -> Json:
+def _describe_job(job: BatchJob, *, results: bool = False) -> Json:
     done = job.count("succeeded")
     failed = job.end == "failed"
     shown = results and job.end is not None and not failed
@@ -122,7 +116,6 @@ def _told(job: BatchJob, *, results: bool = False) -> Json:
 
 
 def _result(job: BatchJob, row: ItemResult) -> Json:
-    """Return a result: an answer, or an error, and the other is null."""
     told = line(job, row)
     if row.outcome == "errored" and row.response is not None:
         raw = parse_body(row.response)

@@ -1,7 +1,6 @@
-"""A batch on its way: its requests, how far it is, and what became of each.
+"""One batch: its requests, its progress, its results.
 
-The desk moves jobs on; each shape writes them down in its own words. A job goes on by looks, not
-by time: somebody asks how it is, and that moves it.
+The store advances jobs and each shape writes them. Polls advance a job, not time.
 """
 
 import math
@@ -21,14 +20,14 @@ _PARTIAL: tuple[Outcome, ...] = ("errored", "succeeded", "expired")
 
 
 class BatchItem(Struct, frozen=True):
-    """One request of a batch, as it would have been sent alone; ``id`` is the caller's name."""
+    """One request of a batch, as if sent alone; ``id`` is the caller's."""
 
     id: str
     request: HttpRequest
 
 
 class ItemResult(Struct, frozen=True):
-    """What became of one request; ``response`` is what it would have been answered alone."""
+    """The outcome of one request, and its response as if sent alone."""
 
     id: str
     outcome: Outcome
@@ -36,7 +35,7 @@ class ItemResult(Struct, frozen=True):
 
 
 class ValidationProblem(Struct, frozen=True):
-    """Why a batch cannot be begun: what is wrong, and in which line (from 1) of its file."""
+    """Why a batch is invalid; ``line`` counts from 1."""
 
     message: str
     code: str = "invalid_request"
@@ -45,7 +44,7 @@ class ValidationProblem(Struct, frozen=True):
 
 
 class BatchJob(Struct, kw_only=True):
-    """One batch. ``facts`` are what its shape repeats: an endpoint, a name, files."""
+    """One batch; ``facts`` are values that its shape repeats."""
 
     id: str
     owner: str
@@ -64,7 +63,7 @@ class BatchJob(Struct, kw_only=True):
 
     @property
     def stage(self) -> Stage:
-        """Return how far it is."""
+        """Return its progress."""
         if self.end is not None:
             return "ended"
         if self.cancelled_at is not None:
@@ -73,23 +72,23 @@ class BatchJob(Struct, kw_only=True):
 
     @property
     def due(self) -> bool:
-        """Return whether it ends with this look."""
+        """Return whether this poll ends it."""
         return bool(self.complaints) or self.cancelled_at is not None or self.looks >= self.length
 
     def count(self, *outcomes: Outcome) -> int:
-        """Return how many requests came to one of these ends."""
+        """Count the requests with these outcomes."""
         return sum(row.outcome in outcomes for row in self.rows)
 
 
 def length_of(looks: int, fault: Fault | None) -> float:
-    """Return the look that ends a job."""
+    """Return the number of polls that end a job."""
     if fault is None or fault.kind != "stuck":
         return looks
     return math.inf if fault.at is None else looks + fault.at
 
 
 def shuffle_results(job: BatchJob) -> list[BatchItem]:
-    """Return the requests in another order than they came in, always the same for one job."""
+    """Return the requests in another order, always the same for one job."""
     order = list(job.items)
     Random(job.id).shuffle(order)  # noqa: S311 - an order, not a secret
     if len(order) > 1 and order == job.items:
@@ -98,7 +97,7 @@ def shuffle_results(job: BatchJob) -> list[BatchItem]:
 
 
 def plan_outcomes(job: BatchJob, order: Sequence[BatchItem]) -> Mapping[str, Outcome]:
-    """Return what is to become of each request, by its id; one that is missing is answered."""
+    """Return outcomes by request id; requests without one are answered."""
     kind = job.fault.kind if job.fault is not None else None
     if job.cancelled_at is not None or kind == "cancelled":
         done = len(order) // 2 if job.looks > 1 else 0
@@ -114,7 +113,7 @@ def plan_outcomes(job: BatchJob, order: Sequence[BatchItem]) -> Mapping[str, Out
 
 
 def end_of(job: BatchJob) -> End:
-    """Return how a job ended, from what became of its requests."""
+    """Return how a job ended, from the outcomes of its requests."""
     if job.complaints:
         return "failed"
     if job.cancelled_at is not None:

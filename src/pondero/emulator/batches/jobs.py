@@ -1,16 +1,18 @@
-"""Batch jobs: one model and one endpoint for all requests, which stand in files or in the body.
+"""Batch jobs: one model and endpoint for all requests, which are in files or in the body.
 
-The answers are in a file, the errors in another; asked for ``inline``, both stand in the job.
+Answers and errors are in two files; with ``inline`` the job contains both.
 """
+
+from uuid import UUID
 
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
-from .files import line
+from .call import BatchCall, Endpoint, check_names, json_response, slice_page
+from .files import line, write_results
 from .job import BatchItem, BatchJob, ValidationProblem
 from .store import BatchStore, StoredFile
-from .visit import BatchCall, Endpoint, check_names, json_response, slice_page, split_lines
 
 _STATUS = {"made": "QUEUED", "running": "RUNNING", "cancelling": "CANCELLATION_REQUESTED"}
 _END = {
@@ -37,21 +39,19 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     timeout_hours: int = 24
 
 
-def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    asked = visit.body(_Create)
-    if asked.endpoint not in visit.limits.endpoints:
-        visit.refuse(400, f"Invalid endpoint {asked.endpoint!r}.")
+def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
+    asked = call.body(_Create)
+    if asked.endpoint not in call.limits.endpoints:
+        call.refuse(400, f"Invalid endpoint {asked.endpoint!r}.")
     if asked.model is None:
-        visit.refuse(400, "model: a batch job needs one")
+        call.refuse(400, "model: a batch job needs one")
     if bool(asked.input_files) == bool(asked.requests):
-        visit.refuse(400, "one of input_files and requests is needed, and not both")
+        call.refuse(400, "one of input_files and requests is needed, and not both")
     if not 1 <= asked.timeout_hours <= _MOST_HOURS:
-        visit.refuse(400, f"timeout_hours: from 1 to {_MOST_HOURS}")
-    where = visit.root.removesuffix("/v1") + asked.endpoint
+        call.refuse(400, f"timeout_hours: from 1 to {_MOST_HOURS}")
+    where = call.root.removesuffix("/v1") + asked.endpoint
     items, complaints = (
-        _from_files(desk, visit, asked, where)
-        if asked.input_files
-        else _inline(visit, asked, where)
+        _from_files(store, call, asked, where) if asked.input_files else _inline(call, asked, where)
     )
     facts = {
         "endpoint": asked.endpoint,
@@ -60,59 +60,48 @@ def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
         "metadata": asked.metadata,
         "input_files": asked.input_files or [],
     }
-    job = desk.make(
-        _uuid(desk.new_id(32)),
-        visit.owner,
-        visit.provider,
-        items=items,
-        facts=facts,
-        fault=visit.fault,
-        complaints=complaints,
-    )
-    return json_response(_told(job))
+    job = call.make(store, str(UUID(store.new_id(32))), items, facts, complaints)
+    return json_response(_describe_job(job))
 
 
 def _from_files(
-    desk: BatchStore, visit: BatchCall, asked: _Create, where: str
+    store: BatchStore, call: BatchCall, asked: _Create, where: str
 ) -> tuple[list[BatchItem], tuple[ValidationProblem, ...]]:
-    data = b"\n".join(uploads.file_of(desk, visit, id).data for id in asked.input_files or ())
+    data = b"\n".join(uploads.file_of(store, call, id).data for id in asked.input_files or ())
     endpoint = asked.endpoint
-    read = uploads.read_lines(visit, data, endpoint=endpoint, where=where, model=asked.model)
+    read = uploads.read_lines(call, data, endpoint=endpoint, where=where, model=asked.model)
     return read.items, read.complaints
 
 
 def _inline(
-    visit: BatchCall, asked: _Create, where: str
+    call: BatchCall, asked: _Create, where: str
 ) -> tuple[list[BatchItem], tuple[ValidationProblem, ...]]:
     requests = asked.requests or []
     ids = [each.custom_id or str(at) for at, each in enumerate(requests)]
-    if (wrong := check_names(visit, ids)) is not None:
-        visit.refuse(400, wrong)
+    if (wrong := check_names(call, ids)) is not None:
+        call.refuse(400, wrong)
     items = []
     for id, each in zip(ids, requests, strict=True):
-        bare = visit.item(id, where, bytes(each.body))
-        item, named = uploads.with_model(visit, bare, asked.model)
+        bare = call.item(id, where, bytes(each.body))
+        item, named = uploads.with_model(call, bare, asked.model)
         if named not in (None, asked.model):
-            visit.refuse(400, f"requests: {named!r} is not the job's model {asked.model!r}")
+            call.refuse(400, f"requests: {named!r} is not the job's model {asked.model!r}")
         items.append(item)
     return items, ()
 
 
-def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk, "batch job")
-    if visit.look(desk, job) and job.end != "failed":
-        for fact, good in (("output_file", True), ("error_file", False)):
-            rows = [row for row in job.rows if (row.outcome == "succeeded") is good]
-            name, data = f"{job.id}_{fact}.jsonl", split_lines(line(job, row) for row in rows)
-            job.facts[fact] = uploads.write_file(desk, job, name, data)
-    return json_response(_told(job, inline=visit.query.get("inline") == "true"))
+def _retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store, "batch job")
+    if call.look(store, job) and job.end != "failed":
+        write_results(store, job, {"output_file": "output_file", "error_file": "error_file"})
+    return json_response(_describe_job(job, inline=call.query.get("inline") == "true"))
 
 
-def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    query = visit.query
+def _list(store: BatchStore, call: BatchCall) -> HttpResponse:
+    query = call.query
     jobs = [
         job
-        for job in desk.jobs(visit.owner, visit.provider)
+        for job in store.jobs(call.owner, call.provider)
         if query.get("model") in (None, job.facts["model"])
         and query.get("status") in (None, _status(job))
     ]
@@ -121,23 +110,23 @@ def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
     per = int(size) if size.isdecimal() else 100
     shown = slice_page(jobs, number * per, size, usual=100, most=1_000)
     return json_response(
-        {"object": "list", "data": [_told(job) for job in shown], "total": len(jobs)}
+        {"object": "list", "data": [_describe_job(job) for job in shown], "total": len(jobs)}
     )
 
 
-def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk, "batch job")
+def _cancel(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store, "batch job")
     if job.end is not None:
-        visit.refuse(400, f"The job has ended with status {_status(job)}.")
-    desk.cancel(job)
-    return json_response(_told(job))
+        call.refuse(400, f"The job has ended with status {_status(job)}.")
+    store.cancel(job)
+    return json_response(_describe_job(job))
 
 
-def _delete(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk, "batch job")
+def _delete(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store, "batch job")
     if job.end is None:
-        visit.refuse(400, "The job has not ended; cancel it before it is deleted.")
-    desk.drop(job.id)
+        call.refuse(400, "The job has not ended; cancel it before it is deleted.")
+    store.drop(job.id)
     return json_response({"id": job.id, "object": "batch", "deleted": True})
 
 
@@ -145,7 +134,7 @@ def _status(job: BatchJob) -> str:
     return _STATUS.get(job.stage) or _END[job.end or "completed"]
 
 
-def _told(job: BatchJob, *, inline: bool = False) -> Json:
+def _describe_job(job: BatchJob, *, inline: bool = False) -> Json:
     done = job.count("succeeded")
     failed = 0 if job.end == "failed" else len(job.rows) - done
     told = {
@@ -177,11 +166,7 @@ def _told(job: BatchJob, *, inline: bool = False) -> Json:
     return told
 
 
-def _uuid(digits: str) -> str:
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
-
-
-def _described(file: StoredFile) -> Json:
+def _describe_file(file: StoredFile) -> Json:
     output = file.source is not None
     return {
         **uploads.describe_file(file),
@@ -203,5 +188,5 @@ ENDPOINTS = (
     Endpoint("GET", _ONE, _retrieve),
     Endpoint("DELETE", _ONE, _delete),
     Endpoint("POST", f"{_ONE}/cancel", _cancel),
-    *uploads.endpoints(_described),
+    *uploads.endpoints(_describe_file),
 )

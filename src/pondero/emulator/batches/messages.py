@@ -1,14 +1,12 @@
-"""Message batches: the requests stand in the body, the results are lines at an address of theirs.
+"""Message batches: requests are in the body, results are JSON lines at a URL.
 
-Only names are checked when a batch comes in; what is wrong with a request is in its result.
+The service checks only names at submission; other errors are in the results.
 """
 
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
-from .job import BatchJob, ItemResult
-from .store import BatchStore
-from .visit import (
+from .call import (
     DAY,
     BatchCall,
     Endpoint,
@@ -21,6 +19,8 @@ from .visit import (
     slice_page,
     split_lines,
 )
+from .job import BatchJob, ItemResult
+from .store import BatchStore
 
 _STATUS = {
     "made": "in_progress",
@@ -40,28 +40,27 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     requests: list[_Request]
 
 
-def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    if "anthropic-version" not in visit.request.headers:
-        visit.refuse(400, "anthropic-version: header is required")
-    asked = visit.body(_Create)
-    if (wrong := check_names(visit, [each.custom_id for each in asked.requests])) is not None:
-        visit.refuse(400, wrong)
-    where = f"{visit.root}/messages"
-    items = [visit.item(each.custom_id, where, bytes(each.params)) for each in asked.requests]
-    id = f"msgbatch_01{desk.new_id(22)}"
-    job = desk.make(id, visit.owner, visit.provider, items=items, facts={}, fault=visit.fault)
-    return json_response(_told(job, visit))
+def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
+    if "anthropic-version" not in call.request.headers:
+        call.refuse(400, "anthropic-version: header is required")
+    asked = call.body(_Create)
+    if (wrong := check_names(call, [each.custom_id for each in asked.requests])) is not None:
+        call.refuse(400, wrong)
+    where = f"{call.root}/messages"
+    items = [call.item(each.custom_id, where, bytes(each.params)) for each in asked.requests]
+    id = f"msgbatch_01{store.new_id(22)}"
+    return json_response(_describe_job(call.make(store, id, items, {}), call))
 
 
-def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
-    visit.look(desk, job)
-    return json_response(_told(job, visit))
+def _retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
+    call.look(store, job)
+    return json_response(_describe_job(job, call))
 
 
-def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    jobs = desk.jobs(visit.owner, visit.provider)
-    query, limit = visit.query, visit.query.get("limit")
+def _list(store: BatchStore, call: BatchCall) -> HttpResponse:
+    jobs = store.jobs(call.owner, call.provider)
+    query, limit = call.query, call.query.get("limit")
     if end := position_after(jobs, query.get("before_id")):
         shown = slice_page(jobs[: end - 1][::-1], 0, limit, usual=20, most=1_000)[::-1]
         more = len(shown) < end - 1
@@ -70,35 +69,35 @@ def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
         shown = slice_page(jobs, start, limit, usual=20, most=1_000)
         more = start + len(shown) < len(jobs)
     ends = (shown[0].id, shown[-1].id) if shown else (None, None)
-    data = [_told(job, visit) for job in shown]
+    data = [_describe_job(job, call) for job in shown]
     return json_response({"data": data, "has_more": more, "first_id": ends[0], "last_id": ends[1]})
 
 
-def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
+def _cancel(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
     if job.end is not None:
-        visit.refuse(400, f"Batch {job.id} has ended and cannot be canceled.")
-    desk.cancel(job)
-    return json_response(_told(job, visit))
+        call.refuse(400, f"Batch {job.id} has ended and cannot be canceled.")
+    store.cancel(job)
+    return json_response(_describe_job(job, call))
 
 
-def _delete(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
+def _delete(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
     if job.end is None:
-        visit.refuse(400, f"Batch {job.id} has not ended; cancel it before it is deleted.")
-    desk.drop(job.id)
+        call.refuse(400, f"Batch {job.id} has not ended; cancel it before it is deleted.")
+    store.drop(job.id)
     return json_response({"id": job.id, "type": "message_batch_deleted"})
 
 
-def _results(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
+def _results(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
     if job.end is None:
-        visit.refuse(404, f"Batch {job.id} has no results yet.")
+        call.refuse(404, f"Batch {job.id} has no results yet.")
     headers = {"content-type": "application/x-jsonl"}
     return HttpResponse(200, headers, split_lines(map(_line, job.rows)))
 
 
-def _told(job: BatchJob, visit: BatchCall) -> Json:
+def _describe_job(job: BatchJob, call: BatchCall) -> Json:
     ended = job.end is not None
     counts = {
         "processing": 0 if ended else len(job.items),
@@ -117,7 +116,7 @@ def _told(job: BatchJob, visit: BatchCall) -> Json:
         "ended_at": date(job.ended_at),
         "archived_at": None,
         "cancel_initiated_at": date(job.cancelled_at),
-        "results_url": f"{public_root(visit)}/messages/batches/{job.id}/results" if ended else None,
+        "results_url": f"{public_root(call)}/messages/batches/{job.id}/results" if ended else None,
     }
 
 

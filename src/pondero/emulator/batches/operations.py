@@ -1,8 +1,7 @@
-"""Batches as long-running operations: requests stand in the body, or in a file handed in before.
+"""Batches as long-running operations: requests are in the body or in an uploaded file.
 
-A request is what would have been sent alone, configuration included, beside a key of the caller's.
-Answers stand in the operation, or in a file. What stands in the body without keys is answered in
-its order, since nothing else tells the answers apart.
+Each request has a key of the caller's. Results are in the operation or in a file. Requests in the
+body may omit the key: their results keep the order.
 """
 
 import re
@@ -12,9 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import HttpResponse, Json
-from .job import BatchItem, BatchJob, ItemResult, ValidationProblem
-from .store import BatchStore, StoredFile
-from .visit import (
+from .call import (
     DAY,
     BatchCall,
     Endpoint,
@@ -26,6 +23,8 @@ from .visit import (
     slice_page,
     split_lines,
 )
+from .job import BatchItem, BatchJob, ItemResult, ValidationProblem
+from .store import BatchStore, StoredFile
 
 _TYPE = "type.googleapis.com/google.ai.generativelanguage.v1main.GenerateContentBatch"
 _STATE = {"made": "PENDING", "running": "RUNNING", "cancelling": "RUNNING"}
@@ -57,18 +56,18 @@ class _Create(Struct, frozen=True, forbid_unknown_fields=True):
     batch: dict[str, Json]
 
 
-def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    batch: _Batch = _camel(visit, _read(visit).batch, _Batch)
-    config: _Config = _camel(visit, batch.input_config, _Config)
-    model = visit.named["model"]
-    where = f"{visit.root}/models/{model}:generateContent"
+def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
+    batch: _Batch = _camel(call, call.body(_Create).batch, _Batch)
+    config: _Config = _camel(call, batch.input_config, _Config)
+    model = call.path_names["model"]
+    where = f"{call.root}/models/{model}:generateContent"
     if (config.requests is None) is (config.file_name is None):
-        visit.refuse(400, "input_config: one of requests and file_name is needed, and not both")
+        call.refuse(400, "input_config: one of requests and file_name is needed, and not both")
     complaints: tuple[ValidationProblem, ...] = ()
     if config.requests is not None:
-        items, keyed = _inline(visit, config.requests.get("requests", []), where)
+        items, keyed = _inline(call, config.requests.get("requests", []), where)
     else:
-        items, complaints = _from_file(desk, visit, config.file_name or "", where)
+        items, complaints = _from_file(store, call, config.file_name or "", where)
         keyed = True
     facts = {
         "model": f"models/{model}",
@@ -76,54 +75,41 @@ def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
         "file": config.file_name,
         "keyed": keyed,
     }
-    job = desk.make(
-        desk.new_id(32),
-        visit.owner,
-        visit.provider,
-        items=items,
-        facts=facts,
-        fault=visit.fault,
-        complaints=complaints,
-    )
-    return json_response(_told(job, visit))
+    job = call.make(store, store.new_id(32), items, facts, complaints)
+    return json_response(_describe_job(job, call))
 
 
-def _read(visit: BatchCall) -> _Create:
-    created: _Create = visit.body(_Create)
-    return created
-
-
-def _camel(visit: BatchCall, raw: dict[str, Json], kind: type[Any]) -> Any:
-    """Return part of the envelope as a type: fields may be written in either case."""
+def _camel(call: BatchCall, raw: dict[str, Json], kind: type[Any]) -> Any:
+    """Parse part of the envelope, whose fields may be in camel or snake case."""
     named = {_SNAKE.sub(lambda found: found[1].upper(), key): value for key, value in raw.items()}
-    return visit.read(msgspec.json.encode(named), kind)
+    return call.read(msgspec.json.encode(named), kind)
 
 
 def _inline(
-    visit: BatchCall, requests: list[dict[str, Json]], where: str
+    call: BatchCall, requests: list[dict[str, Json]], where: str
 ) -> tuple[list[BatchItem], bool]:
     keys = []
     for at, each in enumerate(requests):
         if unknown := each.keys() - {"request", "metadata"}:
-            visit.refuse(400, f"requests[{at}]: unknown name {min(unknown)!r}")
+            call.refuse(400, f"requests[{at}]: unknown name {min(unknown)!r}")
         if not isinstance(each.get("request"), dict):
-            visit.refuse(400, f"requests[{at}].request: an object is needed")
+            call.refuse(400, f"requests[{at}].request: an object is needed")
         metadata = each.get("metadata") or {}
         keys.append(metadata.get("key") if isinstance(metadata, dict) else None)
     keyed = any(key is not None for key in keys)
     ids = [str(at) if key is None else str(key) for at, key in enumerate(keys)]
-    if (wrong := check_names(visit, ids, "metadata.key")) is not None:
-        visit.refuse(400, wrong)
-    bodies = [_unnamed(visit, each["request"]) for each in requests]
-    return [visit.item(id, where, body) for id, body in zip(ids, bodies, strict=True)], keyed
+    if (wrong := check_names(call, ids, "metadata.key")) is not None:
+        call.refuse(400, wrong)
+    bodies = [_encode_without_model(call, each["request"]) for each in requests]
+    return [call.item(id, where, body) for id, body in zip(ids, bodies, strict=True)], keyed
 
 
 def _from_file(
-    desk: BatchStore, visit: BatchCall, name: str, where: str
+    store: BatchStore, call: BatchCall, name: str, where: str
 ) -> tuple[list[BatchItem], tuple[ValidationProblem, ...]]:
-    file = desk.file(name.removeprefix("files/"), visit.owner)
+    file = store.file(name.removeprefix("files/"), call.owner)
     if file is None:
-        visit.refuse(404, f"File {name!r} was not found.")
+        call.refuse(404, f"File {name!r} was not found.")
     items: list[BatchItem] = []
     for number, text in enumerate(file.data.splitlines(), 1):
         if not text.strip():
@@ -135,59 +121,57 @@ def _from_file(
         if not isinstance(raw, dict) or not isinstance(raw.get("request"), dict):
             return [], (ValidationProblem(f"Line {number} has no request.", line=number),)
         key = str(raw.get("key", number - 1))
-        items.append(visit.item(key, where, _unnamed(visit, raw["request"])))
-    wrong = check_names(visit, [item.id for item in items], "key")
+        items.append(call.item(key, where, _encode_without_model(call, raw["request"])))
+    wrong = check_names(call, [item.id for item in items], "key")
     return items, () if wrong is None else (ValidationProblem(wrong),)
 
 
-def _unnamed(visit: BatchCall, request: dict[str, Json]) -> bytes:
-    """Return a request without the model's name, which the address has."""
+def _encode_without_model(call: BatchCall, request: dict[str, Json]) -> bytes:
     named = str(request.get("model", "")).removeprefix("models/")
-    if named not in ("", visit.named["model"]):
-        visit.refuse(400, f"request.model: {named!r} is not the batch's model")
+    if named not in ("", call.path_names["model"]):
+        call.refuse(400, f"request.model: {named!r} is not the batch's model")
     return msgspec.json.encode({key: value for key, value in request.items() if key != "model"})
 
 
-def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
-    if visit.look(desk, job) and job.facts["file"] is not None:
-        rows = [{"key": row.id, **_result(row)} for row in _shown(job)]
-        id = desk.new_id()
-        file = StoredFile(id, job.owner, id, "output", split_lines(rows), desk.now(), job.provider)
-        job.facts["responses_file"] = f"files/{desk.store(file).id}"
-    return json_response(_told(job, visit))
+def _retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
+    if call.look(store, job) and job.facts["file"] is not None:
+        rows = [{"key": row.id, **_result(row)} for row in _list_results(job)]
+        id = store.new_id()
+        file = StoredFile(id, job.owner, id, "output", split_lines(rows), store.now(), job.provider)
+        job.facts["responses_file"] = f"files/{store.add_file(file).id}"
+    return json_response(_describe_job(job, call))
 
 
-def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    jobs = desk.jobs(visit.owner, visit.provider)
-    token = visit.query.get("pageToken", "")
+def _list(store: BatchStore, call: BatchCall) -> HttpResponse:
+    jobs = store.jobs(call.owner, call.provider)
+    token = call.query.get("pageToken", "")
     start = int(token) if token.isdecimal() else 0
-    shown = slice_page(jobs, start, visit.query.get("pageSize"), usual=10, most=100)
-    told: dict[str, Json] = {"operations": [_told(job, visit) for job in shown]}
+    shown = slice_page(jobs, start, call.query.get("pageSize"), usual=10, most=100)
+    told: dict[str, Json] = {"operations": [_describe_job(job, call) for job in shown]}
     if start + len(shown) < len(jobs):
         told["nextPageToken"] = str(start + len(shown))
     return json_response(told)
 
 
-def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    desk.cancel(visit.job(desk))
+def _cancel(store: BatchStore, call: BatchCall) -> HttpResponse:
+    store.cancel(call.job(store))
     return json_response({})
 
 
-def _delete(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    desk.drop(visit.job(desk).id)
+def _delete(store: BatchStore, call: BatchCall) -> HttpResponse:
+    store.drop(call.job(store).id)
     return json_response({})
 
 
 def _end(job: BatchJob) -> str:
-    """Return the last state; a batch of which a part was done in time did not expire."""
+    """Return the last state; a batch with any result in time did not expire."""
     if job.end == "expired" and job.count("expired") < len(job.rows):
         return _END["completed"]
     return _END[job.end or "completed"]
 
 
-def _shown(job: BatchJob) -> tuple[ItemResult, ...]:
-    """Return the rows that are told: none of a batch that came to nothing."""
+def _list_results(job: BatchJob) -> tuple[ItemResult, ...]:
     if job.end is None or _end(job) != _END["completed"]:
         return ()
     if job.facts["keyed"]:
@@ -195,7 +179,7 @@ def _shown(job: BatchJob) -> tuple[ItemResult, ...]:
     return tuple(sorted(job.rows, key=lambda row: int(row.id)))
 
 
-def _told(job: BatchJob, visit: BatchCall) -> Json:
+def _describe_job(job: BatchJob, call: BatchCall) -> Json:
     ended = job.end is not None
     state = _STATE.get(job.stage) or _end(job)
     done, failed = job.count("succeeded"), job.count("errored")
@@ -203,7 +187,7 @@ def _told(job: BatchJob, visit: BatchCall) -> Json:
         "@type": _TYPE,
         "model": job.facts["model"],
         "displayName": job.facts["display_name"],
-        "state": f"{visit.settings.states}_{state}",
+        "state": f"{call.settings.states}_{state}",
         "createTime": date(job.created),
         "updateTime": date(job.ended_at or job.created),
         "name": f"batches/{job.id}",
@@ -231,7 +215,8 @@ def _output(job: BatchJob) -> dict[str, Json]:
         return {"responsesFile": job.facts.get("responses_file")}
     named = job.facts["keyed"]
     rows = [
-        {**_result(row), **({"metadata": {"key": row.id}} if named else {})} for row in _shown(job)
+        {**_result(row), **({"metadata": {"key": row.id}} if named else {})}
+        for row in _list_results(job)
     ]
     return {"inlinedResponses": {"inlinedResponses": rows}}
 
@@ -256,61 +241,62 @@ class _Upload(Struct, frozen=True):
     file: dict[str, Json] = {}
 
 
-def _begin(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    """Begin to take a file; where it goes is in the headers."""
-    if visit.request.headers.get("x-goog-upload-protocol") != "resumable":
-        visit.refuse(400, "only resumable uploads are served here")
-    asked = visit.read(visit.request.body or b"{}", _Upload)
-    id, facts = desk.new_id(), asked.file
+def _begin(store: BatchStore, call: BatchCall) -> HttpResponse:
+    if call.request.headers.get("x-goog-upload-protocol") != "resumable":
+        call.refuse(400, "only resumable uploads are served here")
+    asked = call.read(call.request.body or b"{}", _Upload)
+    id, facts = store.new_id(), asked.file
     name = str(facts.get("displayName") or facts.get("display_name") or "")
-    desk.store(StoredFile(id, visit.owner, name, "batch", b"", desk.now(), None, done=False))
-    where = f"{public_root(visit)}/files/{id}/upload"
+    store.add_file(StoredFile(id, call.owner, name, "batch", b"", store.now(), None, done=False))
+    where = f"{public_root(call)}/files/{id}/upload"
     headers = {"content-type": "application/json", "x-goog-upload-url": where}
     return HttpResponse(200, {**headers, "x-goog-upload-status": "active"}, b"{}")
 
 
-def _continue(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    """Take a piece of a file; its address is a secret, so no key is needed."""
-    file = desk.get_upload(visit.named["id"])
-    command = visit.request.headers.get("x-goog-upload-command", "")
+def _continue(store: BatchStore, call: BatchCall) -> HttpResponse:
+    """Store a piece of a file; the secret URL replaces the key."""
+    file = store.get_upload(call.path_names["id"])
+    command = call.request.headers.get("x-goog-upload-command", "")
     if file is None or "upload" not in command:
-        visit.refuse(404, "no such upload")
-    data = file.data + visit.request.body
-    if len(data) > (visit.limits.file_bytes or visit.limits.bytes):
-        visit.refuse(413, f"The file is larger than {visit.limits.file_bytes} bytes.")
+        call.refuse(404, "no such upload")
+    data = file.data + call.request.body
+    if len(data) > (call.limits.file_bytes or call.limits.bytes):
+        call.refuse(413, f"The file is larger than {call.limits.file_bytes} bytes.")
     done = "finalize" in command
-    file = desk.store(msgspec.structs.replace(file, data=data, done=done))
-    answer = json_response({"file": _described(file, visit)} if done else {})
+    file = store.add_file(msgspec.structs.replace(file, data=data, done=done))
+    answer = json_response({"file": _describe_file(file, call)} if done else {})
     status = {"x-goog-upload-status": "final" if done else "active"}
     return msgspec.structs.replace(answer, headers={**answer.headers, **status})
 
 
-def _file(desk: BatchStore, visit: BatchCall) -> StoredFile:
-    found = desk.file(visit.named["id"], visit.owner)
+def _file(store: BatchStore, call: BatchCall) -> StoredFile:
+    found = store.file(call.path_names["id"], call.owner)
     if found is None:
-        visit.refuse(404, f"File {visit.named['id']!r} was not found.")
+        call.refuse(404, f"File {call.path_names['id']!r} was not found.")
     return found
 
 
-def _file_facts(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    return json_response(_described(_file(desk, visit), visit))
+def _file_facts(store: BatchStore, call: BatchCall) -> HttpResponse:
+    return json_response(_describe_file(_file(store, call), call))
 
 
-def _file_content(desk: BatchStore, visit: BatchCall) -> HttpResponse:
+def _file_content(store: BatchStore, call: BatchCall) -> HttpResponse:
     headers = {"content-type": "application/octet-stream"}
-    return HttpResponse(200, headers, _file(desk, visit).data)
+    return HttpResponse(200, headers, _file(store, call).data)
 
 
-def _file_delete(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    desk.drop(_file(desk, visit).id)
+def _file_delete(store: BatchStore, call: BatchCall) -> HttpResponse:
+    store.drop(_file(store, call).id)
     return json_response({})
 
 
-def _file_list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    return json_response({"files": [_described(file, visit) for file in desk.files(visit.owner)]})
+def _file_list(store: BatchStore, call: BatchCall) -> HttpResponse:
+    return json_response(
+        {"files": [_describe_file(file, call) for file in store.files(call.owner)]}
+    )
 
 
-def _described(file: StoredFile, visit: BatchCall) -> Json:
+def _describe_file(file: StoredFile, call: BatchCall) -> Json:
     return {
         "name": f"files/{file.id}",
         "displayName": file.name,
@@ -319,7 +305,7 @@ def _described(file: StoredFile, visit: BatchCall) -> Json:
         "createTime": date(file.created),
         "updateTime": date(file.created),
         "expirationTime": date(file.created + 2 * DAY),
-        "uri": f"{public_root(visit).replace('/upload/', '/')}/files/{file.id}",
+        "uri": f"{public_root(call).replace('/upload/', '/')}/files/{file.id}",
         "state": "ACTIVE",
         "source": "UPLOADED" if file.source is None else "GENERATED",
     }

@@ -1,7 +1,6 @@
-"""Batches in two steps: an empty batch is made, then requests are put into it, or come in a file.
+"""Batches in two steps: create an empty batch, then add requests to it or upload a file.
 
-How far it is shows in counts alone: it is done when it has requests and none is pending. Results
-come page by page.
+Counts alone show the progress: a batch is done if it has requests and none is pending.
 """
 
 import re
@@ -10,18 +9,9 @@ from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json
 from . import uploads
+from .call import DAY, BatchCall, Endpoint, check_names, date, json_response, parse_body, slice_page
 from .job import BatchItem, BatchJob, ItemResult, ValidationProblem
-from .store import BatchStore, StoredFile
-from .visit import (
-    DAY,
-    BatchCall,
-    Endpoint,
-    check_names,
-    date,
-    json_response,
-    parse_body,
-    slice_page,
-)
+from .store import BatchStore
 
 _ENDPOINT = "/v1/chat/completions"
 _CODES = {400: 3, 401: 16, 403: 7, 404: 5, 413: 3, 422: 3, 429: 8, 503: 14}
@@ -46,54 +36,47 @@ class _Add(Struct, frozen=True, forbid_unknown_fields=True):
     batch_requests: list[_Request]
 
 
-def _create(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    asked = visit.body(_Create)
+def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
+    asked = call.body(_Create)
     items: list[BatchItem] = []
     complaints: tuple[ValidationProblem, ...] = ()
     if asked.input_file_id is not None:
-        data = uploads.file_of(desk, visit, asked.input_file_id).data
-        where = _where(visit)
-        read = uploads.read_lines(visit, data, endpoint=_ENDPOINT, where=where, model=None)
+        data = uploads.file_of(store, call, asked.input_file_id).data
+        where = _where(call)
+        read = uploads.read_lines(call, data, endpoint=_ENDPOINT, where=where, model=None)
         items, complaints = read.items, read.complaints
-    job = desk.make(
-        f"batch_{desk.new_id()}",
-        visit.owner,
-        visit.provider,
-        items=items,
-        facts={"name": asked.name, "input_file_id": asked.input_file_id},
-        fault=visit.fault,
-        complaints=complaints,
-    )
-    return json_response(_told(job))
+    facts = {"name": asked.name, "input_file_id": asked.input_file_id}
+    job = call.make(store, f"batch_{store.new_id()}", items, facts, complaints)
+    return json_response(_describe_job(job))
 
 
-def _add(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
+def _add(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
     if job.stage in ("cancelling", "ended"):
-        visit.refuse(400, f"Batch {job.id} takes no more requests.")
-    asked = visit.body(_Add).batch_requests
+        call.refuse(400, f"Batch {job.id} takes no more requests.")
+    asked = call.body(_Add).batch_requests
     ids = [each.batch_request_id for each in asked]
     known = [item.id for item in job.items]
-    if (wrong := check_names(visit, [*known, *ids], "batch_request_id")) is not None:
-        visit.refuse(400, wrong)
+    if (wrong := check_names(call, [*known, *ids], "batch_request_id")) is not None:
+        call.refuse(400, wrong)
     if not asked:
-        visit.refuse(400, "batch_requests: at least one request is needed")
-    where = _where(visit)
+        call.refuse(400, "batch_requests: at least one request is needed")
+    where = _where(call)
     made = [
-        visit.item(each.batch_request_id, where, bytes(each.batch_request.chat_get_completion))
+        call.item(each.batch_request_id, where, bytes(each.batch_request.chat_get_completion))
         for each in asked
     ]
     for item in made:
-        model = visit.wire.service().requested_model(item.request)
-        if model is not None and re.fullmatch(visit.limits.without, model):
-            visit.refuse(400, f"Model {model} is not available in batches.")
-    desk.add(job, made)
+        model = call.wire.service().requested_model(item.request)
+        if model is not None and re.fullmatch(call.limits.without, model):
+            call.refuse(400, f"Model {model} is not available in batches.")
+    store.add(job, made)
     return json_response({})
 
 
-def _requests(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
-    states = {row.id: _state_of(row) for row in job.rows}
+def _requests(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
+    states = {row.id: row.outcome for row in job.rows if row.outcome != "expired"}
     rows = [
         {
             "batch_request_id": item.id,
@@ -102,45 +85,45 @@ def _requests(desk: BatchStore, visit: BatchCall) -> HttpResponse:
         }
         for item in job.items
     ]
-    return json_response(_paged(visit, rows, "batch_request_metadata"))
+    return json_response(_make_page(call, rows, "batch_request_metadata"))
 
 
-def _retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
+def _retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
     if job.items or job.complaints or job.cancelled_at is not None:
-        visit.look(desk, job)
-    return json_response(_told(job))
+        call.look(store, job)
+    return json_response(_describe_job(job))
 
 
-def _list(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    jobs = [_told(job) for job in desk.jobs(visit.owner, visit.provider)]
-    return json_response(_paged(visit, jobs, "batches"))
+def _list(store: BatchStore, call: BatchCall) -> HttpResponse:
+    jobs = [_describe_job(job) for job in store.jobs(call.owner, call.provider)]
+    return json_response(_make_page(call, jobs, "batches"))
 
 
-def _cancel(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
+def _cancel(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
     if job.end is not None:
-        visit.refuse(400, f"Batch {job.id} has ended.")
-    desk.cancel(job)
-    return json_response(_told(job))
+        call.refuse(400, f"Batch {job.id} has ended.")
+    store.cancel(job)
+    return json_response(_describe_job(job))
 
 
-def _results(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-    job = visit.job(desk)
+def _results(store: BatchStore, call: BatchCall) -> HttpResponse:
+    job = call.job(store)
     rows = job.rows if job.end != "failed" else ()
     return json_response(
-        _paged(visit, [_result(row) for row in rows if row.outcome != "expired"], "results")
+        _make_page(call, [_result(row) for row in rows if row.outcome != "expired"], "results")
     )
 
 
-def _where(visit: BatchCall) -> str:
-    return f"{visit.root}/chat/completions"
+def _where(call: BatchCall) -> str:
+    return f"{call.root}/chat/completions"
 
 
-def _paged(visit: BatchCall, values: list[Json], field: str) -> Json:
-    token = visit.query.get("pagination_token", "")
+def _make_page(call: BatchCall, values: list[Json], field: str) -> Json:
+    token = call.query.get("pagination_token", "")
     start = int(token) if token.isdecimal() else 0
-    shown = slice_page(values, start, visit.query.get("limit"), usual=100, most=1_000)
+    shown = slice_page(values, start, call.query.get("limit"), usual=100, most=1_000)
     more = start + len(shown)
     return {field: shown, "pagination_token": str(more) if more < len(values) else None}
 
@@ -162,12 +145,8 @@ def _message(response: HttpResponse) -> str:
     return str(error.get("message", error) if isinstance(error, dict) else error)
 
 
-def _state_of(row: ItemResult) -> str:
-    return "pending" if row.outcome == "expired" else row.outcome
-
-
-def _told(job: BatchJob) -> Json:
-    """Return the batch; one that expired has requests that stay pending, and its time is over."""
+def _describe_job(job: BatchJob) -> Json:
+    """Describe a batch; requests of an expired one stay pending."""
     failed = job.end == "failed"
     pending = 0 if failed else len(job.items) - len(job.rows) + job.count("expired")
     expired = job.count("expired") > 0
@@ -191,10 +170,6 @@ def _told(job: BatchJob) -> Json:
     }
 
 
-def _described(file: StoredFile) -> Json:
-    return uploads.describe_file(file)
-
-
 _BATCHES = r"(?<!v1beta)(?<!messages)/batches"
 _ONE = rf"{_BATCHES}/(?P<id>[\w-]+)"
 ENDPOINTS = (
@@ -205,5 +180,5 @@ ENDPOINTS = (
     Endpoint("GET", f"{_ONE}/requests", _requests),
     Endpoint("GET", f"{_ONE}/results", _results),
     Endpoint("POST", f"{_ONE}:cancel", _cancel),
-    *uploads.endpoints(_described, purposes=()),
+    *uploads.endpoints(uploads.describe_file, purposes=()),
 )

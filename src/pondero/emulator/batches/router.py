@@ -1,4 +1,4 @@
-"""The batch services of one emulator: which one a request is for, its key, faults, its answer."""
+"""Routes a request to its batch service: checks the key, applies faults, answers."""
 
 from collections.abc import Callable, Mapping
 from threading import RLock
@@ -11,11 +11,11 @@ from ...canon import HttpRequest, HttpResponse
 from ...catalog import BatchShape
 from ...dialects import NAMES, Rejected, get_dialect
 from ...store import load_catalog
-from ..faults import OF_BATCHES, Fault, instead
+from ..faults import OF_BATCHES, Fault, make_replacement
 from ..routes import guess_route, home_providers, provider_at, provider_living_at
 from . import BatchSettings, files, inline, jobs, messages, operations, requests
+from .call import BatchCall, Endpoint
 from .store import Answer, BatchStore, Clock
-from .visit import BatchCall, Endpoint
 
 _SHAPES: Mapping[BatchShape, tuple[Endpoint, ...]] = {
     "messages": messages.ENDPOINTS,
@@ -28,17 +28,17 @@ _SHAPES: Mapping[BatchShape, tuple[Endpoint, ...]] = {
 
 
 class NextFault(Protocol):
-    """A function that finds the fault which is next for a visit to the desk."""
+    """A function that returns the next fault for a call."""
 
     def __call__(
-        self, visit: BatchCall, /, *, makes: bool
+        self, call: BatchCall, /, *, makes: bool
     ) -> tuple[Fault | None, Callable[[], object]]:
-        """Return it, one of batches only where one is made, and what uses it up."""
+        """Return the fault and a function that uses it up; ``makes``: a batch is created."""
         ...
 
 
 class BatchResponse(NamedTuple):
-    """The answer to a request, the fault that damages it, and who gave it."""
+    """A response, the fault that damages it, and its service."""
 
     response: HttpResponse
     fault: Fault | None
@@ -52,58 +52,56 @@ class BatchRouter:
     def __init__(
         self, answer: Answer, next_fault: NextFault, clock: Clock, settings: BatchSettings
     ) -> None:
-        self._desk = BatchStore(answer, clock, looks=settings.looks)
+        self._store = BatchStore(answer, clock)
         self._next_fault = next_fault
         self._settings = settings
         self._lock = RLock()
 
     def answer(self, request: HttpRequest, provider: str | None) -> BatchResponse | None:
-        """Return the answer to a request; None where it is for no batch service."""
-        found = _found(request, provider)
+        """Answer a request; None if it is for no batch service."""
+        found = _find_endpoint(request, provider)
         if found is None:
             return None
-        visit, endpoint = found
-        visit = msgspec.structs.replace(visit, settings=self._settings)
+        call, endpoint = found
+        call = msgspec.structs.replace(call, settings=self._settings)
         fault: Fault | None = None
         with self._lock:
             try:
                 if not endpoint.keyless:
-                    _check_key(visit)
-                response, fault = self._handled(visit, endpoint)
+                    _check_key(call)
+                response, fault = self._handle(call, endpoint)
             except Rejected as no:
                 response = no.response
-        return BatchResponse(response, fault, visit.wire.name, visit.provider)
+        return BatchResponse(response, fault, call.wire.name, call.provider)
 
-    def _handled(self, visit: BatchCall, endpoint: Endpoint) -> tuple[HttpResponse, Fault | None]:
-        """Return the answer, and the fault that happens to it or to the batch.
+    def _handle(self, call: BatchCall, endpoint: Endpoint) -> tuple[HttpResponse, Fault | None]:
+        """Answer a call and return the fault of the answer or of the batch.
 
-        What is done is done before its answer is lost, cut or delayed; a refused request uses up
-        no fault.
+        The call takes effect before its answer is lost or cut; a rejected call uses up no fault.
         """
-        fault, use_up = self._next_fault(visit, makes=endpoint.makes)
-        if fault is not None and (other := _instead(visit, fault)) is not None:
+        fault, use_up = self._next_fault(call, makes=endpoint.makes)
+        if fault is not None and (other := _replace_answer(call, fault)) is not None:
             use_up()
             return other, fault
         of_batches = fault is not None and fault.kind in OF_BATCHES
-        asked = msgspec.structs.replace(visit, fault=fault) if of_batches else visit
-        response = endpoint.handler(self._desk, asked)
+        asked = msgspec.structs.replace(call, fault=fault) if of_batches else call
+        response = endpoint.handler(self._store, asked)
         use_up()
         if fault is not None and fault.kind == "lost" and fault.status is not None:
-            response = visit.error(fault.status, fault.message or "Internal server error")
+            response = call.error(fault.status, fault.message or "Internal server error")
         return response, fault
 
 
-def _instead(visit: BatchCall, fault: Fault) -> HttpResponse | None:
-    """Return what is answered without anything being done; None where something is."""
+def _replace_answer(call: BatchCall, fault: Fault) -> HttpResponse | None:
+    """Return a fault's answer to a call without effect; None if the call has one."""
     if fault.kind == "refused":
         return HttpResponse(503, {})
-    other = instead(fault, visit.wire)
-    restated = visit.wire.service().restate_error
-    return other if other is None or restated is None else restated(other, visit.provider)
+    other = make_replacement(fault, call.wire)
+    restated = call.wire.service().restate_error
+    return other if other is None or restated is None else restated(other, call.provider)
 
 
-def _found(request: HttpRequest, provider: str | None) -> tuple[BatchCall, Endpoint] | None:
-    """Return the visit and the endpoint of the first provider that has one at this address."""
+def _find_endpoint(request: HttpRequest, provider: str | None) -> tuple[BatchCall, Endpoint] | None:
     parts = urlsplit(request.url)
     known = load_catalog().catalog.providers
     for name in dict.fromkeys([provider] if provider else _candidates(request)):
@@ -111,21 +109,23 @@ def _found(request: HttpRequest, provider: str | None) -> tuple[BatchCall, Endpo
         if here is None or here.batch is None:
             continue
         for endpoint in _SHAPES[here.batch.shape]:
-            found = endpoint.named(request.method, parts.path)
+            found = endpoint.match(request.method, parts.path)
             if found is None:
                 continue
-            named = found.groupdict()
-            root = f"{parts.scheme}://{parts.netloc}{named.pop('root')}"
+            path_names = found.groupdict()
+            root = f"{parts.scheme}://{parts.netloc}{path_names.pop('root')}"
             wire = get_dialect(here.dialect)
-            visit = BatchCall(request=request, wire=wire, provider=name, root=root, named=named)
-            return visit, endpoint
+            call = BatchCall(
+                request=request, wire=wire, provider=name, root=root, path_names=path_names
+            )
+            return call, endpoint
     return None
 
 
 def _candidates(request: HttpRequest) -> list[str]:
-    """Return the providers that may be meant: who lives there, else who is named, else all.
+    """Return possible providers: by address, else by the name in the path, else all.
 
-    Of all, those whose callers send such headers come first, then the homes of the wires.
+    Of all, the one whose clients send such headers comes first, then the homes of the dialects.
     """
     for where in (provider_living_at, provider_at):
         if here := [found for name in NAMES if (found := where(request.url, name)) is not None]:
@@ -139,12 +139,12 @@ def _candidates(request: HttpRequest) -> list[str]:
     ]
 
 
-def _check_key(visit: BatchCall) -> None:
-    """Refuse a request without a key, in the service's words: those of its list of models."""
-    models = visit.wire.service().models
+def _check_key(call: BatchCall) -> None:
+    """Reject a request without a key, in the words of the service's list of models."""
+    models = call.wire.service().models
     if models is None:
         return
-    parts = urlsplit(visit.request.url)
+    parts = urlsplit(call.request.url)
     url = f"{parts.scheme}://{parts.netloc}/v1beta/models?{parts.query}"
-    asked = msgspec.structs.replace(visit.request, method="GET", url=url)
-    models.write_list(asked, (), visit.provider)
+    asked = msgspec.structs.replace(call.request, method="GET", url=url)
+    models.write_list(asked, (), call.provider)

@@ -1,43 +1,30 @@
-"""The desk: keeps the batches and files of one emulator, moves batches on, and ends them.
+"""The store: holds the batches and files of one emulator, advances batches and ends them.
 
-Every shape works through it. Whose key made a thing may see it, nobody else. The oldest things are
-forgotten where there are too many, or too many bytes.
+A job or file is visible to the key that made it. Beyond a number or size the oldest are dropped.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 
-import msgspec
 from msgspec import Struct
 
-from ...canon import HttpRequest, HttpResponse, Json
-from ..faults import Fault
-from .job import (
-    BatchItem,
-    BatchJob,
-    ItemResult,
-    Outcome,
-    ValidationProblem,
-    end_of,
-    length_of,
-    plan_outcomes,
-    shuffle_results,
-)
+from ...canon import HttpRequest, HttpResponse
+from .job import BatchItem, BatchJob, ItemResult, Outcome, end_of, plan_outcomes, shuffle_results
 
 Clock = Callable[[], float]
 Answer = Callable[[HttpRequest], HttpResponse | Outcome]
-"""Answers one request of a batch as if it had come alone, or says what became of it instead."""
+"""Answers one request of a batch as if it were sent alone, or returns its outcome."""
 
+_ANSWERED = HttpRequest("POST", "", {}, b"")  # frees the body and the key
 _MOST = 1_000
 _MOST_BYTES = 1024 * 1024 * 1024
-_FAILED = ValidationProblem("The batch could not be validated.", "invalid_batch", 1)
 
 
 class StoredFile(Struct, frozen=True):
-    """A file. ``source`` is the provider that wrote it, None where the caller handed it in.
+    """A file; ``source`` is the provider that wrote it, None for an upload.
 
-    ``done`` is false while it is still being handed in, piece by piece.
+    ``done`` is false during an upload in pieces.
     """
 
     id: str
@@ -53,11 +40,10 @@ class StoredFile(Struct, frozen=True):
 class BatchStore:
     """The batches and files of one emulator."""
 
-    def __init__(self, answer: Answer, clock: Clock, *, looks: int) -> None:
+    def __init__(self, answer: Answer, clock: Clock) -> None:
         self._answer = answer
         self._clock = clock
-        self._looks = looks
-        self._kept: OrderedDict[str, BatchJob | StoredFile] = OrderedDict()
+        self._stored: OrderedDict[str, BatchJob | StoredFile] = OrderedDict()
         self._made = self._bytes = 0
 
     def now(self) -> int:
@@ -65,63 +51,37 @@ class BatchStore:
         return int(self._clock())
 
     def new_id(self, length: int = 24) -> str:
-        """Return hexadecimal digits that no other thing here has."""
+        """Return a new id of hexadecimal digits."""
         self._made += 1
         return blake2b(str(self._made).encode(), digest_size=32).hexdigest()[:length]
 
     # -- batches ---------------------------------------------------------------------------------
 
-    def make(
-        self,
-        id: str,
-        owner: str,
-        provider: str,
-        *,
-        items: list[BatchItem],
-        facts: dict[str, Json],
-        fault: Fault | None,
-        complaints: tuple[ValidationProblem, ...] = (),
-    ) -> BatchJob:
-        """Return a new job, which is kept."""
-        if fault is not None and fault.kind == "failed":
-            complaints = complaints or (_FAILED,)
-        job = BatchJob(
-            id=id,
-            owner=owner,
-            provider=provider,
-            created=self.now(),
-            length=length_of(self._looks, fault),
-            items=items,
-            facts=facts,
-            fault=fault,
-            complaints=complaints,
-        )
+    def add_job(self, job: BatchJob) -> BatchJob:
+        """Store a job."""
         self._keep(job.id, job)
         return job
 
     def job(self, id: str, owner: str) -> BatchJob | None:
         """Return a job of this owner."""
-        found = self._kept.get(id)
+        found = self._stored.get(id)
         return found if isinstance(found, BatchJob) and found.owner == owner else None
 
     def jobs(self, owner: str, provider: str) -> list[BatchJob]:
         """Return the jobs of an owner at a provider, the newest first."""
         return [
             each
-            for each in reversed(self._kept.values())
+            for each in reversed(self._stored.values())
             if isinstance(each, BatchJob) and (each.owner, each.provider) == (owner, provider)
         ]
 
     def add(self, job: BatchJob, items: list[BatchItem]) -> None:
-        """Put more requests into a job."""
+        """Add requests to a job."""
         job.items.extend(items)
         self._count(sum(len(item.request.body) for item in items))
 
     def look(self, job: BatchJob, failed: HttpResponse) -> bool:
-        """Move a job on, because somebody looks at it; return whether it ended just now.
-
-        ``failed`` is what a request is answered that the service fails to answer.
-        """
+        """Advance a polled job; return whether it ended. ``failed``: the response to a fault."""
         if job.end is not None:
             return False
         job.looks += 1
@@ -131,7 +91,7 @@ class BatchStore:
             job.cancelled_at = self.now()
         job.rows = tuple(self._rows(job, failed))
         job.end, job.ended_at = end_of(job), self.now()
-        job.items = [msgspec.structs.replace(i, request=_spent(i.request)) for i in job.items]
+        job.items = [BatchItem(item.id, _ANSWERED) for item in job.items]
         self._count(sum(len(row.response.body) for row in job.rows if row.response))
         return True
 
@@ -141,8 +101,8 @@ class BatchStore:
             job.cancelled_at = self.now()
 
     def drop(self, id: str) -> None:
-        """Forget a job or a file."""
-        self._kept.pop(id, None)
+        """Remove a job or a file."""
+        self._stored.pop(id, None)
 
     def _rows(self, job: BatchJob, failed: HttpResponse) -> Iterator[ItemResult]:
         order = shuffle_results(job)
@@ -160,50 +120,45 @@ class BatchStore:
 
     # -- files -----------------------------------------------------------------------------------
 
-    def store(self, file: StoredFile) -> StoredFile:
-        """Keep a file, in place of one with the same id."""
+    def add_file(self, file: StoredFile) -> StoredFile:
+        """Store a file, in place of one with the same id."""
         self._keep(file.id, file)
         return file
 
     def file(self, id: str, owner: str) -> StoredFile | None:
         """Return a file of this owner."""
-        found = self._kept.get(id)
+        found = self._stored.get(id)
         whole = isinstance(found, StoredFile) and found.done and found.owner == owner
         return found if isinstance(found, StoredFile) and whole else None
 
     def get_upload(self, id: str) -> StoredFile | None:
-        """Return a file that is still being handed in."""
-        found = self._kept.get(id)
+        """Return an unfinished upload."""
+        found = self._stored.get(id)
         return found if isinstance(found, StoredFile) and not found.done else None
 
     def files(self, owner: str) -> list[StoredFile]:
         """Return the files of an owner, the newest first."""
-        kept = reversed(self._kept.values())
+        kept = reversed(self._stored.values())
         return [each for each in kept if isinstance(each, StoredFile) and each.owner == owner]
 
-    def _keep(self, id: str, thing: BatchJob | StoredFile) -> None:
-        self._kept[id] = thing
-        self._count(_size(thing))
-        while len(self._kept) > _MOST:
-            self._kept.popitem(last=False)
+    def _keep(self, id: str, stored: BatchJob | StoredFile) -> None:
+        self._stored[id] = stored
+        self._count(_size(stored))
+        while len(self._stored) > _MOST:
+            self._stored.popitem(last=False)
 
     def _count(self, more: int) -> None:
-        """Count bytes; where they are too many, count again and forget the oldest things."""
+        """Count bytes; beyond the limit, count again and drop the oldest entries."""
         self._bytes += more
         if self._bytes <= _MOST_BYTES:
             return
-        self._bytes = sum(map(_size, self._kept.values()))
-        while self._bytes > _MOST_BYTES and len(self._kept) > 1:
-            self._bytes -= _size(self._kept.popitem(last=False)[1])
+        self._bytes = sum(map(_size, self._stored.values()))
+        while self._bytes > _MOST_BYTES and len(self._stored) > 1:
+            self._bytes -= _size(self._stored.popitem(last=False)[1])
 
 
-def _size(thing: BatchJob | StoredFile) -> int:
-    if isinstance(thing, StoredFile):
-        return len(thing.data)
-    asked = sum(len(item.request.body) for item in thing.items)
-    return asked + sum(len(row.response.body) for row in thing.rows if row.response)
-
-
-def _spent(request: HttpRequest) -> HttpRequest:
-    """Return a request without its body and its key: it was answered."""
-    return msgspec.structs.replace(request, headers={}, body=b"")
+def _size(stored: BatchJob | StoredFile) -> int:
+    if isinstance(stored, StoredFile):
+        return len(stored.data)
+    asked = sum(len(item.request.body) for item in stored.items)
+    return asked + sum(len(row.response.body) for row in stored.rows if row.response)

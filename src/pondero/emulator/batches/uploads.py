@@ -1,7 +1,6 @@
-"""Files of requests: how they come in, are read line by line, and are given out.
+"""Files of requests: uploads, their lines, downloads.
 
-The shapes whose batches stand in files share these endpoints; ``describe_file`` is the one
-difference, what each service says about a file.
+The shapes with files share these endpoints; only ``describe_file`` differs.
 """
 
 import re
@@ -12,19 +11,19 @@ import msgspec
 from msgspec import Raw, Struct
 
 from ...canon import HttpResponse, Json, decode_json
+from .call import BatchCall, Endpoint, describe_error, json_response, position_after, slice_page
 from .job import BatchItem, BatchJob, ValidationProblem
 from .store import BatchStore, StoredFile
-from .visit import BatchCall, Endpoint, describe_error, json_response, position_after, slice_page
 
 _BOUNDARY = re.compile(r'multipart/form-data;.*?boundary="?([^";,]+)"?', re.IGNORECASE)
 _FIELD = re.compile(rb'\bname="?([^";\r\n]*)"?', re.IGNORECASE)
 _FILE = re.compile(rb'\bfilename="?([^";\r\n]*)"?', re.IGNORECASE)
 
-Described = Callable[[StoredFile], Json]
+DescribeFile = Callable[[StoredFile], Json]
 
 
 class UploadLine(Struct, frozen=True, forbid_unknown_fields=True):
-    """One request in a file; its address stands with it, or is the batch's."""
+    """One request in a file; ``url`` defaults to the batch's endpoint."""
 
     body: Raw
     custom_id: str | None = None
@@ -33,7 +32,7 @@ class UploadLine(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ParsedUpload(Struct, frozen=True):
-    """The requests of a file, and what is wrong with it."""
+    """The requests of a file, and its errors."""
 
     items: list[BatchItem]
     complaints: tuple[ValidationProblem, ...]
@@ -41,42 +40,42 @@ class ParsedUpload(Struct, frozen=True):
 
 
 def endpoints(
-    described: Described, *, purposes: Sequence[str] = ("batch",)
+    describe: DescribeFile, *, purposes: Sequence[str] = ("batch",)
 ) -> tuple[Endpoint, ...]:
-    """Return the endpoints of files; without ``purposes`` none is asked for."""
+    """Return the endpoints of files; empty ``purposes`` allow any."""
 
-    def upload(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-        fields = _fields(visit)
+    def upload(store: BatchStore, call: BatchCall) -> HttpResponse:
+        fields = _fields(call)
         if "file" not in fields:
-            visit.refuse(400, "'file' is a required property")
+            call.refuse(400, "'file' is a required property")
         name, data = fields["file"]
         purpose = fields.get("purpose", ("", b""))[1].decode("utf-8", "replace")
         if purposes and purpose not in purposes:
-            visit.refuse(400, f"'{purpose}' is not one of {list(purposes)} - 'purpose'")
-        if len(data) > (visit.limits.file_bytes or visit.limits.bytes):
-            visit.refuse(413, f"The file is larger than {visit.limits.bytes} bytes.")
-        id = f"file-{desk.new_id()}"
-        file = StoredFile(id, visit.owner, name or "upload", purpose or "batch", data, desk.now())
-        return json_response(described(desk.store(file)))
+            call.refuse(400, f"'{purpose}' is not one of {list(purposes)} - 'purpose'")
+        if len(data) > (call.limits.file_bytes or call.limits.bytes):
+            call.refuse(413, f"The file is larger than {call.limits.bytes} bytes.")
+        id = f"file-{store.new_id()}"
+        file = StoredFile(id, call.owner, name or "upload", purpose or "batch", data, store.now())
+        return json_response(describe(store.add_file(file)))
 
-    def retrieve(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-        return json_response(described(file_of(desk, visit)))
+    def retrieve(store: BatchStore, call: BatchCall) -> HttpResponse:
+        return json_response(describe(file_of(store, call)))
 
-    def content(desk: BatchStore, visit: BatchCall) -> HttpResponse:
+    def content(store: BatchStore, call: BatchCall) -> HttpResponse:
         headers = {"content-type": "application/octet-stream"}
-        return HttpResponse(200, headers, file_of(desk, visit).data)
+        return HttpResponse(200, headers, file_of(store, call).data)
 
-    def delete(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-        file = file_of(desk, visit)
-        desk.drop(file.id)
+    def delete(store: BatchStore, call: BatchCall) -> HttpResponse:
+        file = file_of(store, call)
+        store.drop(file.id)
         return json_response({"id": file.id, "object": "file", "deleted": True})
 
-    def listed(desk: BatchStore, visit: BatchCall) -> HttpResponse:
-        files = desk.files(visit.owner)
-        start = position_after(files, visit.query.get("after"))
-        shown = slice_page(files, start, visit.query.get("limit"), usual=100, most=10_000)
+    def list_files(store: BatchStore, call: BatchCall) -> HttpResponse:
+        files = store.files(call.owner)
+        start = position_after(files, call.query.get("after"))
+        shown = slice_page(files, start, call.query.get("limit"), usual=100, most=10_000)
         more = start + len(shown) < len(files)
-        data = [described(file) for file in shown]
+        data = [describe(file) for file in shown]
         ends = {"first_id": shown[0].id, "last_id": shown[-1].id} if shown else {}
         total = {"object": "list", "has_more": more, "total": len(files)}
         return json_response({"data": data, **total, **ends})
@@ -85,7 +84,7 @@ def endpoints(
     one = rf"{here}/(?P<id>[\w-]+)"
     return (
         Endpoint("POST", here, upload),
-        Endpoint("GET", here, listed),
+        Endpoint("GET", here, list_files),
         Endpoint("GET", one, retrieve),
         Endpoint("DELETE", one, delete),
         Endpoint("GET", f"{one}/content", content),
@@ -93,7 +92,7 @@ def endpoints(
 
 
 def describe_file(file: StoredFile) -> dict[str, Json]:
-    """Return what every service says about a file."""
+    """Return the fields of a file that all services share."""
     return {
         "id": file.id,
         "object": "file",
@@ -104,30 +103,29 @@ def describe_file(file: StoredFile) -> dict[str, Json]:
     }
 
 
-def file_of(desk: BatchStore, visit: BatchCall, id: str | None = None) -> StoredFile:
-    """Return the file that is named; refuse what is not there for this key."""
-    found = desk.file(id or visit.named["id"], visit.owner)
+def file_of(store: BatchStore, call: BatchCall, id: str | None = None) -> StoredFile:
+    """Return a file; reject an unknown one, or another key's."""
+    found = store.file(id or call.path_names["id"], call.owner)
     if found is None:
-        visit.refuse(404, f"No such File object: {id or visit.named['id']}")
+        call.refuse(404, f"No such File object: {id or call.path_names['id']}")
     return found
 
 
-def write_file(desk: BatchStore, job: BatchJob, name: str, data: bytes) -> str | None:
-    """Keep what came out of a batch as a file and return its id; None where it is nothing."""
+def write_file(store: BatchStore, job: BatchJob, name: str, data: bytes) -> str | None:
+    """Store the output of a batch and return the file's id; None for empty output."""
     if not data:
         return None
-    id = f"file-{desk.new_id()}"
-    now, made_by = desk.now(), job.provider
-    return desk.store(StoredFile(id, job.owner, name, "batch_output", data, now, made_by)).id
+    id = f"file-{store.new_id()}"
+    now, made_by = store.now(), job.provider
+    return store.add_file(StoredFile(id, job.owner, name, "batch_output", data, now, made_by)).id
 
 
 def read_lines(
-    visit: BatchCall, data: bytes, *, endpoint: str, where: str, model: str | None
+    call: BatchCall, data: bytes, *, endpoint: str, where: str, model: str | None
 ) -> ParsedUpload:
-    """Return the requests of a file, each bound for ``where``.
+    """Parse the requests of a file, each to be sent to ``where``.
 
-    ``endpoint`` is what a line must say where it says an address at all; with a ``model`` the
-    requests need not name one.
+    A line's address must be ``endpoint``; with a ``model`` the requests need not name one.
     """
     items: list[BatchItem] = []
     wrong: list[ValidationProblem] = []
@@ -141,32 +139,30 @@ def read_lines(
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             wrong.append(ValidationProblem(describe_error(error), "invalid_json_line", number))
             continue
-        wrong += _complaints(visit, line, number, seen, endpoint)
+        wrong += _complaints(call, line, number, seen, endpoint)
         if line.custom_id is None:
             continue
         seen.add(line.custom_id)
-        item, named = with_model(visit, visit.item(line.custom_id, where, bytes(line.body)), model)
+        item, named = with_model(call, call.item(line.custom_id, where, bytes(line.body)), model)
         items.append(item)
         models |= set() if named is None else {named}
-        if named is not None and re.fullmatch(visit.limits.without, named):
+        if named is not None and re.fullmatch(call.limits.without, named):
             message = f"Model {named} is not available in batches."
             wrong.append(ValidationProblem(message, "unsupported_model", number, "body.model"))
-        if visit.limits.one_model and len(models) > 1:
+        if call.limits.one_model and len(models) > 1:
             message = f"{named!r} is another model than above; a batch has one model"
             wrong.append(ValidationProblem(message, "mismatched_model", number, "body.model"))
     if not items and not wrong:
         wrong.append(ValidationProblem("The file has no requests.", "empty_file"))
-    if len(items) > visit.limits.requests:
-        most = f"{len(items)} requests are more than {visit.limits.requests}"
+    if len(items) > call.limits.requests:
+        most = f"{len(items)} requests are more than {call.limits.requests}"
         wrong.append(ValidationProblem(most, "maximum_requests_exceeded"))
     return ParsedUpload(items, tuple(wrong), next(iter(models), None))
 
 
-def with_model(
-    visit: BatchCall, item: BatchItem, model: str | None
-) -> tuple[BatchItem, str | None]:
-    """Return a request with the batch's model where it names none, and the model it is for."""
-    named = visit.wire.service().requested_model(item.request)
+def with_model(call: BatchCall, item: BatchItem, model: str | None) -> tuple[BatchItem, str | None]:
+    """Return a request with the batch's model if it has none, and its model."""
+    named = call.wire.service().requested_model(item.request)
     if named is not None or model is None:
         return item, named
     try:
@@ -181,14 +177,14 @@ def with_model(
 
 
 def _complaints(
-    visit: BatchCall, line: UploadLine, number: int, seen: set[str], endpoint: str
+    call: BatchCall, line: UploadLine, number: int, seen: set[str], endpoint: str
 ) -> list[ValidationProblem]:
     found = []
     if line.custom_id is None:
         message = "Missing required parameter: 'custom_id'."
         return [ValidationProblem(message, "missing_required_parameter", number, "custom_id")]
-    if re.fullmatch(visit.limits.ids, line.custom_id) is None:
-        message = f"Invalid 'custom_id': it must match '^{visit.limits.ids}$'."
+    if re.fullmatch(call.limits.ids, line.custom_id) is None:
+        message = f"Invalid 'custom_id': it must match '^{call.limits.ids}$'."
         found.append(ValidationProblem(message, "invalid_custom_id", number, "custom_id"))
     if line.custom_id in seen:
         message = f"The custom_id {line.custom_id!r} is used twice; it must be unique in a batch."
@@ -202,13 +198,13 @@ def _complaints(
     return found
 
 
-def _fields(visit: BatchCall) -> dict[str, tuple[str, bytes]]:
-    """Return the fields of a form by their names, each with the name of its file."""
-    boundary = _BOUNDARY.match(visit.request.headers.get("content-type", ""))
+def _fields(call: BatchCall) -> dict[str, tuple[str, bytes]]:
+    """Return the fields of a form: file name and data by field name."""
+    boundary = _BOUNDARY.match(call.request.headers.get("content-type", ""))
     if boundary is None:
-        visit.refuse(400, "a file is sent as multipart/form-data")
+        call.refuse(400, "a file is sent as multipart/form-data")
     fields: dict[str, tuple[str, bytes]] = {}
-    for part in visit.request.body.split(b"--" + boundary[1].encode("latin-1"))[1:]:
+    for part in call.request.body.split(b"--" + boundary[1].encode("latin-1"))[1:]:
         head, found, data = part.partition(b"\r\n\r\n")
         if found and (named := _FIELD.search(head)):
             file = _FILE.search(head)

@@ -1,7 +1,9 @@
-"""Finds sums in a question and works them out exactly, step by step; the responder uses it."""
+"""Finds calculations in a question and works them out exactly, step by step."""
 
 import ast
+import operator
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -31,10 +33,14 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
     ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
 }  # fmt: skip
+_OPERATIONS: dict[str, Callable[[Fraction, Fraction], Fraction | int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod,
+}  # fmt: skip
 
 
 class Calculation(NamedTuple):
-    """A sum as asked, its value in digits (None where it has none) and the steps to it."""
+    """A calculation, its value in digits (None if undefined) and its steps."""
 
     text: str
     value: str | None
@@ -42,8 +48,8 @@ class Calculation(NamedTuple):
 
 
 def find_calculation(question: str) -> Calculation | None:
-    """Return the longest sum in a question with its result; None where the question has none."""
-    text = _NAMED.sub(_unnamed, _DATE.sub("", question[:_READ]))
+    """Return the longest calculation in a question, or None."""
+    text = _NAMED.sub(_write_sign, _DATE.sub("", question[:_READ]))
     text = _IN_WORDS.sub(lambda word: f" {_WORDS[word[0]]} ", text)
     text = _BETWEEN.sub(" * ", _THOUSANDS.sub("", text))
     found = sorted((match[0] for match in _SUM.finditer(text)), key=len, reverse=True)
@@ -54,7 +60,7 @@ def find_calculation(question: str) -> Calculation | None:
     return None
 
 
-def _unnamed(found: re.Match[str]) -> str:
+def _write_sign(found: re.Match[str]) -> str:
     sign = "+" if found["name"] in ("add", "sum of") else "*"
     return f"{found['one']} {sign} {found['other']}"
 
@@ -86,47 +92,33 @@ def _value(node: ast.expr, steps: list[str]) -> Fraction:
             return -_value(operand, steps)
         case ast.UnaryOp(op=ast.UAdd(), operand=operand):
             return _value(operand, steps)
-        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _SIGNS:
-            one, other = _value(left, steps), _value(right, steps)
-            sign = _SIGNS[type(operator)]
-            value = _apply(sign, one, other)
+        case ast.BinOp(left=left, op=sign_node, right=right) if type(sign_node) in _SIGNS:
+            first, second = _value(left, steps), _value(right, steps)
+            sign = _SIGNS[type(sign_node)]
+            value = _apply(sign, first, second)
             steps.append(
-                f"{format_number(one)} {sign} {format_number(other)} = {format_number(value)}"
+                f"{format_number(first)} {sign} {format_number(second)} = {format_number(value)}"
             )
             return value
     raise ValueError(ast.dump(node))
 
 
-def _apply(sign: str, one: Fraction, other: Fraction) -> Fraction:
-    match sign:
-        case "+":
-            value = one + other
-        case "-":
-            value = one - other
-        case "*":
-            value = one * other
-        case "/":
-            value = one / other
-        case "//":
-            value = Fraction(one // other)
-        case "%":
-            value = one % other
-        case _:
-            value = _power(one, other)
+def _apply(sign: str, first: Fraction, second: Fraction) -> Fraction:
+    value = _power(first, second) if sign == "**" else Fraction(_OPERATIONS[sign](first, second))
     if abs(value) > _BIGGEST:
         raise OverflowError
     return value
 
 
 def _power(base: Fraction, exponent: Fraction) -> Fraction:
-    """Return an exact power; raises OverflowError for a root or a number too large."""
+    """Return an exact power; raises OverflowError for a root or a large number."""
     if exponent.denominator != 1 or abs(exponent) > 200 or abs(base) > 10**30:
         raise OverflowError
     return base ** int(exponent)
 
 
 def format_number(value: Fraction) -> str:
-    """Return a number in digits, with at most ten decimals."""
+    """Format a number with at most ten decimals."""
     if value.denominator == 1:
         return str(value.numerator)
     digits = f"{abs(value.numerator * 10**10) // value.denominator:011d}"

@@ -1,7 +1,7 @@
-"""A mind that errs: the more it thinks, and the easier the question, the likelier it is right.
+"""A responder that errs: more thinking and an easier question make it more often right.
 
-The built-in mind is right at every level, so nothing could be learned from a sweep over it. This
-one is for an offline sweep, which asks for it by name; nobody gets it by default.
+The built-in responder is right at every level, so a sweep over it would show nothing. Offline
+sweeps use this one.
 """
 
 import math
@@ -25,12 +25,11 @@ _UNIT = 16  # tokens of thinking that are one step of difficulty; each doubling 
 
 
 class ErrorProneResponder(Struct, frozen=True):
-    """Answers as the built-in mind does, or wrongly.
+    """Answers as the built-in responder does, or wrongly.
 
-    The chance to be right is logistic in thinking minus difficulty. Thinking counts as
-    ``log2(1 + tokens / 16)``. A question's difficulty is drawn by its words, and
-    ``[emulator: difficulty 3.5]`` in it says another. The same seed, question, model and depth give
-    the same answer; another seed is another try.
+    The chance of a right answer is logistic in ``log2(1 + tokens / 16)`` minus the difficulty. The
+    difficulty is drawn from the question's text; ``[emulator: difficulty 3.5]`` sets it. The same
+    seed, question, model and depth give the same answer.
 
     >>> from pondero.emulator import Emulator, ErrorProneResponder
     >>> client = pondero.Client(transport=Emulator(responder=ErrorProneResponder(seed=1)))
@@ -42,43 +41,43 @@ class ErrorProneResponder(Struct, frozen=True):
     slope: float = 1.5
 
     def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
-        """Return the answer to an accepted request."""
+        """Answer an accepted request."""
         reply = ponder(accepted)
         if reply.finish != "stop":
             return reply
         asked, tokens = parse_question(accepted.request.messages), depth(accepted)
         chance = self.chance(tokens, difficulty(asked.question, asked.directive("difficulty")))
-        mark = f"{self.seed}\0{accepted.request.model}\0{tokens}\0{asked.question}"
-        return reply if _drawn(mark) < chance else _wrong(reply, mark)
+        draw_key = f"{self.seed}\0{accepted.request.model}\0{tokens}\0{asked.question}"
+        return reply if _draw(draw_key) < chance else _make_wrong(reply, draw_key)
 
     def chance(self, tokens: int, hard: float) -> float:
-        """Return how likely a right answer is after so many tokens of thinking."""
+        """Return the chance of a right answer after this much thinking."""
         gap = self.slope * (math.log2(1 + tokens / _UNIT) - hard)
         return 1 / (1 + math.exp(-gap))
 
 
 def difficulty(question: str, said: str | None = None) -> float:
-    """Return how hard a question is: what it says itself, else a draw by its words."""
+    """Return a question's difficulty: the given one, else drawn from its text."""
     try:
         return float(said or "")
     except ValueError:
-        return _DIFFICULTY.inv_cdf(_drawn(question))
+        return _DIFFICULTY.inv_cdf(_draw(question))
 
 
-def _drawn(mark: str) -> float:
-    """Return a number between 0 and 1, the same for the same mark."""
-    digest = blake2b(mark.encode("utf-8", "replace"), digest_size=8).digest()
+def _draw(draw_key: str) -> float:
+    """Return a number between 0 and 1, the same for the same key."""
+    digest = blake2b(draw_key.encode("utf-8", "replace"), digest_size=8).digest()
     return (int.from_bytes(digest, "big") + 0.5) / 2**64
 
 
-def _wrong(reply: Reply, mark: str) -> Reply:
-    """Return a reply whose last number is another one; without a number, one that does not know."""
-    off = 1 + int(8 * _drawn(f"{mark}\0off"))
-    parts = tuple(_off(part, off) for part in reply.message.parts)
+def _make_wrong(reply: Reply, draw_key: str) -> Reply:
+    """Change the last number of a reply; without a number, answer that it does not know."""
+    off = 1 + int(8 * _draw(f"{draw_key}\0off"))
+    parts = tuple(_shift_number(part, off) for part in reply.message.parts)
     return replace(reply, message=Message("assistant", parts))
 
 
-def _off(part: Part, off: int) -> Part:
+def _shift_number(part: Part, off: int) -> Part:
     if not isinstance(part, Text):
         return part
     found = _NUMBER.search(part.text)

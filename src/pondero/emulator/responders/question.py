@@ -1,7 +1,7 @@
-"""What a conversation asks at its end: the question, its directives, and what came after it.
+"""Parses the end of a conversation: the question, its directives, later calls and results.
 
-Agent programs put much beside the question: reminders, the working directory, files, names of
-tools. None of it is the question: the responder and the script see only what is read here.
+Agent programs add reminders, files and names of tools to the question. They are removed here:
+the responder and the script see only the question.
 """
 
 import re
@@ -14,7 +14,7 @@ from ...canon import Json, Message, Text, ToolCall, ToolResult
 
 _DIRECTIVE = re.compile(r"\[emulator: *([a-z-]+)(?: +([^\]]*))?\]", re.IGNORECASE)
 _CALL = re.compile(r"\[emulator: *call +([^\s\]{}]+)\s*", re.IGNORECASE)
-_REDACT = "MAGIC_STRING_TRIGGER_REDACTED_THINKING"  # documented by the service that has it
+_REDACT = "MAGIC_STRING_TRIGGER_REDACTED_THINKING"  # Anthropic, extended thinking
 # <system-reminder> of Claude Code, <environment_context> of Codex, <session_context> of Gemini CLI.
 _CONTEXT = re.compile(
     r"<(system-reminder|total_tokens|(?:local-)?command-[\w-]+|[\w-]+[-_](?:context|instructions))"
@@ -26,17 +26,17 @@ _JSON = JSONDecoder()
 
 
 class CallDirective(Struct, frozen=True):
-    """A call that the question orders with ``[emulator: call NAME {json}]``."""
+    """A call ordered with ``[emulator: call NAME {json}]``."""
 
     name: str
     arguments: Json
 
 
 class ParsedQuestion(Struct, frozen=True):
-    """The question, what was asked before it, and the calls and results that came after.
+    """The question, earlier questions, and the calls and results after it.
 
-    ``directives`` are what stood in it as ``[emulator: word argument]``, ``orders`` the calls it
-    orders; the question is without them.
+    ``directives`` are ``[emulator: word argument]``, ``orders`` the calls that it orders; both are
+    removed from the question.
     """
 
     question: str
@@ -51,15 +51,15 @@ class ParsedQuestion(Struct, frozen=True):
         return self.directive(word) is not None
 
     def directive(self, word: str) -> str | None:
-        """Return the argument of a directive; None where the question does not give it."""
+        """Return the argument of a directive; None if it is not given."""
         return next((rest for found, rest in self.directives if found == word), None)
 
 
 def parse_question(messages: Sequence[Message]) -> ParsedQuestion:
-    """Return what a conversation asks at its end."""
-    put = [(n, texts) for n, message in enumerate(messages) if (texts := _said(message))]
+    """Parse the question at the end of a conversation."""
+    put = [(n, texts) for n, message in enumerate(messages) if (texts := _question_texts(message))]
     last, texts = put[-1] if put else (0, [""])
-    question, orders = _without_orders(_unquoted(texts[-1]))
+    question, orders = _without_orders(_strip_quotes(texts[-1]))
     found = [(m[1].lower(), (m[2] or "").strip()) for m in _DIRECTIVE.finditer(question)]
     if messages and _REDACT in messages[last].text:
         found.append(("redacted", ""))
@@ -74,16 +74,15 @@ def parse_question(messages: Sequence[Message]) -> ParsedQuestion:
     )
 
 
-def _said(message: Message) -> list[str]:
-    """Return the texts of a user's turn that are not context; none where it brings results."""
+def _question_texts(message: Message) -> list[str]:
     if message.role != "user" or any(isinstance(part, ToolResult) for part in message.parts):
         return []
     texts = (_CONTEXT.sub("", part.text) for part in message.parts if isinstance(part, Text))
     return [text.strip() for text in texts if text.strip()]
 
 
-def _unquoted(text: str) -> str:
-    """Return a question without the quotes that stand around all of it, as opencode sends it."""
+def _strip_quotes(text: str) -> str:
+    """Remove quotes around the whole question, as opencode sends it."""
     if len(text) > 2 and text[0] == text[-1] == '"':
         inner = text[1:-1].replace('\\"', "\0")
         if '"' not in inner:
@@ -92,7 +91,6 @@ def _unquoted(text: str) -> str:
 
 
 def _without_orders(text: str) -> tuple[str, list[CallDirective]]:
-    """Return a text without the calls it orders, and these; their JSON may hold brackets."""
     orders, rest, at = [], "", 0
     for begin, end, order in _orders(text):
         orders.append(order)

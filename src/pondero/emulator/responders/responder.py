@@ -1,9 +1,8 @@
 """The functions that answer for the emulator; ``ponder`` is the built-in ``Responder``.
 
-The built-in one does sums, calls a tool where the question asks for it plainly, recalls facts of
-the conversation, gives JSON where a schema asks for it, thinks as long as its level says, and gives
-the same answer to the same request every time. A question may hold directives:
-``[emulator: word argument]``.
+It calculates, calls a tool if the question plainly asks for it, recalls facts of the conversation,
+writes JSON for a schema, and thinks as long as the level says. Equal requests get equal answers.
+A question may hold directives: ``[emulator: word argument]``.
 """
 
 import re
@@ -70,12 +69,12 @@ class Responder(Protocol):
     """
 
     def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
-        """Return the answer to an accepted request."""
+        """Answer an accepted request."""
         ...
 
 
 def ponder(accepted: AcceptedRequest[Json]) -> Reply:
-    """Return the answer of the built-in responder.
+    """Answer as the built-in responder.
 
     >>> from pondero.emulator import Emulator, ponder
     >>> def shouting(accepted):
@@ -88,14 +87,14 @@ def ponder(accepted: AcceptedRequest[Json]) -> Reply:
     request = accepted.request
     asked = parse_question(request.messages)
     if asked.wants("refuse") or asked.wants("block"):
-        return _refused(accepted, "refusal" if asked.wants("refuse") else "content_filter")
+        return _refuse(accepted, "refusal" if asked.wants("refuse") else "content_filter")
     worked = find_calculation(asked.question)
     todo = calls(request.tools, request.tool_choice, asked=asked, worked=worked)
     return _Composer(accepted, asked).reply(worked, todo)
 
 
 def count_usage(accepted: AcceptedRequest[Json], reply: Reply) -> Reply:
-    """Return a reply with its usage counted, where it has none."""
+    """Count the usage of a reply that has none."""
     if reply.usage != Usage():
         return reply
     parts = reply.message.parts
@@ -131,7 +130,7 @@ class _Composer:
             tokens = min(tokens, self._left)
         tools = tuple(dict.fromkeys(name for name, _ in todo))
         text = thoughts(self._asked.question, worked=worked, tools=tools, tokens=tokens)
-        # Where it breaks off for want of tokens, all of them were used.
+        # Thinking cut by the limit used all its tokens.
         self._thought = tokens if tokens == self._left else count_tokens(text)
         if self._left is not None:
             self._left -= self._thought
@@ -190,7 +189,7 @@ class _Composer:
             return f"{worked.text} = {worked.value}"
         if worked is not None:
             return f"{worked.text} has no value I could give."
-        if (known := _recalled(asked)) is not None:
+        if (known := _recall(asked)) is not None:
             return known
         if (words := _REPEAT.search(asked.question)) is not None:
             return words[1].strip().strip("\"'“”")
@@ -213,7 +212,7 @@ def _from_results(asked: ParsedQuestion) -> str:
     return "\n".join(lines)
 
 
-def _recalled(asked: ParsedQuestion) -> str | None:
+def _recall(asked: ParsedQuestion) -> str | None:
     wish = _RECALL.search(f"{asked.question}?")
     if wish is None:
         return None
@@ -224,7 +223,7 @@ def _recalled(asked: ParsedQuestion) -> str | None:
     return None
 
 
-def _refused(accepted: AcceptedRequest[Json], finish: Finish) -> Reply:
+def _refuse(accepted: AcceptedRequest[Json], finish: Finish) -> Reply:
     parts = (Text(_REFUSAL),) if finish == "refusal" else ()
     usage = _usage(accepted, sum(count_tokens(part.text) for part in parts), 0)
     return Reply(Message("assistant", parts), finish, usage)
@@ -233,9 +232,5 @@ def _refused(accepted: AcceptedRequest[Json], finish: Finish) -> Reply:
 def _usage(accepted: AcceptedRequest[Json], spoken: int, thinking: int) -> Usage:
     given = tokens_of(accepted.request)
     return Usage(
-        input=given,
-        cache_read=0,
-        output=spoken,
-        thinking=thinking,
-        total=given + spoken + thinking,
+        input=given, cache_read=0, output=spoken, thinking=thinking, total=given + spoken + thinking
     )

@@ -1,4 +1,4 @@
-"""Makes values for a JSON Schema out of the question: a tool's arguments or a JSON answer."""
+"""Makes values for a JSON Schema from the question: a tool's arguments or a JSON answer."""
 
 import re
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _FORMATS: Mapping[str, str] = {
 
 
 class FillMaterial(Struct, frozen=True):
-    """The material to fill a schema with: the question, its answer, a result, a sum, a subject."""
+    """The values to fill a schema with."""
 
     question: str
     answer: str = ""
@@ -38,7 +38,7 @@ class FillMaterial(Struct, frozen=True):
 
     @property
     def subjects(self) -> tuple[str, ...]:
-        """Return the names in the question: cities, people, whatever has a capital letter."""
+        """Return the names in the question: words with a capital letter."""
         return names(self.question)
 
 
@@ -49,12 +49,12 @@ def names(question: str) -> tuple[str, ...]:
 
 
 def fill(schema: Json, said: FillMaterial) -> Json:
-    """Return a value the schema allows, made from the question."""
+    """Return a value that the schema allows, made from the question."""
     return _Filler(schema, said).value(schema, "", 0)
 
 
 class _Filler:
-    """Fills one schema; numbers in the question are used up from left to right."""
+    """Fills one schema; uses the question's numbers from left to right."""
 
     def __init__(self, root: Json, said: FillMaterial) -> None:
         self._root = root
@@ -62,7 +62,7 @@ class _Filler:
         self._numbers = [float(each) for each in _NUMBER.findall(said.question)]
 
     def value(self, schema: Json, name: str, depth: int) -> Json:
-        schema = self._resolved(schema)
+        schema = self._resolve(schema)
         if depth > _DEEPEST:
             return None
         for key in ("const", "default"):
@@ -73,9 +73,9 @@ class _Filler:
         for key in ("anyOf", "oneOf", "allOf", "any_of"):
             if options := _list(schema.get(key)):
                 return self.value(_first(options), name, depth + 1)
-        return self._typed(schema, name, depth)
+        return self._make_typed(schema, name, depth)
 
-    def _typed(self, schema: Json, name: str, depth: int) -> Json:
+    def _make_typed(self, schema: Json, name: str, depth: int) -> Json:
         kind = _kind(schema)
         if kind == "object":
             return self._object(schema, depth)
@@ -87,7 +87,7 @@ class _Filler:
             return True
         return None if kind == "null" else self._text(schema, name)
 
-    def _resolved(self, schema: Json) -> dict[str, Any]:
+    def _resolve(self, schema: Json) -> dict[str, Any]:
         for _ in range(_DEEPEST):
             pointer = schema.get("$ref") if isinstance(schema, Mapping) else None
             if not isinstance(pointer, str):
@@ -99,14 +99,14 @@ class _Filler:
         return dict(schema) if isinstance(schema, Mapping) else {}
 
     def _object(self, schema: Json, depth: int) -> dict[str, Json]:
-        properties = self._resolved(schema.get("properties"))
+        properties = self._resolve(schema.get("properties"))
         needed = schema.get("required")
         wanted = properties if needed is None else [n for n in properties if n in _list(needed)]
         return {name: self.value(properties[name], name, depth + 1) for name in wanted}
 
     def _array(self, schema: Json, name: str, depth: int) -> list[Json]:
-        item = self._resolved(schema.get("items"))
-        least = max(1, int(_bound(schema, "minItems") or 1))
+        item = self._resolve(schema.get("items"))
+        least = max(1, int(_read_bound(schema, "minItems") or 1))
         subjects = self._said.subjects
         if _kind(item) == "string" and not item.get("enum") and len(subjects) >= least:
             return list(subjects)
@@ -123,7 +123,7 @@ class _Filler:
             value = float(self._said.result)
         elif self._numbers:
             value = self._numbers.pop(0)
-        least, most = _bound(schema, "minimum"), _bound(schema, "maximum")
+        least, most = _read_bound(schema, "minimum"), _read_bound(schema, "maximum")
         value = 1.0 if value is None else value
         value = value if least is None else max(value, least)
         value = value if most is None else min(value, most)
@@ -149,7 +149,7 @@ class _Filler:
 
 
 def _kind(schema: Json) -> str:
-    """Return the type in lower case; of several the first that is not null."""
+    """Return the type in lower case; of several, the first that is not null."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((each for each in kind if each != "null"), "null")
@@ -169,6 +169,6 @@ def _list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
 
 
-def _bound(schema: Json, name: str) -> float | None:
+def _read_bound(schema: Json, name: str) -> float | None:
     value = schema.get(name)
     return float(value) if isinstance(value, int | float) else None

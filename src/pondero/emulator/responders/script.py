@@ -1,4 +1,4 @@
-"""Answers written beforehand: a queue of turns, each for the request it is meant for."""
+"""A script: a queue of answers, each for the first request that it matches."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ from .responder import Responder
 
 
 class ScriptedCall(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A tool call to be made.
+    """A scripted tool call.
 
     >>> from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
     >>> weather = ScriptedCall("get_weather", {"city": "Bern"})
@@ -43,7 +43,7 @@ class ScriptedCall(Struct, frozen=True, forbid_unknown_fields=True, omit_default
 
 
 class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """Which request a turn is meant for; a field that is None fits any. ``service``: a provider.
+    """The requests that a turn matches; None matches any. ``service`` is a provider.
 
     >>> from pondero.emulator import Emulator, ScriptedTurn, When
     >>> emulator = Emulator(script=[ScriptedTurn(text="Hoo.", when=When(contains="owl"))])
@@ -60,7 +60,7 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     contains: str | None = None
 
     def fits(self, accepted: AcceptedRequest[Json], *, dialect: str, provider: str) -> bool:
-        """Return whether a request is one this turn is meant for."""
+        """Return whether a request matches."""
         return (
             self.dialect in (None, dialect)
             and self.service in (None, provider)
@@ -72,10 +72,10 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 class ScriptedTurn(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """One scripted answer, or a fault, or an answer with a fault in it.
+    """A scripted answer, a fault, or an answer with a fault.
 
-    ``parts`` is the answer in full; where it is empty, ``thinking``, ``text`` and ``tool_calls``
-    make it, in this order. Without any of these the mind answers.
+    ``parts`` is the whole answer; if empty, ``thinking``, ``text`` and ``tool_calls`` make it.
+    Without any of these the responder answers.
 
     >>> from pondero.emulator import Emulator, ScriptedTurn
     >>> emulator = Emulator(script=[ScriptedTurn(thinking="Hm.", text="Forty-two.")])
@@ -101,13 +101,13 @@ class ScriptedTurn(
 
     @property
     def says(self) -> bool:
-        """Return whether this turn has an answer of its own."""
+        """Return whether this turn has its own answer."""
         said = (self.text, self.thinking, self.tool_calls, self.parts, self.finish)
         return self.redacted or any(each not in (None, ()) for each in said)
 
     def __call__(self, _accepted: AcceptedRequest[Json], /) -> Reply:
-        """Return the answer, whatever was asked: a turn is a mind with one answer."""
-        parts = self.parts or tuple(self._made())
+        """Return the answer, as a responder does."""
+        parts = self.parts or tuple(self._iter_parts())
         called = any(isinstance(part, ToolCall) for part in parts)
         return Reply(
             Message("assistant", parts),
@@ -120,7 +120,7 @@ class ScriptedTurn(
             extras=self.extras,
         )
 
-    def _made(self) -> Iterable[Part]:
+    def _iter_parts(self) -> Iterable[Part]:
         if self.redacted:
             yield Thinking("", redacted=True)
         texts = (self.thinking,) if isinstance(self.thinking, str) else self.thinking
@@ -135,38 +135,36 @@ Scripted = ScriptedTurn | Reply | str | Responder
 
 
 def turn_of(scripted: Scripted) -> "Taking":
-    """Return an entry of a script as a turn; it may be text, a reply, a function or a turn."""
+    """Convert an entry of a script to a turn."""
     if isinstance(scripted, ScriptedTurn):
         return scripted
     if isinstance(scripted, str):
         return ScriptedTurn(text=scripted)
     if isinstance(scripted, Reply):
         reply = scripted
-        return _Minded(lambda _: reply)
-    return _Minded(scripted)
+        return _ScriptedFunction(lambda _: reply)
+    return _ScriptedFunction(scripted)
 
 
-class _Minded:
-    """A function in a script: it fits any request."""
-
+class _ScriptedFunction:
     fault: Fault | None = None
     usage: Usage | None = None
     when: When = When()
     says = True
 
-    def __init__(self, mind: Responder) -> None:
-        self._mind = mind
+    def __init__(self, function: Responder) -> None:
+        self._function = function
 
     def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
-        return self._mind(accepted)
+        return self._function(accepted)
 
 
-Taking = ScriptedTurn | _Minded
-"""An entry of a script, as it is taken out."""
+Taking = ScriptedTurn | _ScriptedFunction
+"""An entry of a script."""
 
 
 class Script:
-    """The queue of turns. Each is used once, by the first request it is meant for."""
+    """The queue of turns; the first matching request uses a turn up."""
 
     def __init__(self, turns: Iterable[Scripted] = ()) -> None:
         self._lock = Lock()
@@ -176,22 +174,22 @@ class Script:
         return len(self._turns)
 
     def expect(self, *turns: Scripted) -> None:
-        """Put more turns at the end."""
+        """Append turns."""
         with self._lock:
             self._turns.extend(map(turn_of, turns))
 
     def clear(self) -> None:
-        """Forget every turn."""
+        """Remove all turns."""
         with self._lock:
             self._turns.clear()
 
     def take(
         self, accepted: AcceptedRequest[Json], *, dialect: str, provider: str
     ) -> "Taking | None":
-        """Return the first turn meant for this request, and take it out."""
+        """Remove and return the first turn that matches this request."""
         with self._lock:
             for turn in self._turns:
-                if not _of_batches(turn) and turn.when.fits(
+                if not _concerns_batch(turn) and turn.when.fits(
                     accepted, dialect=dialect, provider=provider
                 ):
                     self._turns.remove(turn)
@@ -199,27 +197,27 @@ class Script:
         return None
 
     def batch_fault(self, *, dialect: str, provider: str) -> "Taking | None":
-        """Return the first turn with a fault for a batch that is made here; it stays."""
+        """Return the first turn with a fault for a new batch, without removing it."""
         with self._lock:
             for turn in self._turns:
                 when = turn.when
                 here = when.dialect in (None, dialect) and when.service in (None, provider)
-                if here and _of_batches(turn):
+                if here and _concerns_batch(turn):
                     return turn
         return None
 
     def drop(self, turn: "Taking") -> None:
-        """Take a turn out."""
+        """Remove a turn."""
         with self._lock, suppress(ValueError):
             self._turns.remove(turn)
 
 
-def _of_batches(turn: "Taking") -> bool:
+def _concerns_batch(turn: "Taking") -> bool:
     return turn.fault is not None and turn.fault.kind in OF_BATCHES
 
 
 def parse_turns(data: bytes) -> tuple[ScriptedTurn | str, ...]:
-    """Return the turns in JSON: one, or a list; a text is one too. Raises msgspec's errors."""
+    """Parse one turn or a list from JSON; a text is a turn. Raises msgspec's errors."""
     found: ScriptedTurn | str | list[ScriptedTurn | str] = decode_json(
         data, ScriptedTurn | str | list[ScriptedTurn | str]
     )

@@ -1,7 +1,6 @@
-"""Makes up the emulator's thinking: longer with every level, never above the budget.
+"""Writes the emulator's thinking: longer with every level, never above the budget.
 
-A number of tokens means the level that it means to a model which takes only words
-(``thinking.nearest``), so that both are answered alike. ``responder`` calls this.
+A token budget counts as its nearest level (``thinking.nearest``).
 """
 
 from ...canon import Json
@@ -13,7 +12,7 @@ from .arithmetic import Calculation
 _TOKENS = {
     "minimal": 32, "low": 64, "medium": 128, "high": 256, "xhigh": 384, "max": 512,
 }  # fmt: skip
-_BEYOND = 640  # a level of the service's own, above all of ours
+_BEYOND = 640  # a service's own level above all of ours
 _USUAL = "medium"
 _DOUBTS = (
     "Is anything assumed here that was not said? No.",
@@ -29,7 +28,7 @@ _DOUBTS = (
 
 
 def depth(accepted: AcceptedRequest[Json]) -> int:
-    """Return how many tokens of thinking this request is worth; 0 where it wants none."""
+    """Return the number of thinking tokens for a request, 0 without thinking."""
     if not accepted.thinks:
         return 0
     budget = accepted.intent.tokens
@@ -44,16 +43,12 @@ def depth(accepted: AcceptedRequest[Json]) -> int:
 def thoughts(
     question: str, *, worked: Calculation | None, tools: tuple[str, ...], tokens: int
 ) -> str:
-    """Return thinking of at most so many tokens, and nearly as many."""
-    text = _opening(question, worked, tools)
+    """Return thinking of nearly ``tokens`` tokens, never more."""
+    text = _make_opening(question, worked, tools)
     turn = 0
-    while count_tokens(longer := text + _gap(turn) + _doubt(turn)) <= tokens:
+    while count_tokens(longer := text + (" " if turn % 3 else "\n\n") + _doubt(turn)) <= tokens:
         text, turn = longer, turn + 1
     return clip(text, tokens)
-
-
-def _gap(turn: int) -> str:
-    return " " if turn % 3 else "\n\n"
 
 
 def _doubt(turn: int) -> str:
@@ -61,7 +56,7 @@ def _doubt(turn: int) -> str:
     return f"Round {rounds + 1}: {_DOUBTS[which]}" if rounds and not which else _DOUBTS[which]
 
 
-def _opening(question: str, worked: Calculation | None, tools: tuple[str, ...]) -> str:
+def _make_opening(question: str, worked: Calculation | None, tools: tuple[str, ...]) -> str:
     said = [f'The question is "{_short(question)}".']
     if tools:
         said.append(f"For this there is {' and '.join(tools)}.")

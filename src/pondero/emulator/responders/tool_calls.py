@@ -1,4 +1,4 @@
-"""Decides which of the offered tools a question calls for, and with which arguments."""
+"""Chooses the tools to call for a question, and their arguments."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from .arithmetic import Calculation
 from .question import ParsedQuestion
 from .schema_values import FillMaterial, fill
 
-_MOST = 4  # calls for one question, side by side and in turn
+_MOST = 4  # calls for one question, in parallel and in turn
 _PLAIN = 400  # characters of a plain request; a longer text is material
 _BRIEF = 200  # characters of a description that says what one small tool does
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
@@ -65,24 +65,26 @@ def calls(
     asked: ParsedQuestion,
     worked: Calculation | None,
 ) -> list[Call]:
-    """Return the calls to make now: none, one, or several side by side."""
+    """Return the calls to make now: none, one, or several in parallel."""
     choice = choice or ToolChoice()
     room = _MOST - len(asked.calls)
     if choice.mode == "none" or room <= 0:
         return []
     usable = [tool for tool in tools if tool.raw is None or tool.parameters is not None]
     if asked.orders:
-        made = [] if asked.calls else _ordered(usable, asked)
+        offered = {tool.name for tool in usable}
+        ordered = () if asked.calls else asked.orders
+        made = [(order.name, order.arguments) for order in ordered if order.name in offered]
     else:
-        wanted = _wanted(usable, choice, asked=asked, worked=worked)
-        made = [call for tool in wanted for call in _made(tool, asked.question, worked)]
+        wanted = _choose_tools(usable, choice, asked=asked, worked=worked)
+        made = [call for tool in wanted for call in _make_calls(tool, asked.question, worked)]
         if len(wanted) > 1 and _IN_TURN.search(asked.question):
             made = made[:1]
     return made[: 1 if choice.parallel is False else room]
 
 
 def unmet(tools: Sequence[Tool], asked: ParsedQuestion) -> str | None:
-    """Return what to answer where a call was ordered and there is no such tool."""
+    """Return the answer to an order to call a missing tool, or None."""
     offered = {tool.name for tool in tools}
     missing = next((order.name for order in asked.orders if order.name not in offered), None)
     if missing is None:
@@ -91,26 +93,22 @@ def unmet(tools: Sequence[Tool], asked: ParsedQuestion) -> str | None:
     return f"There is no tool {missing} to call; there is {there}."
 
 
-def _ordered(tools: Sequence[Tool], asked: ParsedQuestion) -> list[Call]:
-    offered = {tool.name for tool in tools}
-    return [(order.name, order.arguments) for order in asked.orders if order.name in offered]
-
-
-def _wanted(
+def _choose_tools(
     tools: Sequence[Tool], choice: ToolChoice, *, asked: ParsedQuestion, worked: Calculation | None
 ) -> list[Tool]:
     done = {call.name for call in asked.calls}
     if choice.mode == "tool":
         return [tool for tool in tools if tool.name == choice.name and not done]
-    fitting = [tool for tool in _fitting(tools, asked.question, worked) if tool.name not in done]
+    fitting = [
+        tool for tool in _find_fitting(tools, asked.question, worked) if tool.name not in done
+    ]
     if choice.mode == "required" and not fitting and not done:
         return list(tools[:1])
     return fitting
 
 
-def _fitting(tools: Sequence[Tool], question: str, worked: Calculation | None) -> list[Tool]:
-    """Return the tools a question asks for: those it names, else those that fit a plain request."""
-    own = _QUOTE.sub(" ", question)  # what is quoted is spoken about
+def _find_fitting(tools: Sequence[Tool], question: str, worked: Calculation | None) -> list[Tool]:
+    own = _QUOTE.sub(" ", question)  # quoted text is talked about, not requested
     if len(own) > _PLAIN or _NOT.search(own):
         return []
     about = _ABOUT.search(own) is not None
@@ -123,7 +121,6 @@ def _fitting(tools: Sequence[Tool], question: str, worked: Calculation | None) -
 
 
 def _is_named(tool: Tool, question: str) -> bool:
-    """Return whether a question names a tool: as a name only, or with a verb beside a word."""
     name = re.escape(tool.name)
     if "_" in tool.name and re.search(rf"(?<!\w){name}(?!\w)", question, re.IGNORECASE):
         return True
@@ -132,7 +129,7 @@ def _is_named(tool: Tool, question: str) -> bool:
 
 
 def _reads(tool: Tool) -> bool:
-    """Return whether a tool only reads, as far as its name, arguments and description say."""
+    """Return whether a tool only reads, by its name, arguments and description."""
     described = _stems(tool.description) if len(tool.description) <= _BRIEF else frozenset()
     return not (
         _stems(tool.name) & _ACTS or described & _ACTING or _BODIES & _properties(tool).keys()
@@ -144,19 +141,18 @@ def _is_shell(tool: Tool) -> bool:
 
 
 def _fit(tool: Tool, question: str, worked: Calculation | None) -> float:
-    """Return how well a tool fits a request: the share of its name that is found there."""
     asked = _words(question)
     named = _words(tool.name)
     if worked is not None and named & _SUMS:
         return 1.0
-    found = sum(any(_alike(word, other) for other in asked) for word in named)
+    found = sum(any(_share_stem(word, each) for each in asked) for word in named)
     return found / len(named) if found else 0.0
 
 
-def _alike(one: str, other: str) -> bool:
-    """Return whether two words have the same stem: lookup and looking, forecast and forecasts."""
-    stem = max(4, min(len(one), len(other)) - 2)
-    return one == other or (len(one) > 3 and len(other) > 3 and one[:stem] == other[:stem])
+def _share_stem(word: str, known: str) -> bool:
+    """Return whether two words share a stem, as lookup and looking, or forecast and forecasts."""
+    stem = max(4, min(len(word), len(known)) - 2)
+    return word == known or (len(word) > 3 and len(known) > 3 and word[:stem] == known[:stem])
 
 
 def _words(text: str) -> set[str]:
@@ -168,7 +164,7 @@ def _stems(text: str) -> set[str]:
     return words | {word.removesuffix("s") for word in words}
 
 
-def _made(tool: Tool, question: str, worked: Calculation | None) -> list[Call]:
+def _make_calls(tool: Tool, question: str, worked: Calculation | None) -> list[Call]:
     schema = tool.parameters or {}
     if not _reads(tool):
         return [(tool.name, _harmless(tool))]
@@ -181,7 +177,7 @@ def _made(tool: Tool, question: str, worked: Calculation | None) -> list[Call]:
 
 
 def _harmless(tool: Tool) -> Json:
-    """Return arguments that change nothing, whatever was asked: for a shell, a greeting."""
+    """Return arguments that change nothing: for a shell, a greeting."""
     filled = _arguments(tool.parameters or {}, FillMaterial(""))
     for key in _COMMANDS & filled.keys():
         filled[key] = ["echo", "hello"] if isinstance(filled[key], list) else "echo hello"

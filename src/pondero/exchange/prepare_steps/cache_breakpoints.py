@@ -1,9 +1,8 @@
-"""Marks for prompt caches, added to requests of clients that do not know of them.
+"""Adds cache breakpoints to requests of clients that set none.
 
-Some services cache every prompt by themselves; clients that are made for those mark nothing. Sent
-elsewhere, their conversations would be paid for in full at every turn. The gateway calls
-``add_cache_breakpoints`` for such requests. Marks that a service has no use for are left out when a
-request is encoded.
+Clients of services that cache every prompt set no breakpoints. On other services their
+conversations would cost the full price at every turn. The gateway calls
+``add_cache_breakpoints``; encoding omits breakpoints that a service does not use.
 """
 
 from collections.abc import Iterator
@@ -14,49 +13,44 @@ from ...canon import Blob, CacheBreakpoint, Image, Message, Request, Text, ToolC
 from ...catalog import ModelEntry
 from ...dialects import get_dialect
 
-_MARK = CacheBreakpoint()
-_TURNS = 2  # the end of the prompt is written to the cache; the end before it is read from there
+_BREAKPOINT = CacheBreakpoint()
+_TURNS = 2  # the last turn is written to the cache, the one before it read from there
 
 
 def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
-    """Return the request with marks where this model's cache needs them and none are set."""
+    """Add breakpoints if this model's cache needs them and the request has none."""
     caller = get_dialect(entry.provider.dialect).caller()
     marks = caller.needs_cache_breakpoints is not None and caller.needs_cache_breakpoints(
         entry.model, entry.provider.quirks
     )
-    if not marks or not entry.capability.thinks or any(_marks(request)):
+    if not marks or not entry.capability.thinks or any(_iter_marked(request)):
         return request
     messages, left = list(request.messages), _TURNS
     for number in reversed(range(len(messages))):
         if left and messages[number].role == "user":
-            messages[number], left = _ended(messages[number]), left - 1
-    tools = request.tools
-    if tools and not request.system:
-        tools = (*tools[:-1], replace(tools[-1], cache=_MARK))
-    return replace(request, messages=tuple(messages), system=_system(request.system), tools=tools)
+            messages[number], left = _mark_end(messages[number]), left - 1
+    system, tools = request.system, request.tools
+    if system:  # a breakpoint after the system prompt covers the tools before it
+        system = (*system[:-1], replace(system[-1], cache=_BREAKPOINT))
+    elif tools:
+        tools = (*tools[:-1], replace(tools[-1], cache=_BREAKPOINT))
+    return replace(request, messages=tuple(messages), system=system, tools=tools)
 
 
-def _system(texts: tuple[Text, ...]) -> tuple[Text, ...]:
-    """Return the system prompt with a mark at its end: the tools before it are cached, too."""
-    return (*texts[:-1], replace(texts[-1], cache=_MARK)) if texts else texts
-
-
-def _ended(message: Message) -> Message:
-    """Return a message with a mark on the last part that can have one."""
+def _mark_end(message: Message) -> Message:
     for number in reversed(range(len(message.parts))):
         part = message.parts[number]
         if isinstance(part, Image | Blob | ToolResult) or (isinstance(part, Text) and part.text):
             parts = (
                 *message.parts[:number],
-                replace(part, cache=_MARK),
+                replace(part, cache=_BREAKPOINT),
                 *message.parts[number + 1 :],
             )
             return replace(message, parts=parts)
     return message
 
 
-def _marks(request: Request) -> Iterator[bool]:
-    """Yield whether something is marked, for everything that can be."""
+def _iter_marked(request: Request) -> Iterator[bool]:
     yield from (text.cache is not None for text in request.system)
     yield from (tool.cache is not None for tool in request.tools)
     for message in request.messages:

@@ -1,8 +1,7 @@
-"""Tools that the wire of a request does not have, replaced by what it has; and their calls.
+"""Replaces tools of another API, and converts their calls back.
 
-``compose`` offers each tool in the form that the service takes: its own search for another's, a
-function with one text for a tool that takes a text. ``TextCalls`` turns the calls of such a
-function back into texts, so that whoever offered the tool gets the call that it knows.
+A hosted search becomes this service's own; a tool that takes a text becomes a function with one
+text argument. ``TextCalls`` turns its calls back into texts, as the client knows them.
 """
 
 import json
@@ -25,30 +24,27 @@ from ...canon import (
     dump_json,
 )
 from ...catalog import Provider
-from ...thinking import Adjustment, Plan
+from ...thinking import Adjustment
+from .draft import Draft
 
 INPUT = "input"
-"""The one argument of a function that stands for a tool which takes a text."""
+"""The only argument of a function that replaces a tool which takes a text."""
 
 _ANY_TEXT = {"type": "string"}
 _FUNCTION = "a function with one text argument"
 
 
-def replace_foreign_tools(
-    request: Request, plan: Plan, provider: Provider, hosted: Mapping[str, Json]
-) -> tuple[Request, Plan, frozenset[str]]:
-    """Return request and plan with tools that the service takes, and the tools that take a text.
-
-    ``hosted`` are the tools that services of this wire run themselves, by their kind. Those that
-    are named are offered as functions: ``TextCalls`` reads their calls.
-    """
+def replace_foreign_tools(draft: Draft) -> Draft:
+    """Replace tools of another API by this service's own, or by functions that take a text."""
+    request, provider = draft.request, draft.entry.provider
     if not request.tools or all(_fits(tool, provider.dialect) for tool in request.tools):
-        return request, plan, frozenset()
+        return draft
     tools: list[Tool] = []
     notes: list[Adjustment] = []
     renamed: dict[str, str | None] = {}
+    hosted = draft.caller.hosted_tools
     for tool in request.tools:
-        found = tool if _fits(tool, provider.dialect) else _offered(tool, provider, hosted)
+        found = tool if _fits(tool, provider.dialect) else _convert_tool(tool, provider, hosted)
         renamed[tool.name] = None if found is None else found.name
         if found is not None:
             tools.append(found)
@@ -61,18 +57,17 @@ def replace_foreign_tools(
         request, tools=tuple(tools), messages=tuple(_with_objects(request.messages, texts))
     )
     request = _with_choice(request, renamed, notes)
-    return request, replace(plan, adjustments=(*plan.adjustments, *notes)), texts
+    return draft.but(request=request, text_tools=texts).note(*notes)
 
 
 def _fits(tool: Tool, dialect: str) -> bool:
-    """Return whether a tool can be written as it is."""
     if tool.raw is None:
         return tool.kind == "function"
     return tool.dialect in (None, dialect)
 
 
-def _offered(tool: Tool, provider: Provider, hosted: Mapping[str, Json]) -> Tool | None:
-    """Return a tool in a form that the service takes; None where it has nothing like it."""
+def _convert_tool(tool: Tool, provider: Provider, hosted: Mapping[str, Json]) -> Tool | None:
+    """Convert a tool for this service; None if it has no such tool."""
     match tool.kind:
         case "function":
             return replace(tool, raw=None, dialect=None)
@@ -106,7 +101,7 @@ def _note(tool: Tool, found: Tool | None, provider: Provider) -> Adjustment:
 def _with_choice(
     request: Request, renamed: Mapping[str, str | None], notes: list[Adjustment]
 ) -> Request:
-    """Return the request without a choice of tools where there are none, or not the chosen one."""
+    """Drop a tool choice without tools; rename or relax the choice of a replaced tool."""
     choice = request.tool_choice
     if choice is None:
         return request
@@ -123,51 +118,43 @@ def _with_choice(
 
 
 def _with_objects(messages: Iterable[Message], texts: frozenset[str]) -> Iterable[Message]:
-    """Yield the messages; earlier calls of these tools have their text as an argument."""
     for message in messages:
-        if message.role == "assistant" and any(_is_text(part, texts) for part in message.parts):
-            parts = tuple(_with_object(part, texts) for part in message.parts)
-            yield replace(message, parts=parts)
-        else:
-            yield message
-
-
-def _is_text(part: Part, texts: frozenset[str]) -> bool:
-    return (
-        isinstance(part, ToolCall) and part.name in texts and not isinstance(part.arguments, dict)
-    )
+        parts = message.parts
+        if message.role == "assistant":
+            parts = tuple(_with_object(part, texts) for part in parts)
+        yield message if parts == message.parts else replace(message, parts=parts)
 
 
 def _with_object(part: Part, texts: frozenset[str]) -> Part:
-    if isinstance(part, ToolCall) and _is_text(part, texts):
-        said = part.arguments
-        return replace(part, arguments={INPUT: said if isinstance(said, str) else dump_json(said)})
-    return part
+    if not isinstance(part, ToolCall) or part.name not in texts or isinstance(part.arguments, dict):
+        return part
+    said = part.arguments
+    return replace(part, arguments={INPUT: said if isinstance(said, str) else dump_json(said)})
 
 
 # -- calls on their way back ---------------------------------------------------------------------
 
 
 class TextCalls:
-    """Turns calls of functions that stand for tools with a text into calls with that text."""
+    """Turns calls of such functions into calls with their text."""
 
     def __init__(self, names: frozenset[str]) -> None:
         self._names = names
-        self._open: dict[int, _Text] = {}
+        self._open: dict[int, _TextReader] = {}
 
     def take(self, events: list[Event]) -> list[Event]:
-        """Return the events; arguments come as the text that they hold, in pieces as before."""
-        return [each for event in events for each in self._taken(event)]
+        """Return the events with arguments as text, in the same pieces."""
+        return [each for event in events for each in self._convert_event(event)]
 
-    def _taken(self, event: Event) -> tuple[Event, ...]:
+    def _convert_event(self, event: Event) -> tuple[Event, ...]:
         match event:
             case PartStart(kind="tool_call") if event.name in self._names:
-                self._open[event.index] = _Text()
+                self._open[event.index] = _TextReader()
             case ToolDelta() if event.index in self._open:
                 text = self._open[event.index].feed(event.json)
                 return (ToolDelta(event.index, text),) if text else ()
             case PartEnd(part=ToolCall() as call) if call.name in self._names:
-                read = self._open.pop(event.index, _Text())
+                read = self._open.pop(event.index, _TextReader())
                 return (PartEnd(event.index, replace(call, arguments=read.end(call.arguments))),)
         return (event,)
 
@@ -183,13 +170,13 @@ _WHOLE = re.compile(
 )
 
 
-class _Text:
-    """The text in the one argument of a call, read while its JSON arrives."""
+class _TextReader:
+    """Reads the text in a call's only argument while its JSON arrives."""
 
     def __init__(self) -> None:
-        self._waiting = ""  # JSON that is not read yet
+        self._waiting = ""  # unread JSON
         self._opened = self._closed = False
-        self._said: list[str] = []
+        self._read: list[str] = []
 
     def feed(self, piece: str) -> str:
         """Return the text that this piece of JSON adds."""
@@ -198,17 +185,17 @@ class _Text:
             if (found := _OPENING.match(self._waiting)) is None:
                 return ""
             self._opened, self._waiting = True, self._waiting[found.end() :]
-        return "" if self._closed else self._more()
+        return "" if self._closed else self._read_more()
 
     def end(self, arguments: Json) -> str:
-        """Return the whole text; ``arguments`` are what the call has in the end."""
+        """Return the whole text; ``arguments`` are the finished call's."""
         if isinstance(arguments, dict) and isinstance(text := arguments.get(INPUT), str):
             return text
-        if self._said:
-            return "".join(self._said)
+        if self._read:
+            return "".join(self._read)
         return arguments if isinstance(arguments, str) else dump_json(arguments)
 
-    def _more(self) -> str:
+    def _read_more(self) -> str:
         found = _WHOLE.match(self._waiting)
         ready = found[0] if found else ""
         self._waiting = self._waiting[len(ready) :]
@@ -218,5 +205,5 @@ class _Text:
         except ValueError:  # an escape that JSON does not have
             self._closed = True
             return ""
-        self._said.append(text)
+        self._read.append(text)
         return text

@@ -1,7 +1,7 @@
-"""Takes out of a request what its model or service is known to refuse, and notes each change.
+"""Drops parameters that a model or a service is known to reject, and notes each change.
 
-``thinking`` sees to the parameters that go with thinking; here are those that it knows nothing of:
-stop sequences, the shape of the answer, and an answer begun for the model (a prefill).
+``thinking`` handles the parameters tied to thinking. Here are the others: stop sequences, tool
+choice, output format, and a prefill (an answer begun for the model).
 """
 
 from collections.abc import Sequence
@@ -9,34 +9,20 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from ...canon import (
-    Json,
-    Message,
-    OutputFormat,
-    Part,
-    ReplayRules,
-    Request,
-    Text,
-    Thinking,
-    Tool,
-    ToolChoice,
-)
+from ...canon import Json, Message, OutputFormat, Part, Text, Thinking, Tool, ToolChoice
 from ...catalog import ModelEntry
 from ...thinking import Adjustment, Plan, read_thinking
+from .draft import Draft
 
 GO_ON = Text("[Go on from where the answer above ends.]")
 _EMPTY: dict[str, Json] = {"tools": (), "stop": ()}
 
 
-def drop_unsupported(
-    request: Request, plan: Plan, entry: ModelEntry, unsaid: frozenset[str]
-) -> tuple[Request, Plan]:
-    """Return request and plan without what was dropped, and what the service would refuse.
-
-    ``unsaid`` names what the wire has no words for.
-    """
+def drop_unsupported(draft: Draft) -> Draft:
+    """Leave out parameters that the plan dropped, or that the API or the model does not take."""
+    request, plan, unsupported = draft.request, draft.plan, draft.unsupported
     if not (plan.dropped or request.stop or request.tool_choice or request.output):
-        return request, plan
+        return draft
     less: dict[str, Json] = {
         name: _EMPTY.get(name) for name in plan.dropped if name in request.__struct_fields__
     }
@@ -47,53 +33,46 @@ def drop_unsupported(
         notes.append(Adjustment("dropped_parameter", name, asked, None, why))
 
     if request.stop:
-        _stop(request, entry, unsaid, less, notes)
+        _limit_stop(draft, less, notes)
     choice, output = request.tool_choice, request.output
-    if "tool_choice" in unsaid and choice is not None and choice.forced:
+    if "tool_choice" in unsupported and choice is not None and choice.forced:
         leave_out("tool_choice", choice.name or choice.mode, "no tool can be forced here")
-    if "hosted_choice" in unsaid and choice is not None and _is_hosted(choice, request.tools):
+    if "hosted_choice" in unsupported and choice is not None and _is_hosted(choice, request.tools):
         why = "a tool that the service runs itself cannot be forced here"
         leave_out("tool_choice", choice.name, why)
-    if "parallel" in unsaid and choice is not None and choice.parallel is False:
+    if "parallel" in unsupported and choice is not None and choice.parallel is False:
         why = "this service has no word for one call at a time"
         leave_out("tool_choice", "one call at a time", why, replace(choice, parallel=None))
-    if "output_beside_tools" in unsaid and output is not None and request.tools:
+    if "output_beside_tools" in unsupported and output is not None and request.tools:
         why = "this service takes no shape for the answer while tools are on offer"
         leave_out("output", output.name, why)
-    if "schema" in unsaid and output is not None and output.schema is not None:
+    if "schema" in unsupported and output is not None and output.schema is not None:
         why = "this service takes no schema for the answer; the system prompt says it instead"
         leave_out("output", output.name, why, OutputFormat())
         words = f"Answer in JSON of this schema: {msgspec.json.encode(output.schema).decode()}"
         less["system"] = (*request.system, Text(words))
-    return (msgspec.structs.replace(request, **less) if less else request), _noting(plan, *notes)
+    return (draft.but(request=replace(request, **less)) if less else draft).note(*notes)
 
 
 def _is_hosted(choice: ToolChoice, tools: Sequence[Tool]) -> bool:
-    """Return whether the tool that must be called is one of the service's own."""
     return choice.mode == "tool" and any(
         tool.name == choice.name and tool.raw is not None and tool.parameters is None
         for tool in tools
     )
 
 
-def _stop(
-    request: Request,
-    entry: ModelEntry,
-    unsaid: frozenset[str],
-    less: dict[str, Json],
-    notes: list[Adjustment],
-) -> None:
-    asked = list(request.stop)
-    why = "this service has no stop sequences" if "stop" in unsaid else ""
-    if not why and "stop" in entry.capability.forbids:
+def _limit_stop(draft: Draft, less: dict[str, Json], notes: list[Adjustment]) -> None:
+    asked = list(draft.request.stop)
+    why = "this service has no stop sequences" if "stop" in draft.unsupported else ""
+    if not why and "stop" in draft.entry.capability.forbids:
         why = "this model refuses stop sequences"
     if why:
         less["stop"] = ()
         notes.append(Adjustment("dropped_parameter", "stop", asked, None, why))
         return
-    most = int(entry.provider.surface.clamp("stop", len(asked)))
+    most = int(draft.entry.provider.surface.clamp("stop", len(asked)))
     if most < len(asked):
-        less["stop"] = request.stop[:most]
+        less["stop"] = draft.request.stop[:most]
         why = f"this service takes at most {most} stop sequences"
         notes.append(Adjustment("parameter_clamped", "stop", asked, asked[:most], why))
 
@@ -101,31 +80,30 @@ def _stop(
 # -- an answer begun for the model ---------------------------------------------------------------
 
 
-def apply_prefill(
-    request: Request, plan: Plan, entry: ModelEntry, takes: ReplayRules
-) -> tuple[Request, Plan]:
-    """Return request and plan with a prefill, an answer begun for the model, as it is taken.
+def apply_prefill(draft: Draft) -> Draft:
+    """Fit a prefill, an answer begun for the model, to the model.
 
-    Where it takes none, the beginning stays, and a word of the user's asks to go on from there.
+    If it takes none, the beginning stays, and a user message asks to continue from there.
     """
-    last = request.messages[-1] if request.messages else None
+    messages = draft.request.messages
+    last = messages[-1] if messages else None
     if last is None or last.role != "assistant" or last.tool_calls:
-        return request, plan
-    if why := _against(last, plan, entry):
-        said = (*request.messages, Message("user", (GO_ON,)))
+        return draft
+    if why := _find_objection(last, draft.plan, draft.entry):
+        messages = (*messages, Message("user", (GO_ON,)))
         note = Adjustment("prefill_adjusted", "prefill", last.text, GO_ON.text, why)
-    elif not takes.trailing_space and (parts := _trimmed(last.parts)) is not None:
+    elif not draft.replay_rules.trailing_space and (parts := _trim(last.parts)) is not None:
         begun = (Message("assistant", parts, last.origin),) if parts else ()
-        said = (*request.messages[:-1], *begun)
+        messages = (*messages[:-1], *begun)
         why = "an answer begun for the model may not end in blanks here"
         note = Adjustment("prefill_adjusted", "prefill", last.text, last.text.rstrip(), why)
     else:
-        return request, plan
-    return msgspec.structs.replace(request, messages=said), _noting(plan, note)
+        return draft
+    return draft.but(request=replace(draft.request, messages=messages)).note(note)
 
 
-def _against(last: Message, plan: Plan, entry: ModelEntry) -> str:
-    """Return what speaks against sending a begun answer, or nothing."""
+def _find_objection(last: Message, plan: Plan, entry: ModelEntry) -> str:
+    """Return the reason not to send a prefill, or an empty text."""
     rule = entry.capability.prefill
     if rule == "refused":
         return "this model continues no answer that was begun for it"
@@ -140,22 +118,15 @@ def _against(last: Message, plan: Plan, entry: ModelEntry) -> str:
 
 
 def _thinks(plan: Plan, entry: ModelEntry) -> bool:
-    """Return whether a plan's fields or the model's habit make it think."""
     if plan.will_think is not None:
         return plan.will_think
     said = read_thinking(plan.fields, entry.placement, entry.provider.parameters).intent
     return said.kind not in ("unset", "off")
 
 
-def _trimmed(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
-    """Return the parts without blanks at their end, or None where there are none."""
+def _trim(parts: tuple[Part, ...]) -> tuple[Part, ...] | None:
+    """Return the parts without trailing blanks; None if there are none to trim."""
     last = parts[-1]
     if not isinstance(last, Text) or last.text == (text := last.text.rstrip()):
         return None
-    return (*parts[:-1], *((msgspec.structs.replace(last, text=text),) if text else ()))
-
-
-def _noting(plan: Plan, *notes: Adjustment) -> Plan:
-    if not notes:
-        return plan
-    return msgspec.structs.replace(plan, adjustments=(*plan.adjustments, *notes))
+    return (*parts[:-1], *((replace(last, text=text),) if text else ()))

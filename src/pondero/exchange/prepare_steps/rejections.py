@@ -1,86 +1,50 @@
-"""What services refused once, so that it is not sent to them again.
+"""Rejections of services, remembered so that the same field is not sent to them again.
 
-A refusal is a value. ``make_rejection`` makes it when a repaired request was taken, chats and
-threads keep it, and ``without_refused`` leaves out what it names when the next request is prepared.
+``make_rejection`` makes one when a service accepts a repaired request; chats and threads keep it.
+``omit_rejected`` repeats its repair when ``prepare`` makes the next request.
 """
 
 from collections.abc import Iterable
 
-import msgspec
-
 from ...canon import HttpRequest, Origin
 from ...catalog import ModelEntry
-from ...dialects import Caller, Repair, get_dialect
+from ...dialects import Caller, Repair
 from ...errors import BadRequest
-from ...handoff import REFUSED, UNSEEN, Manifest, Rejection, signature_digest
-from ...thinking import Adjustment, Plan
+from ...handoff import Rejection, signature_digest
+from .draft import Draft
 
 
 def make_rejection(origin: Origin, repair: Repair) -> Rejection:
-    """Return what to remember of a refusal whose repair was taken."""
+    """Return the rejection to remember after its repair was accepted."""
     if repair.unsealed:
-        marks = tuple(dict.fromkeys(map(signature_digest, repair.unsealed)))
-        return Rejection(origin.provider, origin.model, signatures=marks)
+        digests = tuple(dict.fromkeys(map(signature_digest, repair.unsealed)))
+        return Rejection(origin.provider, origin.model, signatures=digests)
     return Rejection(origin.provider, origin.model, cure=repair.cure)
 
 
 def rejections_for(entry: ModelEntry, refusals: Iterable[Rejection]) -> tuple[Rejection, ...]:
-    """Return the refusals of one model at one provider."""
+    """Return the rejections by one model at one provider."""
     here = (entry.provider.name, entry.model)
     return tuple(each for each in refusals if (each.provider, each.model) == here)
 
 
 def rejected_signatures(refusals: Iterable[Rejection]) -> frozenset[str]:
-    """Return the marks of all refused seals."""
-    return frozenset(seal for each in refusals for seal in each.signatures)
+    """Return the digests of all rejected signatures."""
+    return frozenset(digest for each in refusals for digest in each.signatures)
 
 
-def without_refused(
-    name: str, http: HttpRequest, plan: Plan, refusals: Iterable[Rejection]
-) -> tuple[HttpRequest, Plan]:
-    """Return a request of this dialect without what was refused before; the plan says what."""
-    for each in refusals:  # seals among them were withheld by the handoff
-        made = _repaired(get_dialect(name).caller(), http, each)
-        if made is not None:
-            http = made.request
-            plan = msgspec.structs.replace(plan, adjustments=(*plan.adjustments, made.adjustment))
-    return http, plan
+def omit_rejected(draft: Draft) -> Draft:
+    """Leave out fields that the service rejected before; the handoff withheld the signatures."""
+    for rejection in draft.rejections:
+        repair = _reapply_repair(draft.caller, draft.http, rejection)
+        if repair is not None:
+            draft = draft.but(http=repair.request).note(repair.adjustment)
+    return draft
 
 
-def note_withheld(plan: Plan, manifest: Manifest) -> Plan:
-    """Return the plan with adjustments for what the service's rules withheld from the model.
-
-    Another model's thinking is not among it: the manifest lists that.
-    """
-    whys = {change.why for change in manifest.changes}
-    notes = tuple(note for why, note in _WITHHELD.items() if why in whys)
-    if not notes:
-        return plan
-    return msgspec.structs.replace(plan, adjustments=(*plan.adjustments, *notes))
-
-
-_WITHHELD = {
-    REFUSED: Adjustment(
-        "seal_refused",
-        "thinking",
-        "replayed",
-        "dropped",
-        "earlier thinking was not accepted by the service before; it is not sent again",
-    ),
-    UNSEEN: Adjustment(
-        "medium_unseen",
-        "media",
-        "shown",
-        "described",
-        "this model takes no such picture or file; words stand in its place",
-    ),
-}
-
-
-def _repaired(wire: Caller, http: HttpRequest, refusal: Rejection) -> Repair | None:
-    """Return a request without what was refused; None where it has nothing of it."""
-    if refusal.cure is not None and wire.reapply_repair is not None:
-        return wire.reapply_repair(http, refusal.cure)
-    if refusal.message and wire.repair is not None:
-        return wire.repair(http, BadRequest(refusal.message, status=400))
+def _reapply_repair(caller: Caller, http: HttpRequest, rejection: Rejection) -> Repair | None:
+    if rejection.cure is not None and caller.reapply_repair is not None:
+        return caller.reapply_repair(http, rejection.cure)
+    if rejection.message and caller.repair is not None:  # saved by a version before SavedRepair
+        return caller.repair(http, BadRequest(rejection.message, status=400))
     return None

@@ -1,4 +1,4 @@
-"""One request to a batch service, and what every shape needs to read and answer it."""
+"""One request to a batch service, with the helpers that all shapes share."""
 
 import re
 import tomllib
@@ -17,17 +17,18 @@ from ...canon import HttpRequest, HttpResponse, Json, convert_json, decode_json
 from ...dialects import Dialect, Rejected
 from ..faults import Fault
 from . import BatchSettings
-from .job import BatchItem, BatchJob
+from .job import BatchItem, BatchJob, ValidationProblem, length_of
 from .store import BatchStore, StoredFile
 
 T = TypeVar("T")
 _OF_KEYS = ("authorization", "x-api-key", "x-goog-api-key", "api-key")
 _AT = re.compile(r"(?P<what>.*?)(?: - at `\$\.?(?P<path>.*)`)?", re.DOTALL)
+_FAILED = ValidationProblem("The batch could not be validated.", "invalid_batch", 1)
 DAY = 86_400
 
 
 class Limits(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a service takes in one batch; limits.toml says what each field means."""
+    """A service's limits for one batch; limits.toml explains the fields."""
 
     requests: int = 100_000
     bytes: int = 268_435_456
@@ -46,38 +47,38 @@ def _limits() -> dict[str, Limits]:
 
 
 def limits_of(provider: str) -> Limits:
-    """Return what a provider takes; one that is not in the table takes the usual."""
+    """Return a provider's limits, or the defaults."""
     return _limits().get(provider, Limits())
 
 
 class BatchCall(Struct, frozen=True, kw_only=True):
-    """One request: where it came, whose it is, and what its address names.
+    """One request to a batch service.
 
-    ``root`` is the address before the endpoint's own part; ``named`` are the parts of its path.
+    ``root`` is the URL before the endpoint's own path; ``path_names`` has the groups of that path.
     """
 
     request: HttpRequest
     wire: Dialect
     provider: str
     root: str
-    named: Mapping[str, str]
+    path_names: Mapping[str, str]
     settings: BatchSettings = BatchSettings()
     fault: Fault | None = None
 
     @property
     def limits(self) -> Limits:
-        """Return what the provider takes."""
+        """Return the provider's limits."""
         return limits_of(self.provider)
 
     @property
     def owner(self) -> str:
-        """Return whose key this is, without the key."""
+        """Return a digest of the key."""
         keys = [self.request.headers.get(name, "") for name in _OF_KEYS]
         return sha256("\n".join((*keys, self.query.get("key", ""))).encode()).hexdigest()
 
     @property
     def query(self) -> dict[str, str]:
-        """Return what stands behind the question mark."""
+        """Return the parameters of the query."""
         return dict(parse_qsl(urlsplit(self.request.url).query))
 
     def error(self, status: int, message: str, code: str | None = None) -> HttpResponse:
@@ -91,48 +92,73 @@ class BatchCall(Struct, frozen=True, kw_only=True):
         )
 
     def refuse(self, status: int, message: str, code: str | None = None) -> NoReturn:
-        """Raise Rejected with such an error."""
+        """Raise Rejected with an error in the provider's shape."""
         raise Rejected(self.error(status, message, code))
 
     def body(self, kind: type[T]) -> T:
-        """Return the body as a type; refuse what does not fit."""
+        """Parse the body as a type; reject any other."""
         if len(self.request.body) > self.limits.bytes:
             self.refuse(413, f"The request is larger than {self.limits.bytes} bytes.")
         read: T = self.read(self.request.body, kind)
         return read
 
     def read(self, data: bytes, kind: Any) -> Any:
-        """Return JSON as a type; refuse what does not fit."""
+        """Parse JSON as a type; reject any other."""
         try:
             return decode_json(data, kind)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             self.refuse(400, describe_error(error))
 
     def item(self, id: str, where: str, body: bytes) -> BatchItem:
-        """Return one request of a batch, as it would have been sent alone to ``where``."""
+        """Return one request of a batch as a request to ``where``."""
         headers = {**self.request.headers, "content-type": "application/json"}
         return BatchItem(id, HttpRequest("POST", where, headers, body))
 
-    def job(self, desk: BatchStore, what: str = "batch") -> BatchJob:
-        """Return the job that the address names; refuse what is not there for this key."""
-        found = desk.job(self.named["id"], self.owner)
+    def make(
+        self,
+        store: BatchStore,
+        id: str,
+        items: list[BatchItem],
+        facts: dict[str, Json],
+        complaints: tuple[ValidationProblem, ...] = (),
+    ) -> BatchJob:
+        """Create and store a job."""
+        if self.fault is not None and self.fault.kind == "failed":
+            complaints = complaints or (_FAILED,)
+        return store.add_job(
+            BatchJob(
+                id=id,
+                owner=self.owner,
+                provider=self.provider,
+                created=store.now(),
+                length=length_of(self.settings.looks, self.fault),
+                items=items,
+                facts=facts,
+                fault=self.fault,
+                complaints=complaints,
+            )
+        )
+
+    def job(self, store: BatchStore, noun: str = "batch") -> BatchJob:
+        """Return the job in the path; reject an unknown one, or another key's."""
+        found = store.job(self.path_names["id"], self.owner)
         if found is None:
-            self.refuse(404, f"No {what} found with id '{self.named['id']}'.")
+            self.refuse(404, f"No {noun} found with id '{self.path_names['id']}'.")
         return found
 
-    def look(self, desk: BatchStore, job: BatchJob) -> bool:
-        """Look at a job, which moves it on; return whether that ended it."""
-        return desk.look(job, self.error(500, "Internal server error"))
+    def look(self, store: BatchStore, job: BatchJob) -> bool:
+        """Poll a job, which advances it; return whether that ended it."""
+        return store.look(job, self.error(500, "Internal server error"))
 
 
 Handler = Callable[[BatchStore, BatchCall], HttpResponse]
 
 
 class Endpoint(Struct, frozen=True):
-    """An address of a shape: the method, its own part of the path, and who answers.
+    """An endpoint of a shape: method, path and handler.
 
-    ``makes`` is whether a batch comes into being here: faults of batches wait for that.
-    ``keyless`` is whether its address is a secret, in place of a key.
+    If ``makes``, it creates batches: faults of batches wait for it. If ``keyless``, its secret URL
+    replaces the key.
     """
 
     method: str
@@ -141,46 +167,46 @@ class Endpoint(Struct, frozen=True):
     makes: bool = False
     keyless: bool = False
 
-    def named(self, method: str, path: str) -> re.Match[str] | None:
-        """Return the match of a request that is for this endpoint."""
+    def match(self, method: str, path: str) -> re.Match[str] | None:
+        """Match a request to this endpoint."""
         return re.fullmatch(f"(?P<root>.*?){self.path}", path) if method == self.method else None
 
 
-def public_root(visit: BatchCall) -> str:
-    """Return the root as the caller knows it: behind a server the host is in the headers."""
-    parts = urlsplit(visit.root)
-    host = visit.request.headers.get("host")
-    return visit.root if host is None else f"{parts.scheme}://{host}{parts.path}"
+def public_root(call: BatchCall) -> str:
+    """Return the root with the caller's host: behind a server it is in the headers."""
+    parts = urlsplit(call.root)
+    host = call.request.headers.get("host")
+    return call.root if host is None else f"{parts.scheme}://{host}{parts.path}"
 
 
 def describe_error(error: Exception) -> str:
-    """Return what is wrong with a body, the place first."""
+    """Describe what is wrong with a body, the place first."""
     found = _AT.fullmatch(str(error))
     what, path = (found["what"], found["path"]) if found else (str(error), None)
     return f"{path}: {what}" if path else what
 
 
 def json_response(value: Json, status: int = 200) -> HttpResponse:
-    """Return JSON as an answer."""
+    """Return a response with JSON."""
     return HttpResponse(status, {"content-type": "application/json"}, msgspec.json.encode(value))
 
 
 def split_lines(values: Iterable[Json]) -> bytes:
-    """Return values as lines of JSON."""
+    """Write values as lines of JSON."""
     return b"".join(msgspec.json.encode(value) + b"\n" for value in values)
 
 
 def parse_body(response: HttpResponse) -> Json:
-    """Return the JSON in a response; its text where it is none."""
+    """Return a response's JSON, or its text if it is not JSON."""
     try:
         return msgspec.json.decode(response.body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return response.body.decode("utf-8", "replace")
 
 
-def check_names(visit: BatchCall, ids: Sequence[str], field: str = "custom_id") -> str | None:
-    """Return what is wrong with the names of the requests, or with their number."""
-    limits = visit.limits
+def check_names(call: BatchCall, ids: Sequence[str], field: str = "custom_id") -> str | None:
+    """Return an error for the ids of the requests or their number, or None."""
+    limits = call.limits
     if not ids:
         return "requests: at least one request is needed"
     if len(ids) > limits.requests:
@@ -195,21 +221,21 @@ def check_names(visit: BatchCall, ids: Sequence[str], field: str = "custom_id") 
     return None
 
 
-def position_after(things: Sequence[BatchJob | StoredFile], id: str | None) -> int:
-    """Return the place behind the thing of this id; the beginning where there is none."""
-    return next((at + 1 for at, each in enumerate(things) if each.id == id), 0)
+def position_after(stored: Sequence[BatchJob | StoredFile], id: str | None) -> int:
+    """Return the index after the entry with this id, 0 if there is none."""
+    return next((at + 1 for at, each in enumerate(stored) if each.id == id), 0)
 
 
 def slice_page(
     values: Sequence[T], after: int, limit: str | None, *, usual: int, most: int
 ) -> list[T]:
-    """Return so many values from a place on."""
+    """Return one page of values, from an index on."""
     number = int(limit) if limit is not None and limit.isdecimal() else usual
     return list(values[after : after + max(1, min(number, most))])
 
 
 def date(seconds: int | None) -> str | None:
-    """Return a time as RFC 3339 writes it."""
+    """Format a time as RFC 3339."""
     if seconds is None:
         return None
     return datetime.fromtimestamp(seconds, UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,54 @@
+"""The value that the steps of ``prepare`` pass on: each takes a draft and returns the next one."""
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...canon import HttpRequest, ReplayRules, Request, Target
+from ...catalog import ModelEntry
+from ...dialects import Caller
+from ...handoff import Manifest, Rejection, View
+from ...thinking import Adjustment, Plan, Policy, RequestParameters
+
+_DEFAULT_POLICY, _NO_PARAMETERS, _NO_RULES = Policy(), RequestParameters(), ReplayRules()
+_NO_VIEW, _NOT_ENCODED = View((), Manifest()), HttpRequest("POST", "", {}, b"")
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """A request on its way to the wire, with its plan.
+
+    The steps read: ``unsupported``, the parameters that the API lacks; ``rejections``, the
+    earlier rejections of this model that may be applied; ``allowed``, adjustments that a strict
+    policy has already accepted; ``retells``, whether an open tool loop may be told in words.
+
+    The steps fill in: ``view`` and ``replay_rules`` (the handoff), ``text_tools`` (tools that take
+    a text and are offered as functions) and ``http`` (the encoded request).
+    """
+
+    entry: ModelEntry
+    request: Request
+    plan: Plan
+    caller: Caller
+    target: Target
+    unsupported: frozenset[str] = frozenset()
+    parameters: RequestParameters = _NO_PARAMETERS
+    policy: Policy = _DEFAULT_POLICY
+    rejections: tuple[Rejection, ...] = ()
+    allowed: tuple[Adjustment, ...] = ()
+    retells: bool = False
+    view: View = _NO_VIEW
+    replay_rules: ReplayRules = _NO_RULES
+    text_tools: frozenset[str] = frozenset()
+    http: HttpRequest = _NOT_ENCODED
+
+    def but(self, **changes: Any) -> "Draft":
+        """Return the draft with some fields changed."""
+        return replace(self, **changes)
+
+    def note(self, *notes: Adjustment) -> "Draft":
+        """Return the draft with adjustments added to its plan."""
+        if not notes:
+            return self
+        adjustments = (*self.plan.adjustments, *notes)
+        return replace(self, plan=replace(self.plan, adjustments=adjustments))

@@ -1,0 +1,131 @@
+"""Steps of ``prepare`` that fit the conversation to the model that will read it."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Literal
+
+from msgspec.structs import replace
+
+from ...canon import Json, ReplayRules
+from ...catalog import ModelEntry, Provider
+from ...dialects import NAMES, Caller, get_dialect
+from ...errors import Unsupported
+from ...handoff import REFUSED, UNSEEN, Destination, handoff, retell_open_loop
+from ...thinking import OFF, Adjustment, Policy
+from ..planner import plan as make_plan
+from .draft import Draft
+from .rejections import rejected_signatures
+
+_NONE: frozenset[str] = frozenset()
+_MODELS = 512  # a gateway that serves every model of the catalog stays below this
+_ReadRules = Callable[[Mapping[str, Json]], ReplayRules]
+
+
+def hand_off_history(draft: Draft) -> Draft:
+    """Rewrite the messages for this model; withhold signatures that it rejected before."""
+    rejected = rejected_signatures(draft.rejections) if draft.rejections else _NONE
+    destination = make_destination(draft.entry, draft.policy, refused=rejected)
+    view = handoff(draft.request.messages, destination)
+    request = replace(draft.request, model=draft.entry.model, messages=view.messages)
+    return draft.but(request=request, view=view, replay_rules=destination.takes)
+
+
+def resolve_open_loop(draft: Draft) -> Draft:
+    """Retell an open tool loop that another model began, or switch thinking off for it."""
+    facts, plan = draft.entry.capability, draft.plan
+    # Anthropic, extended thinking with tool use: a tool loop must begin with a thinking block.
+    needs_thinking = plan.budget is not None and facts.off and facts.replay in ("tools", "required")
+    if not needs_thinking or not draft.view.open_loop_without_thinking:
+        return draft
+    if draft.retells:
+        messages = retell_open_loop(draft.request.messages)
+        why = "another model began the open tool loop; told in words, it lets this model think"
+        note = Adjustment("tool_loop_retold", "messages", "calls and results", "a note", why)
+        return draft.but(request=replace(draft.request, messages=messages)).note(note)
+    rules = draft.policy.but(unsupported="adjust")
+    without = make_plan(draft.entry, OFF, asked=draft.parameters, policy=rules)
+    why = "a tool loop is open that was begun without thinking; this model thinks again after it"
+    note = Adjustment("open_tool_loop", "level", plan.asked, "off", why)
+    return draft.but(plan=replace(without, asked=plan.asked)).note(note)
+
+
+_WITHHELD = {
+    REFUSED: Adjustment(
+        "seal_refused",
+        "thinking",
+        "replayed",
+        "dropped",
+        "earlier thinking was not accepted by the service before; it is not sent again",
+    ),
+    UNSEEN: Adjustment(
+        "medium_unseen",
+        "media",
+        "shown",
+        "described",
+        "this model takes no such picture or file; a description is sent instead",
+    ),
+}
+
+
+def note_withheld(draft: Draft) -> Draft:
+    """Note parts that the service's rules withheld; other models' thinking is in the manifest."""
+    if not draft.view.manifest.changes:
+        return draft
+    whys = {change.why for change in draft.view.manifest.changes}
+    return draft.note(*(note for why, note in _WITHHELD.items() if why in whys))
+
+
+# -- the reader of a thread ----------------------------------------------------------------------
+
+
+def make_destination(
+    entry: ModelEntry, policy: Policy, *, refused: frozenset[str] = _NONE
+) -> Destination:
+    """Describe the model that will read a thread; ``refused``: digests of rejected signatures."""
+    usual = _destination(entry, policy.foreign, find_caller(entry.provider).replay_rules)
+    return replace(usual, refused=refused) if refused else usual
+
+
+@lru_cache(_MODELS)
+def _destination(
+    entry: ModelEntry, foreign: Literal["drop", "note"], read_rules: _ReadRules
+) -> Destination:
+    provider = entry.provider
+    return Destination(
+        dialect=provider.dialect,
+        model=entry.model,
+        provider=provider.name,
+        route=provider.name,
+        aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
+        foreign=foreign,
+        takes=_limit_media(read_rules(provider.quirks), entry.capability.media),
+    )
+
+
+def _limit_media(rules: ReplayRules, media: tuple[str, ...] | None) -> ReplayRules:
+    """Keep the media that both the API and the model take; None: the model takes them all."""
+    if media is None:
+        return rules
+    return replace(
+        rules,
+        media=_intersect(rules.media, media),
+        result_media=_intersect(rules.result_media, media),
+        spoken_media=_intersect(rules.spoken_media, media),
+    )
+
+
+def _intersect(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the prefixes of names that begin with a prefix of both."""
+    pairs = [(a, b) for a in first for b in second if a.startswith(b) or b.startswith(a)]
+    return tuple(max(pair, key=len) for pair in pairs)
+
+
+def find_caller(provider: Provider) -> Caller:
+    """Return the client side of a provider's API; raises Unsupported if it can only be planned."""
+    if provider.dialect in NAMES:
+        return get_dialect(provider.dialect).caller()
+    message = (
+        f"{provider.label} speaks {provider.dialect!r}, which can be planned for and not yet "
+        f"talked to; these can: {' '.join(NAMES)}"
+    )
+    raise Unsupported(message)
