@@ -142,7 +142,7 @@ async def test_a_key_stops_the_answer_and_what_came_is_kept(key):
         await chat.press(key)
         assert cells(chat, AnswerCell)[0].cut == "stopped here"
         assert "— stopped here —" in chat.text
-        assert len(chat.app.desk.session.keeper.messages) == 2
+        assert len(chat.app.tab.session.keeper.messages) == 2
         chat.gate.open()
         await chat.say("say more")
         assert cells(chat, AnswerCell)[1].text == "more"
@@ -153,7 +153,7 @@ async def test_a_stop_while_it_thinks_gives_the_words_back():
         await chat.say_until_held(QUESTION, pieces=10)
         await chat.press("escape")
         assert chat.app.prompt.text == QUESTION
-        assert chat.app.desk.session.keeper.messages == ()
+        assert chat.app.tab.session.keeper.messages == ()
 
 
 async def test_ctrl_c_clears_the_line_then_leaves_when_pressed_twice():
@@ -307,7 +307,7 @@ async def test_trouble_of_any_kind_lets_the_chat_go_on():
 
 async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypatch):
     async with stage() as chat:
-        keeper = chat.app.desk.session.keeper
+        keeper = chat.app.tab.session.keeper
         with monkeypatch.context() as patch:
             patch.setattr(type(keeper), "messages", property(lambda self: 1 / 0))
             await chat.say("say hi")

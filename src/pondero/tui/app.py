@@ -22,8 +22,9 @@ from ..cassettes import AsyncTap
 from ..errors import PonderoError
 from ..store import redact_secrets
 from . import file_mentions
-from .conversation import ConversationTab
+from .conversation import ConversationTab, Tabs
 from .executor import Executor
+from .reports import describe_error
 from .session import Session, unforeseen
 from .state import (
     Action,
@@ -35,7 +36,6 @@ from .state import (
     actions,
     completions,
     reduce,
-    trouble,
 )
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
@@ -80,9 +80,7 @@ class ChatApp(App[None]):
     ) -> None:
         super().__init__()
         state = state.but(paid=session.paid, unpriced=session.why_unpriced)
-        self.desk: ConversationTab = ConversationTab(state, session)
-        self._desks = [self.desk]
-        self._made = 1
+        self._tabs = Tabs(ConversationTab(state, session))
         self._dial = dial
         self._clock = clock
         self._first = first
@@ -93,7 +91,7 @@ class ChatApp(App[None]):
         self._tray = QueuedMessages()
         self.prompt: Prompt = Prompt(self._completed)
         self._bar = Bar()
-        self._executor = Executor(self, dial, tap, clock)
+        self._executor = Executor(self, self._tabs, tap, clock)
         self._frames: Timer | None = None
         self._picking: PickerState | None = None
         self._comparison: ComparisonScreen | None = None
@@ -114,13 +112,18 @@ class ChatApp(App[None]):
         return TolerantDriver if issubclass(TolerantDriver, usual) else usual
 
     @property
+    def tab(self) -> ConversationTab:
+        """Return the conversation on the screen."""
+        return self._tabs.active
+
+    @property
     def state(self) -> ChatState:
-        """Return the state of the conversation on the screen."""
-        return self.desk.state
+        """Return the state of that conversation."""
+        return self.tab.state
 
     @state.setter
     def state(self, state: ChatState) -> None:
-        self.desk.state = state
+        self.tab.state = state
 
     def compose(self) -> ComposeResult:
         """Lay out the page, the input line and the status."""
@@ -135,44 +138,43 @@ class ChatApp(App[None]):
         self._frames = self.set_interval(1 / _FRAMES_A_SECOND, self.frame, pause=True)
         self.prompt.focus()
         self._draw()
-        self.run_worker(self.desk.session.warm_up, thread=True)
+        self.run_worker(self.tab.session.warm_up, thread=True)
         for action in self._first:
-            if isinstance(action, actions.ThreadOpened):
-                self._executor.show_opened(action, self.desk)
-            else:
-                self.dispatch(action)
+            self.dispatch(action)
 
     async def on_unmount(self) -> None:
         """Close the connections."""
-        await self.desk.session.aclose()
+        await self.tab.session.aclose()
 
     # -- the loop: an action, a state, what it asks for -------------------------------------------
 
-    def dispatch(self, action: Action, desk: ConversationTab | None = None) -> None:
-        """Reduce an action on a desk, the one on the screen unless told otherwise.
+    def dispatch(self, action: Action, tab: ConversationTab | None = None) -> None:
+        """Reduce an action on a tab; None is the tab on the screen.
 
-        The new state is drawn where it is seen, and its effects are done.
+        The new state is drawn if its tab is shown, and its effects are run.
         """
-        desk = desk or self.desk
-        was = desk.state
-        desk.state, asked = reduce(was, action, self._dial)
-        if desk is self.desk and desk.state is not was and self.page.is_attached:
+        tab = tab or self.tab
+        opened = action if isinstance(action, actions.ThreadOpened) else None
+        if opened is not None:
+            self.page.to_end()
+        was = tab.state
+        tab.state, asked = reduce(was, action, self._dial)
+        if tab is self.tab and tab.state is not was and self.page.is_attached:
             self._draw()  # unless the app has been closed
+        self._run_frames()
         for effect in asked:
-            self._do(effect, desk)
+            self._do(effect, tab)
+        for past in opened.past if opened is not None else ():
+            if past.message.role == "user":
+                self.prompt.remember(past.message.text)
 
-    def _do(self, effect: Effect, desk: ConversationTab) -> None:
+    def _do(self, effect: Effect, tab: ConversationTab) -> None:
         try:
-            self._executor.do(effect, desk)
+            self._executor.do(effect, tab)
         except PonderoError as error:
-            self.trouble(error)
+            self.dispatch(describe_error(error))
         except Exception as error:  # noqa: BLE001 - whatever happens, the chat goes on
-            self.trouble(PonderoError(unforeseen(error)))
-
-    def trouble(self, error: PonderoError) -> None:
-        """Say what went wrong, without keys."""
-        lines = tuple(redact_secrets(line) for line in trouble(error))
-        self.dispatch(actions.LinesReported(lines, "error"))
+            self.dispatch(describe_error(PonderoError(unforeseen(error))))
 
     def _draw(self) -> None:
         state = self.state
@@ -219,59 +221,47 @@ class ChatApp(App[None]):
 
     def frame(self) -> None:
         """Draw the events since the last frame, and advance the counters."""
-        for desk in self._desks:
-            if desk.state.busy:
-                self.dispatch(desk.take_events(self._clock()), desk)
-            if desk.state.comparing is not None:
-                self.dispatch(desk.columns_arrived(self._clock()), desk)
+        for tab in self._tabs:
+            for action in tab.take_arrivals(self._clock):
+                self.dispatch(action, tab)
 
-    # -- desks ------------------------------------------------------------------------------------
+    def _run_frames(self) -> None:
+        """Let frames be drawn while an answer arrives in any tab."""
+        if self._frames is None:
+            return
+        if any(tab.state.active for tab in self._tabs):
+            self._frames.resume()
+        else:
+            self._frames.pause()
 
-    def sit(self, desk: ConversationTab) -> None:
-        """Show another desk; the one that is left goes on if it has something to do."""
-        left, self.desk = self.desk, desk
-        listing, left.state = left.state.listing, left.state.but(listing=None)
-        desk.state = desk.state.but(listing=listing)
-        if desk not in self._desks:
-            self._desks.append(desk)
-        self.clear(left)
+    # -- what the executor may do to the screen ---------------------------------------------------
+
+    def show_tab(self, tab: ConversationTab) -> None:
+        """Put a tab on the screen; the one that is left continues if it has something to do."""
+        self._tabs.activate(tab)
         self.page.to_end()
         self._draw()
         self._executor.refresh_pane()
 
-    def busy_threads(self) -> tuple[str, ...]:
-        """Return the threads that are being answered."""
-        return tuple(desk.thread for desk in self._desks if desk.thread and desk.state.busy)
+    def scroll_to(self, number: int) -> None:
+        """Scroll the transcript to a message."""
+        self.page.visit(number)
 
-    def new_tab(self, desk: ConversationTab) -> ConversationTab:
-        """Return a new, empty desk, and show it."""
-        self._made += 1
-        fresh = desk.new_tab(self._made)
-        self.sit(fresh)
-        return fresh
+    def restore_input(self, words: str) -> bool:
+        """Put words into the input line; False if it has others, and only ↑ recalls them."""
+        if self.prompt.text:
+            self.prompt.remember(words)
+            return False
+        self.prompt.put(words)
+        return True
 
-    def desk_of(self, thread: str) -> ConversationTab | None:
-        """Return the desk on which a thread lies, if one does."""
-        return next((desk for desk in self._desks if desk.thread == thread), None)
+    def paste_text(self) -> None:
+        """Paste the clipboard's text into the input line."""
+        self.prompt.action_paste()
 
-    def clear(self, desk: ConversationTab) -> None:
-        """Put a desk away that is not shown and has nothing to do, and is kept on disk or empty.
-
-        One with words that wait stays: they are nowhere else.
-        """
-        kept = desk.is_written and not desk.state.queue
-        done = not desk.state.busy and (kept or not desk.state.count)
-        if desk is not self.desk and done:
-            self._desks.remove(desk)
-
-    def wake(self) -> None:
-        """Let frames be drawn while an answer comes anywhere."""
-        if self._frames is None:
-            return
-        if any(desk.state.active for desk in self._desks):
-            self._frames.resume()
-        else:
-            self._frames.pause()
+    def change_theme(self, theme: str) -> None:
+        """Draw in other colours."""
+        self.theme = theme
 
     def _fatal_error(self) -> None:
         """Exit with one sentence: a traceback would show the values of variables, also keys."""
@@ -306,11 +296,11 @@ class ChatApp(App[None]):
 
     @on(Prompt.FilesDropped)
     def _dropped(self, event: Prompt.FilesDropped) -> None:
-        self._executor.attach(event.paths, self.desk)
+        self._executor.attach(event.paths, self.tab)
 
     @on(Prompt.PictureWanted)
     def _picture_wanted(self) -> None:
-        self._executor.paste(self.desk)
+        self._executor.paste(self.tab)
 
     @on(Prompt.RecallPressed)
     def _taken_back(self) -> None:

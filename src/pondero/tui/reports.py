@@ -14,7 +14,7 @@ from ..cassettes import AsyncTap
 from ..errors import PonderoError, UsageError
 from ..store import Threads, redact_secrets, to_html, to_jsonl, to_markdown, write_atomic
 from .session import Session
-from .state import actions
+from .state import actions, trouble
 
 _LONGEST = 20_000
 _NAMES = 24
@@ -84,6 +84,11 @@ def tools(session: Session) -> tuple[str, ...]:
         if about := " ".join(each.tool.description.split()):
             lines.append(f"{'':<{column}}{about[:_ABOUT]}")
     return tuple(redact_secrets(line) for line in lines)
+
+
+def describe_error(error: PonderoError) -> actions.LinesReported:
+    """Return an error as lines, without keys."""
+    return actions.LinesReported(tuple(redact_secrets(line) for line in trouble(error)), "error")
 
 
 def redact_ended(ended: actions.TurnEnded) -> actions.TurnEnded:

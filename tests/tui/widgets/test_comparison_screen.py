@@ -123,7 +123,7 @@ async def test_without_a_disk_the_kept_answer_is_in_the_conversation():
         await chat.say("/compare low high say b")
         await chat.press("enter")
         assert shown(chat) == ["say a", "a", "say b", "b"]
-        messages = [message.text for message in chat.app.desk.session.keeper.messages]
+        messages = [message.text for message in chat.app.tab.session.keeper.messages]
         assert messages == ["say a", "a", "say b", "b"]
 
 

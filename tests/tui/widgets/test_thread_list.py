@@ -111,7 +111,7 @@ async def test_one_can_come_back_while_it_still_answers(threads):
 async def test_stop_stops_the_answer_that_is_shown_and_no_other(threads):
     async with stage("claude-opus-5/off", threads=threads) as chat:
         await chat.say_until_held(LONG, pieces=6)
-        first = chat.app.desk
+        first = chat.app.tab
         await chat.paste("/new")
         await chat.pilot.press("enter")
         await chat.pilot.press("escape")
