@@ -75,8 +75,8 @@ def test_json_has_the_calls_and_json_lines_what_came_of_them(ask, tool):
 
 def test_a_turn_may_take_only_so_many_steps(ask, tool):
     given = ("--tool", tool, "--approve", "all", "--json", "gpt-5.1/low", QUESTION)
-    assert json.loads(ask("--steps", "1", *given)[1])["exchanges"] == 1
-    assert ask("--steps", "0", *given)[0] == 2
+    assert json.loads(ask("--max-steps", "1", *given)[1])["exchanges"] == 1
+    assert ask("--max-steps", "0", *given)[0] == 2
 
 
 def test_several_models_have_tools_too_but_nobody_is_asked_about_them(ask, tool):

@@ -119,7 +119,16 @@ def test_you_are_asked_before_the_pilot_and_after_it(call, questions, paid):
 
 
 def test_you_are_asked_after_the_pilot_where_no_price_is_known(call, questions, paid):
-    asked = ("sweep", "run", questions(), "-m", "ollama:qwen3", "--judge", "numeric", "--unpriced")
+    asked = (
+        "sweep",
+        "run",
+        questions(),
+        "-m",
+        "ollama:qwen3",
+        "--judge",
+        "numeric",
+        "--allow-unpriced",
+    )
     code, _, err = call(*asked, "--levels", "off,high", stdin="y\nn\n", tty=True)
     assert code == 130
     assert "the whole will cost nobody knows how much and take" in err
@@ -155,7 +164,10 @@ def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, s
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("-m", "ollama:qwen3"), "no price is known of ollama:qwen3; --unpriced asks all the same"),
+        (
+            ("-m", "ollama:qwen3"),
+            "no price is known of ollama:qwen3; --allow-unpriced asks all the same",
+        ),
         (("-m", "claude-opus-5", "--max-cost", "0.5"), "may cost $3.2"),
         (("-m", "claude-opus-5", "--margin", "5"), "margin=5.0 cannot be"),
         (("-m", "claude-opus-5", "--repeats", "0"), "repeats=0 cannot be"),
@@ -180,7 +192,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(call, questions, options, says)
 
 def test_a_model_without_a_price_may_be_asked_all_the_same(call, questions):
     code, out, _ = call(
-        "sweep", "run", questions(), "-m", "ollama:qwen3", "--unpriced", "--dry-run"
+        "sweep", "run", questions(), "-m", "ollama:qwen3", "--allow-unpriced", "--dry-run"
     )
     assert code == 0
     assert "ollama:qwen3/max" in out

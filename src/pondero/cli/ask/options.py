@@ -33,7 +33,7 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
     approved: tuple[str, ...] = ()
-    steps: int | None = None
+    max_steps: int | None = None
     go_on: bool = False
     no_save: bool = False
     offline: bool = False
@@ -55,7 +55,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Model": ("models", "levels", "policies", "offline"),
     "Question": ("system", "attached", "template", "variables"),
     "Answer": ("schema", "schema_multi", "settings", "max_tokens"),
-    "Tools": ("tools", "servers", "approved", "steps"),
+    "Tools": ("tools", "servers", "approved", "max_steps"),
     "Thread": ("go_on", "no_save"),
     "Output": ("shown", "plain", "usage", "wire", "as_json", "as_lines", "cassette"),
 }
@@ -135,7 +135,7 @@ def _tools() -> Iterator[_Option]:
         help="Run this tool without asking for approval. Default: ask, on a terminal.",
     )  # fmt: skip
     yield click.option(
-        "--steps", type=click.IntRange(1), metavar="N",
+        "--max-steps", type=click.IntRange(1), metavar="N",
         help=f"Ask the model at most N times in a turn. Default: {STEPS}.",
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ _ENVIRONMENT = "environment"
         "pass show openai | pondero keys set openai",
         "pondero keys list",
         "pondero keys remove openai",
-        "pondero keys make --gateway ci >> gateway.toml",
+        "pondero keys create --gateway ci >> gateway.toml",
         "pondero keys block ci                      at once, also while it serves",
     ),
 )
@@ -115,17 +115,25 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
         state = "blocked" if row["blocked"] else "active"
         echo(f"{row['name']:<20}{row['from']:<16}{state}")
     if not rows:
-        echo("no keys; 'pondero keys make --gateway NAME' creates one", err=True)
+        echo("no keys; 'pondero keys create --gateway NAME' creates one", err=True)
 
 
-@keys.command(epilog=examples("pondero keys block ci", "pondero keys block ci --undo"))
+@keys.command(epilog=examples("pondero keys block ci"))
 @click.argument("name")
-@click.option("--undo", is_flag=True, help="Unblock it.")
 @_config
-def block(*, name: str, undo: bool, file: str | None) -> None:
+def block(*, name: str, file: str | None) -> None:
     """Block the gateway's key NAME at once, without a restart."""
-    _with_gateway(file, lambda known: known.block(name, blocked=not undo))
-    echo(f"the key {name!r} {'is active again' if undo else 'is blocked'}", err=True)
+    _with_gateway(file, lambda known: known.block(name, blocked=True))
+    echo(f"the key {name!r} is blocked", err=True)
+
+
+@keys.command(epilog=examples("pondero keys unblock ci"))
+@click.argument("name")
+@_config
+def unblock(*, name: str, file: str | None) -> None:
+    """Unblock the gateway's key NAME at once, without a restart."""
+    _with_gateway(file, lambda known: known.block(name, blocked=False))
+    echo(f"the key {name!r} is active again", err=True)
 
 
 def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]") -> None:
@@ -164,14 +172,14 @@ def remove(*, provider: str, gateway: bool, file: str | None) -> int:
 
 @keys.command(
     epilog=examples(
-        "pondero keys make --gateway ci                     shows both",
-        "pondero keys make --gateway ci >> gateway.toml     shows the key alone",
+        "pondero keys create --gateway ci                     shows both",
+        "pondero keys create --gateway ci >> gateway.toml     shows the key alone",
     )
 )
 @click.option("--gateway", is_flag=True, required=True, help="A key for clients of the gateway.")
 @click.option("--admin", is_flag=True, help="Allow it to use the console and the admin API.")
 @click.argument("name", default="me")
-def make(*, name: str, gateway: bool, admin: bool) -> None:  # noqa: ARG001 - there are no other keys to make
+def create(*, name: str, gateway: bool, admin: bool) -> None:  # noqa: ARG001 - there are no other keys to create
     """Create a key for clients of the gateway; it is shown once.
 
     NAME says whose it is. The lines for gateway.toml, which are printed too, have its hash alone.

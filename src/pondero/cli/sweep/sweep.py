@@ -107,7 +107,7 @@ def _options(command: Command) -> Command:
                 help="Use the built-in emulator, which makes fewer mistakes at higher levels.",
             ),
             click.option(
-                "--unpriced", is_flag=True, default=None,
+                "--allow-unpriced", "unpriced", is_flag=True, default=None,
                 help="Allow models whose price is unknown.",
             ),
         )

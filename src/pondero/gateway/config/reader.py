@@ -169,7 +169,7 @@ WRITTEN: Mapping[str, str] = {
     "requests": "requests = 60",
     "tokens": "tokens = 200000",
     "name": 'name = "ci"',
-    "hash": "the line that 'pondero keys make --gateway' prints",
+    "hash": "the line that 'pondero keys create --gateway' prints",
     "models": 'models = ["opus", "claude-*"]',
     "budget": 'budget = { money = 50, per = "month" }',
     "limit": 'limit = { requests = 60, per = "minute" }',
