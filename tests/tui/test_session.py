@@ -66,14 +66,14 @@ async def test_the_system_prompt_and_the_past_go_along():
 
 
 def test_an_unsaved_chat_still_has_its_pages():
-    keeper = ThreadWriter(unsaved="the disk is full")
+    writer = ThreadWriter(unsaved="the disk is full")
     turn = [
         StoredMessage(Message("user", (Text("a"),))),
         StoredMessage(Message("assistant", (Text("b"),))),
     ]
-    saved = keeper.add(turn, model="gpt-5", wish=None, system="")
+    saved = writer.add(turn, model="gpt-5", level_text=None, system="")
     assert (saved.thread, saved.unsaved) == (None, "the disk is full")
-    assert [(past.number, past.message.text) for past in keeper.page(1, 2)] == [(1, "b")]
+    assert [(past.number, past.message.text) for past in writer.page(1, 2)] == [(1, "b")]
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ async def another(chat, words):
 
 
 def results(chat):
-    messages = chat.app.tab.session.keeper.messages
+    messages = chat.app.tab.session.writer.messages
     return [part for each in messages for part in each.parts if isinstance(part, ToolResult)]
 
 

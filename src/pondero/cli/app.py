@@ -41,7 +41,7 @@ _COMMANDS = {
 }
 
 
-class _Lazy(CommandGroup):
+class _LazyGroup(CommandGroup):
     """A group whose commands are imported only when they run or are listed."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -63,7 +63,7 @@ class _Lazy(CommandGroup):
 
 
 @click.command(
-    cls=_Lazy,
+    cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
         'pondero ask claude-opus-5/high "..."    ask; --offline needs no key',
@@ -97,7 +97,7 @@ def _take_every_character(stream: TextIOWrapper) -> None:
 
 def run(arguments: list[str]) -> int:
     """Return the exit code of one call; errors are one line on stderr."""
-    warnings.showwarning = _warned  # type: ignore[assignment]  # it is called by position
+    warnings.showwarning = _print_warning  # type: ignore[assignment]  # it is called by position
     try:
         plain = False if os.environ.get("NO_COLOR") else None
         return int(app.main(arguments, "pondero", standalone_mode=False, color=plain) or 0)
@@ -132,7 +132,7 @@ def run(arguments: list[str]) -> int:
         return 1
 
 
-def _warned(message: Warning | str, *_: object) -> None:
+def _print_warning(message: Warning | str, *_: object) -> None:
     """Print a warning in one line, without the Python source line it comes from."""
     echo(f"pondero: {_without_secrets(str(message))}", err=True)
 

@@ -25,7 +25,7 @@ from . import file_mentions
 from .conversation import ConversationTab, Tabs
 from .executor import Executor
 from .reports import describe_error
-from .session import Session, unforeseen
+from .session import Session, describe_unexpected
 from .state import (
     Action,
     ChatState,
@@ -89,7 +89,7 @@ class ChatApp(App[None]):
         self._middle = Horizontal(self._pane, self.page, id="middle")
         self._completion = Completion()
         self._tray = QueuedMessages()
-        self.prompt: Prompt = Prompt(self._completed)
+        self.prompt: Prompt = Prompt(self._complete_line)
         self._bar = Bar()
         self._executor = Executor(self, self._tabs, tap, clock)
         self._frames: Timer | None = None
@@ -163,18 +163,18 @@ class ChatApp(App[None]):
             self._draw()  # unless the app has been closed
         self._run_frames()
         for effect in asked:
-            self._do(effect, tab)
+            self._run_effect(effect, tab)
         for past in opened.past if opened is not None else ():
             if past.message.role == "user":
                 self.prompt.remember(past.message.text)
 
-    def _do(self, effect: Effect, tab: ConversationTab) -> None:
+    def _run_effect(self, effect: Effect, tab: ConversationTab) -> None:
         try:
             self._executor.do(effect, tab)
         except PonderoError as error:
             self.dispatch(describe_error(error))
         except Exception as error:  # noqa: BLE001 - whatever happens, the chat goes on
-            self.dispatch(describe_error(PonderoError(unforeseen(error))))
+            self.dispatch(describe_error(PonderoError(describe_unexpected(error))))
 
     def _draw(self) -> None:
         state = self.state
@@ -189,7 +189,7 @@ class ChatApp(App[None]):
         self._draw_approval(state)
         if state.choosing is not None and state.choosing is not self._picking:
             self._picking = state.choosing
-            self.push_screen(Picker(state.choosing), self._picked)
+            self.push_screen(Picker(state.choosing), self._pick_item)
 
     def _draw_comparison(self, state: ChatState) -> None:
         screen = self._comparison
@@ -212,9 +212,9 @@ class ChatApp(App[None]):
         if screen is None and state.proposals:
             first = state.proposals[0]
             self._approval = ApprovalScreen(first)
-            self.push_screen(self._approval, partial(self._decided, first.id))
+            self.push_screen(self._approval, partial(self._decide_approval, first.id))
 
-    def _decided(self, id: int, word: Word | None) -> None:
+    def _decide_approval(self, id: int, word: Word | None) -> None:
         if word is not None:
             self._approval = None
             self.dispatch(actions.ApprovalDecided(id, word))
@@ -266,86 +266,88 @@ class ChatApp(App[None]):
     def _fatal_error(self) -> None:
         """Exit with one sentence: a traceback would show the values of variables, also keys."""
         error = self._exception or sys.exception()
-        self._exit_renderables.append(Text(escape_controls(redact_secrets(unforeseen(error)))))
+        self._exit_renderables.append(
+            Text(escape_controls(redact_secrets(describe_unexpected(error))))
+        )
         self._close_messages_no_wait()
 
     # -- keys -------------------------------------------------------------------------------------
 
     @on(Prompt.LineSent)
-    def _sent(self, event: Prompt.LineSent) -> None:
+    def _submit_line(self, event: Prompt.LineSent) -> None:
         self.page.to_end()
         self.dispatch(actions.Submitted(event.text, self._clock()))
 
     @on(Prompt.CompletionsOffered)
-    def _offered(self, event: Prompt.CompletionsOffered) -> None:
+    def _show_completions(self, event: Prompt.CompletionsOffered) -> None:
         self._completion.show(event.lines, event.at)
 
     @on(Prompt.TextTyped)
-    def _typed(self) -> None:
+    def _clear_hint(self) -> None:
         self.dispatch(actions.KeyTyped())
 
     @on(Prompt.InterruptPressed)
-    def _ctrl_c(self) -> None:
+    def _interrupt_or_clear(self) -> None:
         if self.prompt.text and not self.state.busy:
             self.prompt.put("")
         else:
             self.dispatch(actions.TurnInterrupted(hard=True))
 
-    def _completed(self, text: str) -> tuple[str, ...]:
+    def _complete_line(self, text: str) -> tuple[str, ...]:
         return file_mentions.completions(text) or completions(self.state, text, self._dial)
 
     @on(Prompt.FilesDropped)
-    def _dropped(self, event: Prompt.FilesDropped) -> None:
+    def _attach_dropped(self, event: Prompt.FilesDropped) -> None:
         self._executor.attach(event.paths, self.tab)
 
     @on(Prompt.PictureWanted)
-    def _picture_wanted(self) -> None:
+    def _attach_picture(self) -> None:
         self._executor.paste(self.tab)
 
     @on(Prompt.RecallPressed)
-    def _taken_back(self) -> None:
+    def _take_back_queued(self) -> None:
         self.dispatch(actions.Unqueued())
 
     @on(CommandChosen)
-    def _chosen(self, event: CommandChosen) -> None:
+    def _run_command(self, event: CommandChosen) -> None:
         if event.needs_more:
             self.prompt.put(f"{event.line} ")
         else:
             self.dispatch(actions.Submitted(event.line, self._clock()))
 
     @on(ThreadPane.SearchChanged)
-    def _sought(self, event: ThreadPane.SearchChanged) -> None:
+    def _search_threads(self, event: ThreadPane.SearchChanged) -> None:
         self.dispatch(actions.SearchTyped(event.words))
 
     @on(ThreadPane.ThreadPicked)
-    def _switched(self, event: ThreadPane.ThreadPicked) -> None:
+    def _pick_thread(self, event: ThreadPane.ThreadPicked) -> None:
         self.screen.set_focus(self.prompt)
         if self._middle.has_class("narrow"):
             self.dispatch(actions.PaneToggled())
         self.dispatch(actions.ThreadPickedInPane(event.thread))
 
     @on(Search.PaneCloseRequested)
-    def _pane_closed(self) -> None:
+    def _close_pane(self) -> None:
         self.action_threads()
 
     @on(ComparisonScreen.ColumnMoveRequested)
-    def _column_moved(self, event: ComparisonScreen.ColumnMoveRequested) -> None:
+    def _move_column(self, event: ComparisonScreen.ColumnMoveRequested) -> None:
         self.dispatch(actions.ColumnMoved(event.step))
 
     @on(ComparisonScreen.Settling)
-    def _settling(self, event: ComparisonScreen.Settling) -> None:
+    def _close_comparison(self, event: ComparisonScreen.Settling) -> None:
         self.dispatch(actions.ComparisonClosing(event.keep))
 
     @on(Prompt.ExitPressed)
-    def _left(self) -> None:
+    def _leave_chat(self) -> None:
         self.exit()
 
     @on(ThinkingView.Clicked)
-    def _clicked(self, event: ThinkingView.Clicked) -> None:
+    def _toggle_thinking(self, event: ThinkingView.Clicked) -> None:
         self.dispatch(actions.ThinkingToggled(event.key))
 
     @on(Transcript.AtEdge)
-    def _at_edge(self, event: Transcript.AtEdge) -> None:
+    def _load_more(self, event: Transcript.AtEdge) -> None:
         self.dispatch(actions.Scrolled("older" if event.older else "newer"))
 
     def action_interrupt(self) -> None:
@@ -403,6 +405,6 @@ class ChatApp(App[None]):
         else:
             self.page.to_top()
 
-    def _picked(self, value: str | None) -> None:
+    def _pick_item(self, value: str | None) -> None:
         self._picking = None
         self.dispatch(actions.Dismissed() if value is None else actions.ItemPicked(value))

@@ -83,10 +83,10 @@ class Executor:
         self._tap = tap
         self._clock = clock
         self._calls = 0
-        self.doers: dict[type, Callable[[Any, ConversationTab], None]] = {
+        self.runners: dict[type, Callable[[Any, ConversationTab], None]] = {
             effects.AskModel: self._ask,
             effects.Compare: self._compare,
-            effects.CloseComparison: self._settle,
+            effects.CloseComparison: self._close_comparison,
             effects.Stop: self._stop,
             effects.Handoff: self._handoff,
             effects.NoteModel: self._note,
@@ -101,24 +101,24 @@ class Executor:
             effects.Edit: self._edit,
             effects.Copy: self._copy,
             effects.Search: self._search,
-            effects.ShowMessage: self._visit,
-            effects.AnswerApproval: self._answer,
+            effects.ShowMessage: self._show_message,
+            effects.AnswerApproval: self._answer_approval,
             effects.ListTools: self._list_tools,
-            effects.Forget: self._forget,
+            effects.Forget: self._forget_approval,
             effects.Attach: self._attach,
-            effects.ReadMentions: self._gather,
-            effects.ListForPane: self._look,
+            effects.ReadMentions: self._read_mentions,
+            effects.ListForPane: self._list_for_pane,
             effects.Fetch: self._fetch,
-            effects.ShowWire: self._wire,
-            effects.RunDoctor: self._examine,
+            effects.ShowWire: self._show_wire,
+            effects.RunDoctor: self._run_doctor,
             effects.RestoreInput: self._restore,
-            effects.ChangeTheme: self._dress,
+            effects.ChangeTheme: self._change_theme,
             effects.Quit: self._quit,
         }
 
     def do(self, effect: Effect, tab: ConversationTab) -> None:
         """Do what an effect asks for."""
-        self.doers[type(effect)](effect, tab)
+        self.runners[type(effect)](effect, tab)
 
     def _draw_arrivals(self, tab: ConversationTab) -> None:
         """Reduce the events that no frame has drawn yet: they precede what comes now."""
@@ -127,7 +127,7 @@ class Executor:
 
     # -- a turn -----------------------------------------------------------------------------------
 
-    async def _propose(
+    async def _request_approval(
         self, tab: ConversationTab, name: str, source: str, arguments: dict[str, Json]
     ) -> Word:
         """Ask the user about a call, and wait for the decision."""
@@ -146,49 +146,49 @@ class Executor:
             del tab.proposed[id]
             self._dispatch(actions.ApprovalWithdrawn(id), tab)
 
-    def _answer(self, effect: effects.AnswerApproval, tab: ConversationTab) -> None:
+    def _answer_approval(self, effect: effects.AnswerApproval, tab: ConversationTab) -> None:
         waiting = tab.proposed.get(effect.id)
         if waiting is not None and not waiting.done():
             waiting.set_result(effect.word)
         if effect.word == "always":
             # the session, woken by the result, adds the tool first
-            asyncio.get_running_loop().call_soon(self._keep_approved, tab)
+            asyncio.get_running_loop().call_soon(self._save_approved, tab)
 
-    def _keep_approved(self, tab: ConversationTab) -> None:
-        kept = sorted(each for each in tab.session.approved if "/" in each)
+    def _save_approved(self, tab: ConversationTab) -> None:
+        stored = sorted(each for each in tab.session.approved if "/" in each)
         try:
-            set_config("tools.approved", msgspec.json.encode(kept).decode())
+            set_config("tools.approved", msgspec.json.encode(stored).decode())
         except PonderoError as error:
             said = f"⚠ it runs unasked in this chat only: {error}"
             self._dispatch(actions.LinesReported((said,), "warning"), tab)
 
     def _list_tools(self, _effect: effects.ListTools, tab: ConversationTab) -> None:
-        self._host.run_worker(self._listed_tools(tab), exit_on_error=True)
+        self._host.run_worker(self._open_tools(tab), exit_on_error=True)
 
-    async def _listed_tools(self, tab: ConversationTab) -> None:
+    async def _open_tools(self, tab: ConversationTab) -> None:
         try:
             await tab.session.tools.aopen()
         except PonderoError as error:
             self._dispatch(describe_error(error))
         self._dispatch(actions.LinesReported(tools(tab.session)), tab)
 
-    def _forget(self, effect: effects.Forget, tab: ConversationTab) -> None:
+    def _forget_approval(self, effect: effects.Forget, tab: ConversationTab) -> None:
         approved = tab.session.approved
         found = {
             each for each in approved if each == effect.name or each.endswith(f"/{effect.name}")
         }
         approved -= found
         if found:
-            self._keep_approved(tab)
+            self._save_approved(tab)
         nothing = f"no tool called {effect.name!r} runs unasked"
         said = f"✓ {effect.name} is asked about again" if found else nothing
         self._dispatch(actions.LinesReported((said,), "good" if found else "plain"), tab)
 
     def _ask(self, effect: effects.AskModel, tab: ConversationTab) -> None:
-        tab.session.propose = partial(self._propose, tab)
-        tab.turn = self._host.run_worker(self._have_turn(effect, tab), exit_on_error=True)
+        tab.session.propose = partial(self._request_approval, tab)
+        tab.turn = self._host.run_worker(self._run_turn(effect, tab), exit_on_error=True)
 
-    async def _have_turn(self, effect: effects.AskModel, tab: ConversationTab) -> None:
+    async def _run_turn(self, effect: effects.AskModel, tab: ConversationTab) -> None:
         ended = await tab.session.turn(effect, tab.feed)
         self._draw_arrivals(tab)
         self._dispatch(redact_ended(ended), tab)
@@ -204,13 +204,13 @@ class Executor:
 
     def _compare(self, effect: effects.Compare, tab: ConversationTab) -> None:
         tab.columns, tab.candidates, tab.asking = {}, {}, []
-        tab.session.propose = partial(self._propose, tab)
+        tab.session.propose = partial(self._request_approval, tab)
         for column, ask in enumerate(effect.asks, effect.first):
             tab.columns[column] = []
-            answer = self._have_column(column, ask, effect.number, tab)
+            answer = self._run_column(column, ask, effect.number, tab)
             tab.asking.append(self._host.run_worker(answer, exit_on_error=True))
 
-    async def _have_column(
+    async def _run_column(
         self, column: int, ask: effects.AskModel, number: int, tab: ConversationTab
     ) -> None:
         feed = tab.columns[column].append
@@ -219,18 +219,18 @@ class Executor:
         self._draw_arrivals(tab)
         self._dispatch(actions.ColumnEnded(column, redact_ended(candidate.ended)), tab)
 
-    def _settle(self, effect: effects.CloseComparison, tab: ConversationTab) -> None:
+    def _close_comparison(self, effect: effects.CloseComparison, tab: ConversationTab) -> None:
         """Keep the chosen answer in the thread, and every other one in a copy of it."""
-        keeper, state = tab.session.keeper, tab.state
+        writer, state = tab.session.writer, tab.state
         copies = [
             effect.names[column]
             for column, each in tab.candidates.items()
             if column != effect.chosen
-            and keeper.branch(
-                each.kept,
+            and writer.branch(
+                each.stored,
                 effect.number,
                 model=each.ask.model,
-                wish=each.ask.wish,
+                level_text=each.ask.level_text,
                 name=effect.names[column],
             )
         ]
@@ -238,10 +238,12 @@ class Executor:
         if effect.chosen is None:
             self._dispatch(actions.ComparisonClosed(lines=tuple(lines)), tab)
             return
-        kept = tab.candidates[effect.chosen].kept
-        keeper.rewind(effect.number)
-        saved = keeper.add(kept, model=state.model, wish=state.wish, system=state.system)
-        past = keeper.page(effect.number, effect.number + len(kept))
+        stored = tab.candidates[effect.chosen].stored
+        writer.rewind(effect.number)
+        saved = writer.add(
+            stored, model=state.model, level_text=state.level_text, system=state.system
+        )
+        past = writer.page(effect.number, effect.number + len(stored))
         settled = actions.ComparisonClosed(past, saved.thread, saved.unsaved, tuple(lines))
         self._dispatch(settled, tab)
 
@@ -249,7 +251,9 @@ class Executor:
         self._dispatch(tab.session.handoff(effect), tab)
 
     def _note(self, effect: effects.NoteModel, tab: ConversationTab) -> None:
-        tab.session.keeper.note(model=effect.model, wish=effect.wish, system=effect.system)
+        tab.session.writer.note(
+            model=effect.model, level_text=effect.level_text, system=effect.system
+        )
 
     # -- threads ----------------------------------------------------------------------------------
 
@@ -257,62 +261,66 @@ class Executor:
         if tab.state.busy:
             self._host.show_tab(self._tabs.make(tab))
         else:
-            tab.session.keeper.begin()
+            tab.session.writer.begin()
 
     def _open(self, effect: effects.Open, tab: ConversationTab) -> None:
         try:
-            self._show(effect.id, tab)
+            self._show_thread(effect.id, tab)
         except UnknownThread:
-            choices = tab.session.keeper.list(effect.id) if effect.or_find else ()
+            choices = tab.session.writer.list(effect.id) if effect.or_find else ()
             if not choices:
                 raise
             self._dispatch(actions.ThreadsOffered(choices), tab)
 
-    def _show(self, id: str, tab: ConversationTab) -> ConversationTab:
+    def _show_thread(self, id: str, tab: ConversationTab) -> ConversationTab:
         """Show a thread: on the tab where it lies, else on this one, else on a new one."""
-        exact = tab.session.keeper.exact(id)
+        exact = tab.session.writer.exact(id)
         if (shown := self._tabs.find(exact)) is not None and shown is not tab:
             self._host.show_tab(shown)
             return shown
         if tab.state.busy:
             tab = self._tabs.make(tab)
             self._host.show_tab(tab)
-        self._dispatch(tab.session.keeper.open(exact), tab)
+        self._dispatch(tab.session.writer.open(exact), tab)
         return tab
 
     def _fork(self, effect: effects.Fork, tab: ConversationTab) -> None:
-        self._dispatch(tab.session.keeper.fork(model=effect.model, wish=effect.wish), tab)
+        self._dispatch(
+            tab.session.writer.fork(model=effect.model, level_text=effect.level_text), tab
+        )
         said = "✓ This is a copy; the first one stays as it was"
         self._dispatch(actions.LinesReported((said,), "good"), tab)
         if effect.to:
             self._dispatch(actions.Submitted(f"/model {effect.to}"), tab)
 
     def _rename(self, effect: effects.Rename, tab: ConversationTab) -> None:
-        self._dispatch(actions.ThreadRenamed(tab.session.keeper.rename(effect.title)), tab)
+        self._dispatch(actions.ThreadRenamed(tab.session.writer.rename(effect.title)), tab)
 
     def _export(self, effect: effects.Export, tab: ConversationTab) -> None:
-        said = export_thread(*tab.session.keeper.require_saved(), effect.path)
+        said = export_thread(*tab.session.writer.require_saved(), effect.path)
         self._dispatch(actions.LinesReported((said,), "good"), tab)
 
     def _list(self, effect: effects.ListThreads, tab: ConversationTab) -> None:
-        self._dispatch(actions.ThreadsOffered(tab.session.keeper.list(effect.words)), tab)
+        self._dispatch(actions.ThreadsOffered(tab.session.writer.list(effect.words)), tab)
 
     def _fetch(self, effect: effects.Fetch, tab: ConversationTab) -> None:
-        past = tab.session.keeper.page(effect.first, effect.last)
+        past = tab.session.writer.page(effect.first, effect.last)
         self._dispatch(actions.PageLoaded(past, effect.first), tab)
 
     def _search(self, effect: effects.Search, tab: ConversationTab) -> None:
-        choices = tab.session.keeper.find(effect.words)
+        choices = tab.session.writer.find(effect.words)
         self._dispatch(actions.SearchFinished(effect.words, choices), tab)
 
-    def _look(self, effect: effects.ListForPane, tab: ConversationTab) -> None:
+    def _list_for_pane(self, effect: effects.ListForPane, tab: ConversationTab) -> None:
         busy = self._tabs.busy_threads()
-        work = self._looked(effect.words, busy, tab)
+        work = self._list_pane_threads(effect.words, busy, tab)
         self._host.run_worker(work, group="look", exclusive=True, exit_on_error=False)
 
-    async def _looked(self, words: str, busy: tuple[str, ...], tab: ConversationTab) -> None:
+    async def _list_pane_threads(
+        self, words: str, busy: tuple[str, ...], tab: ConversationTab
+    ) -> None:
         try:
-            choices = await asyncio.to_thread(tab.session.keeper.pane, words, busy)
+            choices = await asyncio.to_thread(tab.session.writer.pane, words, busy)
         except PonderoError as error:
             choices = (Choice("", f"({error})"),)
         self._dispatch(actions.ThreadsListed(words, choices), tab)
@@ -321,11 +329,11 @@ class Executor:
         """List the threads again where the pane is open: one began, ended or was shown."""
         tab = self._tabs.active
         if tab.state.listing is not None:
-            self._look(effects.ListForPane(tab.state.listing.words), tab)
+            self._list_for_pane(effects.ListForPane(tab.state.listing.words), tab)
 
-    def _visit(self, effect: effects.ShowMessage, tab: ConversationTab) -> None:
+    def _show_message(self, effect: effects.ShowMessage, tab: ConversationTab) -> None:
         if effect.thread is not None:
-            tab = self._show(effect.thread, tab)
+            tab = self._show_thread(effect.thread, tab)
         state = tab.state
         if not state.first <= effect.number < state.last:
             first = max(0, min(effect.number - PAGE // 2, state.count - PAGE))
@@ -335,21 +343,21 @@ class Executor:
     # -- the last turn ----------------------------------------------------------------------------
 
     def _recall(self, effect: effects.Recall, tab: ConversationTab) -> None:
-        turn = tab.session.keeper.last_turn(tab.state.count)
+        turn = tab.session.writer.last_turn(tab.state.count)
         recalled = actions.LastTurnLoaded(
-            effect.purpose, effect.wishes, effect.words, turn, self._clock()
+            effect.purpose, effect.level_texts, effect.words, turn, self._clock()
         )
         self._dispatch(recalled, tab)
 
     def _rewind(self, effect: effects.Rewind, tab: ConversationTab) -> None:
-        tab.session.keeper.rewind(effect.count)
+        tab.session.writer.rewind(effect.count)
 
     def _edit(self, effect: effects.Edit, tab: ConversationTab) -> None:
-        words = self._edited(effect.asked.words)
+        words = self._run_editor(effect.asked.words)
         at = self._clock()
         self._dispatch(actions.QuestionEdited(words, effect.number, effect.asked, at), tab)
 
-    def _edited(self, words: str) -> str | None:
+    def _run_editor(self, words: str) -> str | None:
         """Return the words as they were saved in the user's editor; None where that cannot be."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         if not editor:
@@ -375,9 +383,9 @@ class Executor:
 
     def attach(self, paths: Iterable[Path], tab: ConversationTab) -> None:
         """Read files off the loop, and attach them to the next question."""
-        self._host.run_worker(self._attached(tuple(paths), tab), exit_on_error=True)
+        self._host.run_worker(self._read_files(tuple(paths), tab), exit_on_error=True)
 
-    async def _attached(self, paths: tuple[Path, ...], tab: ConversationTab) -> None:
+    async def _read_files(self, paths: tuple[Path, ...], tab: ConversationTab) -> None:
         for path in paths:
             try:
                 part = await asyncio.to_thread(file_mentions.read_mention, path)
@@ -386,10 +394,10 @@ class Executor:
             else:
                 self._dispatch(actions.FilesAttached((part,)), tab)
 
-    def _gather(self, effect: effects.ReadMentions, tab: ConversationTab) -> None:
-        self._host.run_worker(self._gathered(effect.asked, tab), exit_on_error=True)
+    def _read_mentions(self, effect: effects.ReadMentions, tab: ConversationTab) -> None:
+        self._host.run_worker(self._read_mentioned(effect.asked, tab), exit_on_error=True)
 
-    async def _gathered(self, asked: DraftQuestion, tab: ConversationTab) -> None:
+    async def _read_mentioned(self, asked: DraftQuestion, tab: ConversationTab) -> None:
         error = ""
         try:
             paths = await asyncio.to_thread(file_mentions.find_mentions, asked.words)
@@ -401,9 +409,9 @@ class Executor:
 
     def paste(self, tab: ConversationTab) -> None:
         """Attach the picture on the user's clipboard; where there is none, paste as ever."""
-        self._host.run_worker(self._pasted(tab), exit_on_error=True)
+        self._host.run_worker(self._paste_picture(tab), exit_on_error=True)
 
-    async def _pasted(self, tab: ConversationTab) -> None:
+    async def _paste_picture(self, tab: ConversationTab) -> None:
         data = await asyncio.to_thread(picture)
         if data is None:
             self._host.paste_text()
@@ -421,10 +429,10 @@ class Executor:
 
     # -- the rest ---------------------------------------------------------------------------------
 
-    def _wire(self, _effect: effects.ShowWire, tab: ConversationTab) -> None:
+    def _show_wire(self, _effect: effects.ShowWire, tab: ConversationTab) -> None:
         self._dispatch(actions.LinesReported(wire(self._tap)), tab)
 
-    def _examine(self, _effect: effects.RunDoctor, tab: ConversationTab) -> None:
+    def _run_doctor(self, _effect: effects.RunDoctor, tab: ConversationTab) -> None:
         self._dispatch(actions.LinesReported(run_doctor()), tab)
 
     def _restore(self, effect: effects.RestoreInput, tab: ConversationTab) -> None:
@@ -434,7 +442,7 @@ class Executor:
             said = "↑ has them: other words stand in the input line"
             self._dispatch(actions.LinesReported((said,)), tab)
 
-    def _dress(self, effect: effects.ChangeTheme, tab: ConversationTab) -> None:
+    def _change_theme(self, effect: effects.ChangeTheme, tab: ConversationTab) -> None:
         self._host.change_theme(effect.theme)
         try:
             set_config("theme", effect.theme)

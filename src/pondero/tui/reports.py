@@ -14,7 +14,7 @@ from ..cassettes import AsyncTap
 from ..errors import PonderoError, UsageError
 from ..store import Threads, redact_secrets, to_html, to_jsonl, to_markdown, write_atomic
 from .session import Session
-from .state import actions, trouble
+from .state import actions, describe_trouble
 
 _LONGEST = 20_000
 _NAMES = 24
@@ -88,7 +88,9 @@ def tools(session: Session) -> tuple[str, ...]:
 
 def describe_error(error: PonderoError) -> actions.LinesReported:
     """Return an error as lines, without keys."""
-    return actions.LinesReported(tuple(redact_secrets(line) for line in trouble(error)), "error")
+    return actions.LinesReported(
+        tuple(redact_secrets(line) for line in describe_trouble(error)), "error"
+    )
 
 
 def redact_ended(ended: actions.TurnEnded) -> actions.TurnEnded:

@@ -119,4 +119,4 @@ def _print(answers: dict[int, AskResult], given: AskOptions) -> int:
 def _code(answer: AskResult) -> int:
     if answer.error is not None:
         return code_of(answer.error)
-    return 0 if answer.reply is None else exit_code_for(answer.reply, who=f"{answer.name}: ")
+    return 0 if answer.reply is None else exit_code_for(answer.reply, prefix=f"{answer.name}: ")

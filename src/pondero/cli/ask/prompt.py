@@ -30,8 +30,8 @@ class AskPrompt(Struct, frozen=True, kw_only=True):
 
 def question_of(words: tuple[str, ...], given: AskOptions, template: Template | None) -> AskPrompt:
     """Return the question; raises click's UsageError where there is none."""
-    attachments = tuple(_attached(each) for each in (*given.files, *given.attached))
-    piped = "" if STDIN in given.attached else _piped()
+    attachments = tuple(_read_attachment(each) for each in (*given.files, *given.attached))
+    piped = "" if STDIN in given.attached else _read_stdin()
     said = " ".join(words) if words != (STDIN,) else ""
     texts, system = [text for text in (piped, said) if text], given.system
     if template is not None:
@@ -67,7 +67,7 @@ def _settings(given: AskOptions, template: Template | None) -> dict[str, Any]:
     return settings if given.max_tokens is None else settings | {"max_tokens": given.max_tokens}
 
 
-def with_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> AskPrompt:
+def add_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> AskPrompt:
     """Return the question with the tools that may be called for it."""
     steps = {} if given.max_steps is None else {"steps": given.max_steps}
     if not given.tools and not given.servers:
@@ -77,7 +77,7 @@ def with_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> As
     return replace(question, settings=question.settings | tools | steps)
 
 
-def _piped() -> str:
+def _read_stdin() -> str:
     """Return the text of standard input, if something is piped in."""
     if sys.stdin is None or sys.stdin.isatty():
         return ""
@@ -92,7 +92,7 @@ def _piped() -> str:
     return text.strip()
 
 
-def _attached(source: str) -> Text | Image | Blob:
+def _read_attachment(source: str) -> Text | Image | Blob:
     """Return a file, an address or standard input as a part of the question."""
     if source != STDIN:
         return attachment(source)

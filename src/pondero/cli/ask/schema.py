@@ -18,19 +18,21 @@ _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 _FIELD = re.compile(r"(?P<name>[A-Za-z_][\w-]*)(?:\s+(?P<type>\w+))?(?:\s*:\s*(?P<about>.+))?")
 
 
-Wanted = str | dict[str, Json] | None
+SchemaOption = str | dict[str, Json] | None
 
 
-def parse_schema(one: Wanted, several: Wanted) -> dict[str, Json] | None:
+def parse_schema(single: SchemaOption, multiple: SchemaOption) -> dict[str, Json] | None:
     """Return the schema that --schema, or --schema-multi, asks for; None where neither does."""
-    if one is not None and several is not None:
+    if single is not None and multiple is not None:
         message = "--schema is for one object, --schema-multi for several; use one of them"
         raise click.UsageError(message)
-    given = one if several is None else several
+    given = single if multiple is None else multiple
     if given is None:
         return None
-    schema = _checked(_read(given) if isinstance(given, str) else given)
-    return schema if several is None else _closed({"items": {"type": "array", "items": schema}})
+    schema = _check_schema(_read(given) if isinstance(given, str) else given)
+    return (
+        schema if multiple is None else _make_object({"items": {"type": "array", "items": schema}})
+    )
 
 
 def _read(given: str) -> Any:
@@ -45,7 +47,7 @@ def _read(given: str) -> Any:
     if text.endswith(".json"):
         message = f"there is no file {text!r}"
         raise click.BadParameter(message, param_hint="--schema")
-    return _closed(dict(_fields(text)))
+    return _make_object(dict(_fields(text)))
 
 
 def _json(text: str, where: str) -> Any:
@@ -56,7 +58,7 @@ def _json(text: str, where: str) -> Any:
         raise click.BadParameter(message, param_hint="--schema") from None
 
 
-def _checked(schema: dict[str, Json]) -> dict[str, Json]:
+def _check_schema(schema: dict[str, Json]) -> dict[str, Json]:
     """Return a schema that answers can be held against; raises BadParameter."""
     _problem(schema, None)
     return schema
@@ -90,7 +92,7 @@ def _fields(text: str) -> Iterator[tuple[str, Json]]:
         raise click.BadParameter(message, param_hint="--schema")
 
 
-def _closed(fields: dict[str, Json]) -> dict[str, Json]:
+def _make_object(fields: dict[str, Json]) -> dict[str, Json]:
     """Return the schema of an object with all of these fields and no other."""
     return {
         "type": "object",

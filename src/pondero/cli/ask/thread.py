@@ -52,17 +52,17 @@ class AskStart(Struct, frozen=True):
 
     def chat(self, client: Client, **options: Any) -> Chat:
         """Return the conversation, ready to go on."""
-        chat = Chat(self.model, self.thinking, client=client, **self._with(options))
+        chat = Chat(self.model, self.thinking, client=client, **self._chat_options(options))
         chat.refusals = self.thread.refusals if self.thread else ()
         return chat
 
     def async_chat(self, client: AsyncClient, **options: Any) -> AsyncChat:
         """Return the conversation for asyncio, ready to go on."""
-        chat = AsyncChat(self.model, self.thinking, client=client, **self._with(options))
+        chat = AsyncChat(self.model, self.thinking, client=client, **self._chat_options(options))
         chat.refusals = self.thread.refusals if self.thread else ()
         return chat
 
-    def _with(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _chat_options(self, options: dict[str, Any]) -> dict[str, Any]:
         return {"messages": self.messages, "system": self.system or None, **options}
 
     def price(self, usage: Usage) -> str | None:
@@ -91,17 +91,17 @@ def start_thread(
         model, rest = words[0], words[1:]
     if model is None and (usual is not None or configured.model is not None):
         model = configured.model if usual is None else usual
-        _question_a_name(words)
+        _warn_of_model_name(words)
     if model is None:
         if not words or len(words[0].split()) > 1:
             raise click.UsageError(_NO_MODEL)
         model, rest = words[0], words[1:]
-    name, wish = _apart(model)
+    name, wish = _split_level(model)
     wishes = (wish, thinking, configured.thinking)
     return AskStart(name, next((each for each in wishes if each is not None), None)), rest
 
 
-def _question_a_name(words: tuple[str, ...]) -> None:
+def _warn_of_model_name(words: tuple[str, ...]) -> None:
     """Warn where the first word of a question is nearly the name of a model."""
     if words and _NAME.fullmatch(words[0]) and (close := load_catalog().close(words[0])):
         guess = " or ".join(map(repr, close))
@@ -119,18 +119,18 @@ def continue_thread(words: tuple[str, ...], named: str | None) -> tuple[AskStart
     with open_threads() as threads:
         thread, rest = _thread(threads, words)
         messages = threads.messages(thread.id)
-    model, thinking = _apart(thread.model)
+    model, thinking = _split_level(thread.model)
     if thread.thinking is not None:
         thinking = thread.thinking
     if named is None and rest and is_model(rest[0]):
         named, rest = rest[0], rest[1:]
     if named is not None:
-        model, wish = _apart(named)
+        model, wish = _split_level(named)
         thinking = thinking if wish is None else wish
     return AskStart(model, thinking, thread.system, thread, messages), rest
 
 
-def _apart(model: str) -> tuple[str, Json]:
+def _split_level(model: str) -> tuple[str, Json]:
     """Return a model's name and the level after its slash."""
     return load_catalog().apart(model)
 

@@ -33,7 +33,7 @@ def function_of(named: str) -> Callable[..., object]:
     if not colon or not where or not name.isidentifier():
         raise _bad(f"{named!r} names no function; write module:function or file.py:function")
     try:
-        module = _loaded(Path(where)) if where.endswith(".py") else _imported(where)
+        module = _load_file(Path(where)) if where.endswith(".py") else _import_here(where)
     except Exception as error:
         raise _bad(f"{where!r} cannot be imported: {type(error).__name__}: {error}") from error
     found = vars(module).get(name)
@@ -45,14 +45,14 @@ def function_of(named: str) -> Callable[..., object]:
     return tool
 
 
-def _imported(module: str) -> ModuleType:
+def _import_here(module: str) -> ModuleType:
     """Import a module as ``python -m`` would: the folder one stands in comes first."""
     if "" not in sys.path:
         sys.path.insert(0, "")
     return import_module(module)
 
 
-def _loaded(file: Path) -> ModuleType:
+def _load_file(file: Path) -> ModuleType:
     spec = spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None or not file.is_file():
         message = f"there is no file {str(file)!r}"
@@ -82,7 +82,7 @@ class _Stdout:
 
 
 @contextmanager
-def stdout_kept() -> Iterator[None]:
+def keep_stdout() -> Iterator[None]:
     """Keep stdout for the answer: what functions of ``redirect_prints`` print goes to stderr."""
     stream = sys.stdout
     sys.stdout = cast("TextIO", _Stdout(stream))
@@ -93,28 +93,28 @@ def stdout_kept() -> Iterator[None]:
 
 
 def redirect_prints(function: Callable[..., object]) -> Callable[..., object]:
-    """Return a tool that is marked while it runs, for ``stdout_kept``."""
+    """Return a tool that is marked while it runs, for ``keep_stdout``."""
     if not isfunction(function):
         return function
     if iscoroutinefunction(function):
 
         @wraps(function)
-        async def awaited(*given: object, **named: object) -> object:
-            with _marked():
+        async def run_async(*given: object, **named: object) -> object:
+            with _mark_as_tool():
                 return await function(*given, **named)
 
-        return awaited
+        return run_async
 
     @wraps(function)
-    def called(*given: object, **named: object) -> object:
-        with _marked():
+    def run(*given: object, **named: object) -> object:
+        with _mark_as_tool():
             return function(*given, **named)
 
-    return called
+    return run
 
 
 @contextmanager
-def _marked() -> Iterator[None]:
+def _mark_as_tool() -> Iterator[None]:
     mark = _in_tool.set(True)
     try:
         yield
@@ -147,7 +147,7 @@ class Approval:
                 self.refused = list(dict.fromkeys((*self.refused, name)))
                 return False
             self.pause()
-            return _asked(name, arguments, terminal)
+            return _ask_user(name, arguments, terminal)
 
     def words(self) -> str | None:
         """Return what to tell the user about the calls that nobody could be asked about."""
@@ -177,7 +177,7 @@ def _nothing() -> None:
     """Draw nothing, and so have nothing to pause."""
 
 
-def _asked(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool | str:
+def _ask_user(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool | str:
     shown = json.format(dump_json(arguments), indent=2)
     echo(style_text(f"{name} wants to run:", fg="yellow"), f"\n{shown}", err=True)
     while True:

@@ -79,17 +79,17 @@ def run(
     check_free(output, force=force)
     client = _client(offline=offline or dry_run)  # a plan needs no key
     given = {name: value for name, value in options.items() if value is not None}
-    draft = client.draft_batch(_asks(data), model, cast("ThinkingLike", thinking), **given)
+    draft = client.draft_batch(_read_requests(data), model, cast("ThinkingLike", thinking), **given)
     _print_draft(draft, err=as_json or not dry_run)
     if dry_run:
         if as_json:
-            print_json(_drafted(draft))
+            print_json(_draft_json(draft))
         return 0
     if not yes and not offline:
         _confirm(f"send {sum(1 for _ in draft.asks):,} requests?")
     with client.batch(draft) as begun:
         echo(style_text(f"batch {begun.id}", bold=True), err=True)
-        return _collected(begun, output, wait=wait, as_json=as_json)
+        return _collect(begun, output, wait=wait, as_json=as_json)
 
 
 @batch.command("list")
@@ -123,7 +123,9 @@ def show(id: str, *, as_json: bool) -> None:
         known, lots = file.summary(), file.lots()
         answers = list(iter_answers(file))
     if as_json:
-        print_json({**_told(known.id, known.state, answers), "lots": [_lot(lot) for lot in lots]})
+        print_json(
+            {**_batch_json(known.id, known.state, answers), "lots": [_lot(lot) for lot in lots]}
+        )
         return
     echo(
         style_text(known.id, fg="cyan"),
@@ -134,7 +136,7 @@ def show(id: str, *, as_json: bool) -> None:
         note = f"  {lot.note}" if lot.note else ""
         echo(f"  {lot.provider}:{lot.model}  {lot.count:,} requests  {lot.state}  {where}{note}")
     if answers:
-        echo(f"  {_counted(answers)}")
+        echo(f"  {_describe_endings(answers)}")
 
 
 @batch.command(
@@ -151,8 +153,8 @@ def show(id: str, *, as_json: bool) -> None:
 def collect(id: str, output: Path | None, *, force: bool, wait: bool, as_json: bool) -> int:
     """Fetch what has ended of a batch; send what was not sent."""
     check_free(output, force=force)
-    with _opened(id) as begun:
-        return _collected(begun, output, wait=wait, as_json=as_json)
+    with _open_batch(id) as begun:
+        return _collect(begun, output, wait=wait, as_json=as_json)
 
 
 @batch.command(epilog=examples("pondero batch cancel last"))
@@ -163,12 +165,12 @@ def cancel(id: str, *, as_json: bool) -> None:
 
     What it has answered by then is billed, and can be collected.
     """
-    with _opened(id) as begun:
+    with _open_batch(id) as begun:
         state = begun.cancel()
         if as_json:
-            print_json(_told(begun.id, state, list(begun.answers.values())))
+            print_json(_batch_json(begun.id, state, list(begun.answers.values())))
         else:
-            echo(f"{begun.id} {state}: {_counted(list(begun.answers.values()))}")
+            echo(f"{begun.id} {state}: {_describe_endings(list(begun.answers.values()))}")
 
 
 # -- what they share -------------------------------------------------------------------------------
@@ -184,7 +186,7 @@ def _client(*, offline: bool) -> "Client":
     return Client(transport=Emulator(any_model=True))
 
 
-def _opened(id: str) -> "Batch":
+def _open_batch(id: str) -> "Batch":
     """Return a batch to talk about; raises UsageError for one of an emulator that is gone."""
     from ...batch import BatchFile, find_batch
     from ...errors import UsageError
@@ -198,7 +200,7 @@ def _opened(id: str) -> "Batch":
     return _client(offline=False).open_batch(whole)
 
 
-def _asks(path: Path) -> list[Any]:
+def _read_requests(path: Path) -> list[Any]:
     """Return the lines of a file as asks; raises UsageError with the line that is none."""
     from msgspec import DecodeError, json
 
@@ -224,7 +226,7 @@ def _asks(path: Path) -> list[Any]:
     return found
 
 
-def _collected(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) -> int:
+def _collect(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) -> int:
     """Look at a batch, or wait for it; print what has come, and return the exit code."""
     try:
         if wait:
@@ -239,14 +241,14 @@ def _collected(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool
     if output is not None:
         output.write_text("".join(f"{_line(each)}\n" for each in answers), "utf-8")
     if as_json:
-        print_json(_told(begun.id, begun.state, answers))
+        print_json(_batch_json(begun.id, begun.state, answers))
     elif output is None:
         for each in answers:
             echo(_line(each), exact=True)
     for lot in begun.lots:
         if lot.note and lot.state != "ended":
             echo(style_text(lot.note, fg="yellow"), err=True)
-    said = _counted(answers) or "no answers yet"
+    said = _describe_endings(answers) or "no answers yet"
     echo(f"{begun.state}: {said}", err=True)
     return 0 if all(each.ending == "answered" for each in answers) else 1
 
@@ -264,7 +266,7 @@ def _line(answer: "BatchAnswer") -> str:
     return dump_json(answer.to_json())
 
 
-def _told(id: str, state: str, answers: "list[BatchAnswer]") -> dict[str, Any]:
+def _batch_json(id: str, state: str, answers: "list[BatchAnswer]") -> dict[str, Any]:
     costs = [float(each.cost) for each in answers if each.cost is not None]
     return {
         "batch": id,
@@ -279,7 +281,7 @@ def _lot(lot: Any) -> dict[str, Any]:
     return {name: getattr(lot, name) for name in names}
 
 
-def _counted(answers: "Iterable[BatchAnswer]") -> str:
+def _describe_endings(answers: "Iterable[BatchAnswer]") -> str:
     """Return in words how many ended how, and what they cost."""
     counts: dict[str, int] = {}
     cost = 0.0
@@ -295,7 +297,7 @@ def _counted(answers: "Iterable[BatchAnswer]") -> str:
 
 def _print_draft(draft: "Draft", *, err: bool) -> None:
     """Print what each level becomes, how the asks are split, and the most they can cost."""
-    told = _drafted(draft)
+    told = _draft_json(draft)
     for note in told["adjustments"]:
         words = f"{note['model']}: {note['why']} ({note['code']})"
         echo(style_text(words, fg="yellow"), err=err)
@@ -311,7 +313,7 @@ def _print_draft(draft: "Draft", *, err: bool) -> None:
         echo(words, err=err)
 
 
-def _drafted(draft: "Draft") -> dict[str, Any]:
+def _draft_json(draft: "Draft") -> dict[str, Any]:
     price = draft.price()
     notes = {
         (ask.exchange.plan.model, note.code, str(note.asked)): note
@@ -321,7 +323,7 @@ def _drafted(draft: "Draft") -> dict[str, Any]:
     return {
         "batch": None,
         "asks": sum(1 for _ in draft.asks),
-        "lots": [_lot_drafted(lot) for lot in draft.lots],
+        "lots": [_draft_lot_json(lot) for lot in draft.lots],
         "price": None if price is None else {
             "live": float(price.live), "batch": float(price.batch)
         },
@@ -332,7 +334,7 @@ def _drafted(draft: "Draft") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _lot_drafted(lot: Any) -> dict[str, Any]:
+def _draft_lot_json(lot: Any) -> dict[str, Any]:
     plans = [ask.exchange.plan for ask in lot]
     levels = dict.fromkeys(str(plan.level or plan.budget or "its own level") for plan in plans)
     origin = lot[0].exchange.origin

@@ -3,8 +3,7 @@
 import click
 import msgspec
 
-from ...client import HealthCheck, load_catalog, run_checks
-from ...client import resolve_policy as policy_from
+from ...client import HealthCheck, load_catalog, resolve_policy, run_checks
 from ..command import examples, parse_policy, policy_option, print_json
 from ..output.echo import echo, style_text
 from ..output.thread_tables import open_threads
@@ -67,7 +66,7 @@ def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_j
         found = shelf.get(thread)
         messages = shelf.messages(found.id)
     entry = load_catalog().entry(target or found.model)
-    policy = policy_from(parse_policy(policies))
+    policy = resolve_policy(parse_policy(policies))
     manifest = handoff(messages, make_destination(entry, policy)).manifest
     if as_json:
         print_json({"thread": found.id, "for": entry.id, "manifest": manifest.to_json()})

@@ -22,7 +22,7 @@ from ...catalog import (
     rows_to_add,
 )
 from ...client import load_catalog
-from ...client import models as catalogued
+from ...client import models as list_models
 from ...errors import BadCatalog, BadParameter, ServiceError
 from ...store import append_models, models_file, write_models
 from ..command import examples, print_json
@@ -83,7 +83,7 @@ def models(
     if any(flags.values()):
         message = "--write, --force, --yes and --check go with --refresh"
         raise click.UsageError(message)
-    entries = catalogued(provider)
+    entries = list_models(provider)
     if as_json:
         listed = load_catalog().catalog.listed
         source = {"name": listed.name, "date": listed.date} if listed else None
@@ -187,9 +187,9 @@ def _rows(
         new = [
             row
             for row in rows_to_add(theirs, found, finder, ours=ours, force=force)
-            if (row["provider"], *row["match"]) not in known and _extended([row]) is not None
+            if (row["provider"], *row["match"]) not in known and _extend_catalog([row]) is not None
         ]
-        whole = _extended([*made, *new])
+        whole = _extend_catalog([*made, *new])
         if not new or whole is None:
             return made
         made += new
@@ -200,7 +200,7 @@ def _rows(
         found = replace(again, differences=mine)
 
 
-def _extended(made: list[dict[str, Any]]) -> Catalog | None:
+def _extend_catalog(made: list[dict[str, Any]]) -> Catalog | None:
     """Return the catalog with these rows; None where they contradict the facts of a family."""
     import tomlkit
 

@@ -9,7 +9,7 @@ import click
 
 from ...client import levels as ladder
 from ...client import load_catalog
-from ...client import plan as planned
+from ...client import plan as make_plan
 from ...thinking import Plan, describe_plan
 from ..command import examples, parse_policy, policy_option, print_json
 from ..output.echo import echo, style_text
@@ -61,8 +61,8 @@ def plan(
 
     Several models stand side by side.
     """
-    wish, policy = _wish(thinking), parse_policy(policies)
-    plans = [planned(model, wish, policy=policy, **asked) for model in models]
+    level_text, policy = _parse_thinking(thinking), parse_policy(policies)
+    plans = [make_plan(model, level_text, policy=policy, **asked) for model in models]
     if as_json:
         all_of_them = [made.to_json() for made in plans]
         print_json(all_of_them[0] if len(plans) == 1 else {"plans": all_of_them})
@@ -115,7 +115,7 @@ def _ladder_json(plans: list[Plan]) -> dict[str, Any]:
     return {**head, "levels": [made.to_json() for made in plans]}
 
 
-def _wish(text: str | None) -> Any:
+def _parse_thinking(text: str | None) -> Any:
     if text is None or not text.lstrip().startswith("{"):
         return text
     from msgspec.json import decode
@@ -142,14 +142,14 @@ def print_lines(lines: list[tuple[str, str]], *, indent: int = 0) -> None:
     column = max(8, *(len(label) + 2 for label, _ in lines))
     width = max(40, shutil.get_terminal_size().columns) - column - indent
     for label, text in lines:
-        for number, line in enumerate(_wrapped(text, width)):
+        for number, line in enumerate(_wrap(text, width)):
             name = style_text(
                 f"{'' if number else label:<{column}}", fg=_COLOURS.get(label), bold=True
             )
             echo(f"{'':<{indent}}", name, line)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrap(text: str, width: int) -> list[str]:
     lines = [
         piece
         for line in text.splitlines() or [""]

@@ -107,7 +107,7 @@ def stats(
     runs are not counted.
     """
     check_free(svg, force=force)
-    spent = _spent(days, only, file)
+    spent = _load_usage(days, only, file)
     rows = load_rows((each for each in spent if each.offline == offline), by=by)
     left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
     if svg is not None:
@@ -125,24 +125,23 @@ def stats(
         echo(f"without {answers} of offline runs; --offline shows them", err=True)
 
 
-def _spent(days: float | None, only: str | None, file: str | None) -> list[UsageTotal]:
+def _load_usage(days: float | None, only: str | None, file: str | None) -> list[UsageTotal]:
     spent: list[UsageTotal] = []
     if only != "gateway":
         with open_threads() as threads:
             spent += threads.stats(days=days)
     if only != _THREADS:
-        spent += _through_gateway(days, file)
+        spent += _load_gateway_usage(days, file)
     return spent
 
 
-def _through_gateway(days: float | None, file: str | None) -> list[UsageTotal]:
+def _load_gateway_usage(days: float | None, file: str | None) -> list[UsageTotal]:
     """Return what the ledger holds; where it cannot be read, nothing, and a warning."""
-    from ...gateway import load_config
-    from ...gateway import load_usage as through_gateway
+    from ...gateway import load_config, load_usage
 
     try:
         ledger = load_config(file, load_catalog(), offline=True).server.ledger
-        return through_gateway(ledger, days=days)
+        return load_usage(ledger, days=days)
     except PonderoError as error:
         if file is not None:
             raise
@@ -197,11 +196,11 @@ def _columns(rows: Sequence[StatsRow]) -> dict[str, list[str]]:
     return {
         "what": [row.name for row in rows],
         "turns": [f"{row.turns:,}" for row in rows],
-        "in": [_count(_together(row.input, row.cached)) for row in rows],
+        "in": [_count(_sum_known(row.input, row.cached)) for row in rows],
         "thinking": [_count(row.thinking) for row in rows],
         "answer": [_count(row.output) for row in rows],
         "share": [_share(row) for row in rows],
-        "cost": [_money(row) for row in rows],
+        "cost": [_format_cost(row) for row in rows],
         "seconds": seconds,
     }
 
@@ -215,17 +214,17 @@ def _width(columns: Mapping[str, Iterable[str]]) -> int:
 def _row(
     model: str | None, level: str | None, key: str | None, group: list[UsageTotal]
 ) -> StatsRow:
-    costs = _known(group, lambda each: each.cost)
-    seconds = _known(group, lambda each: each.seconds)
+    costs = _known_values(group, lambda each: each.cost)
+    seconds = _known_values(group, lambda each: each.seconds)
     return StatsRow(
         model,
         level,
         turns=sum(each.turns for each in group),
         replies=sum(each.replies for each in group),
-        input=_together(*(each.input for each in group)),
-        cached=_together(*(each.cached for each in group)),
-        thinking=_together(*(each.thinking for each in group)),
-        output=_together(*(each.output for each in group)),
+        input=_sum_known(*(each.input for each in group)),
+        cached=_sum_known(*(each.cached for each in group)),
+        thinking=_sum_known(*(each.thinking for each in group)),
+        output=_sum_known(*(each.output for each in group)),
         cost=str(sum(map(Decimal, costs))) if costs else None,
         priced=sum(each.priced for each in group),
         seconds=sum(seconds) if seconds else None,
@@ -234,11 +233,11 @@ def _row(
     )
 
 
-def _known(group: Iterable[UsageTotal], get: Callable[[UsageTotal], Any]) -> list[Any]:
+def _known_values(group: Iterable[UsageTotal], get: Callable[[UsageTotal], Any]) -> list[Any]:
     return [value for each in group if (value := get(each)) is not None]
 
 
-def _together(*counts: int | None) -> int | None:
+def _sum_known(*counts: int | None) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
@@ -252,7 +251,7 @@ def _share(row: StatsRow) -> str:
     return "" if row.thinking is None or not total else f"{row.thinking / total:.0%}"
 
 
-def _money(row: StatsRow) -> str:
+def _format_cost(row: StatsRow) -> str:
     """Return the cost; "over" where not every reply has a known price."""
     if row.cost is None:
         return "unknown"
@@ -290,23 +289,23 @@ def chart(rows: Sequence[StatsRow], title: str) -> str:
     return "\n".join((*lines, "</svg>", ""))
 
 
-def _key(x: int, name: str) -> str:
+def _key(left: int, name: str) -> str:
     return (
-        f'<rect class="{name}" x="{x}" y="38" width="10" height="10" rx="2"/>'
-        f'<text class="dim" x="{x + 15}" y="47">{name}</text>'
+        f'<rect class="{name}" x="{left}" y="38" width="10" height="10" rx="2"/>'
+        f'<text class="dim" x="{left + 15}" y="47">{name}</text>'
     )
 
 
-def _line(row: StatsRow, most: int, y: int) -> str:
+def _line(row: StatsRow, most: int, top: int) -> str:
     scale = (_WIDTH - _LEFT - _RIGHT) / most
     thinking, answer = (row.thinking or 0) * scale, (row.output or 0) * scale
     said = f"{_tokens(row):,}" + ("" if row.cost is None else f" · {format_dollars(row.cost)}")
     return (
-        f'<text x="{_LEFT - 10}" y="{y + 12}" text-anchor="end">{escape(_short(row.name))}</text>'
-        f'<rect class="thinking" x="{_LEFT}" y="{y}" width="{thinking:.1f}" height="{_BAR}"/>'
-        f'<rect class="answer" x="{_LEFT + thinking:.1f}" y="{y}" width="{answer:.1f}" '
+        f'<text x="{_LEFT - 10}" y="{top + 12}" text-anchor="end">{escape(_short(row.name))}</text>'
+        f'<rect class="thinking" x="{_LEFT}" y="{top}" width="{thinking:.1f}" height="{_BAR}"/>'
+        f'<rect class="answer" x="{_LEFT + thinking:.1f}" y="{top}" width="{answer:.1f}" '
         f'height="{_BAR}"/>'
-        f'<text class="dim" x="{_LEFT + thinking + answer + 8:.1f}" y="{y + 12}">'
+        f'<text class="dim" x="{_LEFT + thinking + answer + 8:.1f}" y="{top + 12}">'
         f"{escape(said)}</text>"
     )
 

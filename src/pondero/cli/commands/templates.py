@@ -6,8 +6,8 @@ import click
 import msgspec
 
 from ...errors import BadConfig
-from ...store import load_template as kept_template
 from ...store import (
+    load_template,
     remove_template,
     template_file,
     template_names,
@@ -61,7 +61,7 @@ def list_(*, as_json: bool) -> None:
     """List the templates with their variables."""
     names = template_names()
     if as_json:
-        print_json({"templates": [_listed(name) for name in names]})
+        print_json({"templates": [_template_json(name) for name in names]})
         return
     width = max(map(len, names), default=0)
     for name in names:
@@ -77,7 +77,7 @@ def list_(*, as_json: bool) -> None:
 @_JSON
 def show(name: str, *, as_json: bool) -> None:
     """Print a template."""
-    kept = kept_template(name)
+    kept = load_template(name)
     if as_json:
         values = msgspec.to_builtins(kept)
         print_json({**values, "variables": kept.variables, "path": str(template_file(name))})
@@ -102,7 +102,7 @@ def edit(name: str) -> None:
         if not path.exists():
             write_template(name, _FIRST)
         click.edit(filename=str(path))
-        kept_template(name)
+        load_template(name)
         return
     text = sys.stdin.read()
     if not text.strip():
@@ -111,7 +111,7 @@ def edit(name: str) -> None:
     before = path.read_text("utf-8") if path.is_file() else None
     write_template(name, text)
     try:
-        kept_template(name)
+        load_template(name)
     except BadConfig:
         if before is None:
             remove_template(name)
@@ -125,12 +125,12 @@ def edit(name: str) -> None:
 def remove(name: str) -> None:
     """Delete a template."""
     if not remove_template(name):
-        kept_template(name)  # says which there are
+        load_template(name)  # says which there are
 
 
-def _listed(name: str) -> dict[str, object]:
+def _template_json(name: str) -> dict[str, object]:
     try:
-        kept = kept_template(name)
+        kept = load_template(name)
     except BadConfig as error:
         return {"name": name, "error": str(error)}
     return {
@@ -144,7 +144,7 @@ def _listed(name: str) -> dict[str, object]:
 
 def _summary(name: str) -> str:
     try:
-        kept = kept_template(name)
+        kept = load_template(name)
     except BadConfig as error:
         return str(error)
     needs = " ".join(f"${each}" for each in kept.variables)

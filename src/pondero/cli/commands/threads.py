@@ -14,7 +14,7 @@ from ..output.echo import echo, style_text
 from ..output.thread_tables import (
     message_json,
     open_threads,
-    print_kept,
+    print_messages,
     print_threads,
     thread_json,
 )
@@ -87,7 +87,7 @@ def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> Non
         return
     echo(style_text(f"{_title(found)}  ({found.id})", bold=True))
     echo()
-    print_kept(kept, thinking=thinking)
+    print_messages(kept, thinking=thinking)
 
 
 @threads.command(

@@ -50,11 +50,13 @@ def set_(provider: str) -> None:
     """Store a key for PROVIDER: typed at a hidden prompt, or piped in."""
     found = _provider(provider)
     variable = _variable(found)
-    key = _typed(found) if sys.stdin.isatty() else sys.stdin.readline().strip()
+    key = _prompt_key(found) if sys.stdin.isatty() else sys.stdin.readline().strip()
     if not key or not key.isprintable() or " " in key:
         raise UsageError("this is not a key: it is empty or contains spaces; nothing was stored")
     where = save_key(variable, key)
-    echo(f"the key of {found.label} is stored in {_place(where)}, for {variable}", err=True)
+    echo(
+        f"the key of {found.label} is stored in {_describe_place(where)}, for {variable}", err=True
+    )
     if os.environ.get(variable):
         echo(f"{variable} is set in the environment, and takes precedence", err=True)
 
@@ -92,7 +94,7 @@ def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> Non
         print_json({"keys": rows})
         return
     for row in rows:
-        source = _place(row["from"]) if row["from"] else "none"
+        source = _describe_place(row["from"]) if row["from"] else "none"
         echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
     if not rows:
         echo("no keys; 'pondero keys set PROVIDER' stores one", err=True)
@@ -141,11 +143,11 @@ def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]")
 
     config = load_config(file, load_catalog())
 
-    async def acted() -> None:
+    async def open_and_act() -> None:
         async with load_keys(config) as known:
             await act(known)
 
-    run(acted())
+    run(open_and_act())
 
 
 @keys.command(
@@ -214,7 +216,7 @@ def _variable(provider: Provider) -> str:
     return provider.keys[0]
 
 
-def _typed(provider: Provider) -> str:
+def _prompt_key(provider: Provider) -> str:
     typed: str = click.prompt(f"Key of {provider.label}", hide_input=True, err=True)
     return typed.strip()
 
@@ -230,5 +232,5 @@ def _source(provider: Provider, kept: dict[str, str]) -> tuple[str, str | None]:
     return next(iter(provider.keys), ""), None
 
 
-def _place(where: str) -> str:
+def _describe_place(where: str) -> str:
     return {"keyring": "the keyring", _ENVIRONMENT: "the environment"}.get(where, where)

@@ -112,7 +112,7 @@ def _gateway(config: "GatewayConfig", *, offline: bool) -> Iterator[str]:
     with (
         open_observers(replace(config.server, log="off")) as seen,
         run_gateway_in_thread(
-            config, transport=_behind(offline=offline), observers=seen.told
+            config, transport=_make_transport(offline=offline), observers=seen.told
         ) as url,
     ):
         yield url
@@ -142,7 +142,7 @@ def _program(client: "LaunchClient") -> str:
     return found
 
 
-def _behind(*, offline: bool) -> Any:
+def _make_transport(*, offline: bool) -> Any:
     if not offline:
         return None
     from ...emulator import Emulator

@@ -72,13 +72,13 @@ def serve(
     check_exposure(config)
     routing = Routing(config, load_catalog())
     if check:
-        return _checked(config, routing, offline=offline)
+        return _print_check(config, routing, offline=offline)
     if not offline:
         _check_providers(config, routing)
-    return _served(config, routing, offline=offline)
+    return _serve(config, routing, offline=offline)
 
 
-def _served(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
+def _serve(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
     from ...gateway import run
 
     transport = None
@@ -86,11 +86,15 @@ def _served(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> in
         from ...emulator import Emulator
 
         transport = Emulator(any_model=True)
-    run(config, transport=transport, ready=lambda where: echo(_greeting(where, config, routing)))
+    run(
+        config,
+        transport=transport,
+        ready=lambda where: echo(_format_greeting(where, config, routing)),
+    )
     return 0
 
 
-def _greeting(where: str, config: "GatewayConfig", routing: "Routing") -> str:
+def _format_greeting(where: str, config: "GatewayConfig", routing: "Routing") -> str:
     key = "any" if not config.keys else "YOUR_KEY"
     names = routing.names()
     name = _example(config, routing)
@@ -165,7 +169,7 @@ def _missing(config: "GatewayConfig", provider: "Provider") -> str | None:
     return None
 
 
-def _checked(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
+def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
     """Print what would be served; the exit code is 1 where a provider of it lacks something."""
     where = f"http://{config.server.host}:{config.server.port}"
     said = f"{config.path} is right." if config.path else "There is no gateway.toml."
@@ -190,17 +194,17 @@ def _print_routes(config: "GatewayConfig") -> None:
     width = max(len(route.match) for route in config.routes)
     for route in config.routes:
         _print_row(f"{route.match:<{width}}", ", then ".join(route.to))
-        if dial := _dial(route.thinking):
+        if dial := _describe_rules(route.thinking):
             _print_row(" " * width, f"thinking: {dial}")
     for key in config.keys:
         models = " ".join(key.models) or "everything"
-        dial = _dial(key.thinking)
+        dial = _describe_rules(key.thinking)
         state = " (blocked)" if key.blocked else ""
         said = f"key {key.name}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
         _print_text(said, indent=2)
 
 
-def _dial(dial: "LevelRules") -> str:
+def _describe_rules(dial: "LevelRules") -> str:
     words = {
         "always": dial.force,
         "default": dial.default,

@@ -25,7 +25,7 @@ _NARROWEST = 30  # columns that an answer needs to be read beside another
 _LETTERS_A_TOKEN = 4
 
 
-class _Way(Struct):
+class _AnswerProgress(Struct):
     """How far one answer has come."""
 
     name: str
@@ -46,7 +46,7 @@ class ColumnProgress:
     """A line for each answer on stderr while they come, if it is a terminal; gone when left."""
 
     def __init__(self, starts: Sequence[AskStart], *, shown: bool) -> None:
-        self._ways = [_Way(start.name) for start in starts]
+        self._lines_of = [_AnswerProgress(start.name) for start in starts]
         self._shown = shown
         self._began = monotonic()
         self._live: Live | None = None
@@ -72,20 +72,20 @@ class ColumnProgress:
     def feed(self, number: int, event: Event) -> None:
         """Count what an event of one of the answers brings."""
         if isinstance(event, ThinkingDelta):
-            self._ways[number].thought += len(event.text)
+            self._lines_of[number].thought += len(event.text)
         elif isinstance(event, TextDelta):
-            self._ways[number].said += len(event.text)
+            self._lines_of[number].said += len(event.text)
 
     def end(self, number: int) -> None:
         """Note that one of the answers is whole."""
-        self._ways[number].seconds = monotonic() - self._began
+        self._lines_of[number].seconds = monotonic() - self._began
 
     def _lines(self) -> "RenderableType":
         from rich.text import Text
 
         now = monotonic() - self._began
-        width = max(len(way.name) for way in self._ways)
-        lines = "\n".join(way.line(width, now) for way in self._ways)
+        width = max(len(each.name) for each in self._lines_of)
+        lines = "\n".join(each.line(width, now) for each in self._lines_of)
         return Text(lines, style="dim", no_wrap=True, overflow="ellipsis")
 
 

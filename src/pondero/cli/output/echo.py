@@ -36,9 +36,9 @@ def echo(
     """
     stream = sys.stderr if err else sys.stdout
     on_screen = stream is not None and stream.isatty()
-    coloured = on_screen if (said := _wanted()) is None else said
+    coloured = on_screen if (said := _color_setting()) is None else said
     line = "".join(
-        _drawn(piece, coloured=coloured, exact=exact and not on_screen) for piece in pieces
+        _render(piece, coloured=coloured, exact=exact and not on_screen) for piece in pieces
     )
     click.echo(line, err=err, nl=nl, color=True)  # click would take colours out of each piece alone
 
@@ -53,7 +53,7 @@ def narrow() -> int | None:
     return columns if columns < _USUAL else None
 
 
-def _drawn(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
+def _render(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
     from ...canon import escape_controls
 
     text = piece if isinstance(piece, str) else piece.text
@@ -64,7 +64,7 @@ def _drawn(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
     return text
 
 
-def _wanted() -> bool | None:
+def _color_setting() -> bool | None:
     """Return whether colours are wanted; None where that is up to the terminal."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.color

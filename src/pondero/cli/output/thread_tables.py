@@ -70,7 +70,7 @@ def print_threads(threads: Sequence[Thread]) -> None:
         echo(style_text(f"{id:<{widths[0]}}", fg="cyan"), "  ", when, "  ", rest.rstrip())
 
 
-def print_kept(kept: Iterable[StoredMessage], *, thinking: bool) -> None:
+def print_messages(kept: Iterable[StoredMessage], *, thinking: bool) -> None:
     """Print a conversation: who spoke, what was said, and thinking where it is asked for."""
     for each in kept:
         echo(style_text(speaker_name(each), fg="cyan", bold=True))

@@ -34,7 +34,7 @@ def report(name: str, *, html: Path, judge: str | None, force: bool) -> None:
     question with who got it right, what was sent, and the method. It works while a run goes on.
     """
     check_free(html, force=force)
-    _write_report(_found(name, judge), html)
+    _write_report(_load_results(name, judge), html)
 
 
 @click.command(
@@ -62,7 +62,7 @@ def export(
         message = "say what to write: --jsonl FILE, or --inspect FOLDER"
         raise click.UsageError(message)
     check_free(jsonl, force=force)
-    results = _found(name, judge)
+    results = _load_results(name, judge)
     if jsonl is not None:
         lines = list(iter_jsonl(results))
         write_atomic(jsonl, "".join(f"{line}\n" for line in lines))
@@ -120,7 +120,7 @@ def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
     return code
 
 
-def _found(name: str, judge: str | None) -> "SweepResults":
+def _load_results(name: str, judge: str | None) -> "SweepResults":
     from ...sweep import Run, compute_results, find_run
 
     with Run.open(find_run(name)) as run:

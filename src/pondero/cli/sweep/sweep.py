@@ -152,7 +152,7 @@ def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) 
         _confirm_first(outline, PILOT if pilots else None)
     with create_run(outline, engine) as begun:
         judge = make_judge(outline.spec.judge)
-        return _driven(begun, engine, judge, outline if pilots else None, as_json=as_json)
+        return _run_and_print(begun, engine, judge, outline if pilots else None, as_json=as_json)
 
 
 @sweep.command(epilog=examples("pondero sweep resume last", "pondero sweep resume 20261115 --yes"))
@@ -173,7 +173,9 @@ def resume(name: str, *, ray_address: str | None, yes: bool, as_json: bool) -> i
         left = f"{len(begun.answers()):,} answers are there"
         if not yes and not spec.offline and (begun.state != "done" or begun.failed):
             _confirm(f"{left}; ask the rest?")
-        return _driven(begun, make_engine(spec), make_judge(spec.judge), None, as_json=as_json)
+        return _run_and_print(
+            begun, make_engine(spec), make_judge(spec.judge), None, as_json=as_json
+        )
 
 
 @sweep.command("list")
@@ -239,14 +241,14 @@ def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
         if kind.startswith("model") and not yes:
             _confirm(f"ask {kind[6:]} about {len(found.answers()):,} answers?")
 
-        async def graded() -> None:
+        async def judge_again() -> None:
             engine = make_engine(found.facts.spec)
             try:
                 await Runner(found, engine, other).judge()
             finally:
                 await engine.aclose()
 
-        asyncio.run(graded())
+        asyncio.run(judge_again())
         _print(compute_results(found, judge=kind), as_json=as_json)
 
 
@@ -303,7 +305,7 @@ def _forecast(costs: list[float], asks: int) -> tuple[float, float]:
 # -- running ---------------------------------------------------------------------------------------
 
 
-def _driven(
+def _run_and_print(
     begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", *, as_json: bool
 ) -> int:
     """Ask what a run needs, and print what it found; return the exit code."""
@@ -368,7 +370,7 @@ async def _interruptible(
     task = asyncio.ensure_future(work())
     presses: list[int] = []
 
-    def pressed() -> None:
+    def interrupt() -> None:
         presses.append(driver.purse.flights)
         if len(presses) == 1:
             driver.stop("interrupted")
@@ -379,7 +381,7 @@ async def _interruptible(
 
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError):  # Windows: Ctrl-C cancels at once
-        loop.add_signal_handler(signal.SIGINT, pressed)
+        loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
         with progress_lines(shown=shown) as driver.progress, suppress(asyncio.CancelledError):
             await task

@@ -82,13 +82,13 @@ def contract(
     if junit_file is not None:
         check_writable(junit_file)
     scenarios = _scenarios(patterns)
-    other = _backend(cassettes, base_url, live=live)
+    backend = _backend(cassettes, base_url, live=live)
     entries = _entries(providers, model, cassettes, base_url, live=live)
     skip = _is_set("PONDERO_SKIP_CONTRACT")
     if not skip:
-        entries = _at_home(entries, other, named=bool(providers))
+        entries = _drop_unreachable(entries, backend, named=bool(providers))
     with _progress(len(entries) * len(scenarios), shown=not as_json) as done:
-        results = run_scenarios(entries, scenarios, other, skip=skip, done=done)
+        results = run_scenarios(entries, scenarios, backend, skip=skip, done=done)
     if junit_file is not None:
         write(junit_file, as_junit(results))
     print_results(results, scenarios, as_json=as_json)
@@ -135,16 +135,18 @@ def _entries(
             f"{what} is for one provider: say which, as in 'pondero contract llamacpp {what} ...'"
         )
         raise click.UsageError(message)
-    names = [_spoken(name) for name in dict.fromkeys(providers)] or _all(cassettes)
+    names = [_check_provider(name) for name in dict.fromkeys(providers)] or _list_providers(
+        cassettes
+    )
     if model is not None:
         return [find_model(names[0], model)]
     if cassettes is not None:
-        return [_taped(cassettes, name) for name in names]
+        return [_find_recorded(cassettes, name) for name in names]
     one = live or base_url is not None  # exchanges are real, and may cost
     return [entry for name in names for entry in representative_models(name)[: 1 if one else None]]
 
 
-def _all(cassettes: Path | None) -> list[str]:
+def _list_providers(cassettes: Path | None) -> list[str]:
     from ...client import load_catalog
     from ...dialects import NAMES
 
@@ -161,7 +163,7 @@ def _all(cassettes: Path | None) -> list[str]:
 _HOW = "VCR_RECORD=1 pondero contract PROVIDER --cassettes DIR records there"
 
 
-def _spoken(name: str) -> str:
+def _check_provider(name: str) -> str:
     from ...client import load_catalog
     from ...dialects import NAMES
 
@@ -173,7 +175,7 @@ def _spoken(name: str) -> str:
     return name
 
 
-def _taped(folder: Path, name: str) -> "ModelEntry":
+def _find_recorded(folder: Path, name: str) -> "ModelEntry":
     from ...contract import find_model, most_recorded_model, representative_models
 
     if not (folder / name).is_dir() and not _records():
@@ -207,11 +209,13 @@ def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Ba
     return CassetteBackend(cassettes)
 
 
-def _at_home(entries: "list[ModelEntry]", other: "Backend", *, named: bool) -> "list[ModelEntry]":
+def _drop_unreachable(
+    entries: "list[ModelEntry]", backend: "Backend", *, named: bool
+) -> "list[ModelEntry]":
     """Return the models whose service can be reached; raises where a named one cannot."""
     from ...contract import CassetteBackend, HttpBackend
 
-    reached = other.source if isinstance(other, CassetteBackend) else other
+    reached = backend.source if isinstance(backend, CassetteBackend) else backend
     if not isinstance(reached, HttpBackend):
         return entries
     there = []

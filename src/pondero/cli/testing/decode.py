@@ -6,7 +6,7 @@ import click
 from msgspec.json import encode
 
 from ...exchange import Decoded
-from ...exchange import decode as decoded
+from ...exchange import decode as decode_body
 from ..command import examples, print_json
 from ..commands.plan import print_lines
 
@@ -41,7 +41,7 @@ def decode(
 
     It also shows the finish reason and the thinking signatures.
     """
-    found = decoded(file.read(), dialect=dialect, stream=stream, status=status)
+    found = decode_body(file.read(), dialect=dialect, stream=stream, status=status)
     if as_json:
         print_json(found.to_json())
     else:

@@ -51,11 +51,11 @@ def emulate(*, port: int, host: str, batch_polls: int, job_states: bool, quiet: 
     states: Literal["JOB_STATE", "BATCH_STATE"] = "JOB_STATE" if job_states else "BATCH_STATE"
     batches = BatchSettings(looks=batch_polls, states=states)
     bound = bind(host, port)
-    echo(address(bound) if quiet else _greeting(address(bound)))
+    echo(address(bound) if quiet else _format_greeting(address(bound)))
     run(Emulator(batches=batches), sockets=[bound])
 
 
-def _greeting(where: str) -> str:
+def _format_greeting(where: str) -> str:
     from ...emulator import home_providers
 
     exports = dict.fromkeys(

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from ...contract import GuardFinding, GuardReport
-from ...contract import check_file as guarded
+from ...contract import GuardFinding, GuardReport, check_file
 from ...errors import BadParameter, CassetteError, UsageError
 from ..command import examples, print_json
 from ..output.echo import echo, style_text
@@ -40,9 +39,9 @@ def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
     errors: dict[str, str] = {}
     for name in files:
         try:
-            reports.append(guarded(_read(name), _shown(name)))
+            reports.append(check_file(_read(name), _display_name(name)))
         except (CassetteError, UsageError) as error:
-            errors[name] = _told(str(error), _shown(name))
+            errors[name] = _prefix_name(str(error), _display_name(name))
     if as_json:
         print_json(_json(reports, errors))
     else:
@@ -66,11 +65,11 @@ def _read(name: str) -> bytes:
     raise BadParameter(message)
 
 
-def _shown(name: str) -> str:
+def _display_name(name: str) -> str:
     return "stdin" if name == "-" else name
 
 
-def _told(error: str, name: str) -> str:
+def _prefix_name(error: str, name: str) -> str:
     """Return the error with the name of its file."""
     return error if name in error else f"{name}: {error}"
 
@@ -98,12 +97,12 @@ def _print(reports: list[GuardReport], errors: dict[str, str]) -> None:
 
 def _print_report(report: GuardReport) -> None:
     echo(style_text(report.name, bold=True))
-    echo(_wrapped(_contents(report), "  "))
+    echo(_wrap(_contents(report), "  "))
     for finding in (*report.traps, *report.losses):
         echo()
         _print_finding(finding)
     echo()
-    echo(_wrapped(_verdict(report), "  "))
+    echo(_wrap(_verdict(report), "  "))
 
 
 def _contents(report: GuardReport) -> str:
@@ -136,7 +135,7 @@ def _print_finding(finding: GuardFinding) -> None:
         ("cure", finding.cure, "green"),
     )
     for label, words, colour in rows:
-        text = _wrapped(words, " " * 10)[10:]
+        text = _wrap(words, " " * 10)[10:]
         echo(f"    {label}  ", style_text(text, fg=colour))
     if finding.status is not None and finding.refused:
         said = "refused it" if finding.status >= 400 else "took it all the same"
@@ -160,6 +159,6 @@ def _count(number: int, word: str, plural: str = "s") -> str:
     return f"{number or 'no'} {word}{'' if number == 1 else plural}"
 
 
-def _wrapped(text: str, indent: str) -> str:
+def _wrap(text: str, indent: str) -> str:
     width = min(_WIDTH, max(40, shutil.get_terminal_size().columns))
     return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)

@@ -122,13 +122,13 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class TurnEnded(Struct, frozen=True, kw_only=True):
-    """The turn is over. ``kept`` are the messages it added to the thread; ``error`` broke it off.
+    """The turn is over. ``stored`` are the messages it added to the thread; ``error`` broke it off.
 
     ``thread`` is where they were written; None where they could not be, and ``unsaved`` says why.
     """
 
     at: float
-    kept: tuple[Message, ...] = ()
+    stored: tuple[Message, ...] = ()
     exchanges: tuple[ExchangeEnded, ...] = ()
     stopped: bool = False
     error: PonderoError | None = None
@@ -182,7 +182,7 @@ class ThreadOpened(Struct, frozen=True, kw_only=True):
     """Another thread is open: its last page, its number of messages, and what they used."""
 
     model: str
-    wish: str | None = None
+    level_text: str | None = None
     system: str = ""
     thread: SavedThread | None = None
     past: tuple[ThreadMessage, ...] = ()
@@ -207,7 +207,7 @@ class LastTurnLoaded(Struct, frozen=True):
     """The last turn of the thread, from its question on; empty where nothing was asked yet."""
 
     purpose: Purpose
-    wishes: tuple[str, ...] = ()
+    level_texts: tuple[str, ...] = ()
     words: str = ""
     turn: tuple[ThreadMessage, ...] = ()
     at: float = 0.0

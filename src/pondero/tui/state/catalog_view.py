@@ -37,8 +37,10 @@ class AutoResolver(Protocol):
 class DialView:
     """The catalog under one policy, which records adjustments without warnings of its own."""
 
-    def __init__(self, lookup: Lookup, policy: Policy, settled: AutoResolver | None = None) -> None:
-        self._settled = settled
+    def __init__(
+        self, lookup: Lookup, policy: Policy, resolve_auto: AutoResolver | None = None
+    ) -> None:
+        self._resolve_auto = resolve_auto
         strict = policy.unsupported == "strict"
         self.policy: Policy = policy if strict else policy.but(unsupported="adjust")
         self._lookup = lookup
@@ -53,17 +55,17 @@ class DialView:
         """Return a model's full name, and the wish after its slash."""
         return self.entry(text).id, self._lookup.split(text).level
 
-    def plan(self, model: str, wish: str | None, *, context: int | None = None) -> Plan:
+    def plan(self, model: str, level_text: str | None, *, context: int | None = None) -> Plan:
         """Return what this model would be sent for a wish."""
         entry = self.entry(model)
-        intent = self._intent(entry, wish)
+        intent = self._intent(entry, level_text)
         return plan(entry, intent, asked=RequestParameters(context=context), policy=self.policy)
 
-    def _intent(self, entry: ModelEntry, wish: str | None) -> Intent:
-        intent = parse_intent(wish, words=entry.capability.extra_words)
-        if self._settled is None:
+    def _intent(self, entry: ModelEntry, level_text: str | None) -> Intent:
+        intent = parse_intent(level_text, words=entry.capability.extra_words)
+        if self._resolve_auto is None:
             return intent
-        return self._settled(entry, intent, policy=self.policy)
+        return self._resolve_auto(entry, intent, policy=self.policy)
 
     def summarises(self, origin: Origin | None) -> bool:
         """Return whether what this model shows of its thinking is a summary, as far as is known."""
@@ -99,13 +101,13 @@ class DialView:
         """
         wanted = beginning.lower()
         if self._ids is None:
-            self._ids = {entry.id: self._said(entry) for entry in self._lookup.entries()}
+            self._ids = {entry.id: self._shortest_name(entry) for entry in self._lookup.entries()}
         found = [id for id in self._ids if wanted in id.lower()]
         ranked = sorted(found, key=lambda id: self._rank(id, wanted))
         whose = ":" in wanted
         return tuple(id if whose else self._ids[id] for id in ranked[:most])
 
-    def _said(self, entry: ModelEntry) -> str:
+    def _shortest_name(self, entry: ModelEntry) -> str:
         """Return the shortest name for this model: without the provider where that is its home."""
         groups = self._lookup.catalog.groups
         homes = (groups[name].home for name in entry.provider.families if name in groups)
@@ -134,7 +136,7 @@ class DialView:
             return False
         return True
 
-    def wishes(self, model: str) -> Iterator[str]:
+    def level_texts(self, model: str) -> Iterator[str]:
         """Yield the levels to complete for this model, those it has first."""
         yield from self.levels(model)
         yield from self._autos(model)

@@ -64,9 +64,9 @@ def _fork(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, E
     if not state.count:
         return state.tell("there is nothing to copy yet", tone="warning"), ()
     if argument:  # refuse an impossible model before anything is copied
-        name, wish = dial.split(argument)
-        switch_model(state, name, wish or state.wish, dial)
-    return state, (Fork(state.model, state.wish, argument),)
+        name, level_text = dial.split(argument)
+        switch_model(state, name, level_text or state.level_text, dial)
+    return state, (Fork(state.model, state.level_text, argument),)
 
 
 def _resume(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
@@ -106,7 +106,7 @@ def _export(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState
 
 def _plan(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
     """Show what would be sent at this level or another, and why."""
-    made = dial.plan(state.model, argument or state.wish, context=state.tally.context)
+    made = dial.plan(state.model, argument or state.level_text, context=state.tally.context)
     lines = [f"{label:<8}{text}".rstrip() for label, text in describe_plan(made)]
     return state.tell(*lines), ()
 
@@ -150,7 +150,7 @@ def _system(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState
     text = "" if argument == "-" else argument
     changed = state.but(system=text)
     said = "✓ The system prompt is set" if text else "✓ There is no system prompt now"
-    return changed.tell(said, tone="good"), (NoteModel(state.model, state.wish, text),)
+    return changed.tell(said, tone="good"), (NoteModel(state.model, state.level_text, text),)
 
 
 def _raw(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:

@@ -16,7 +16,7 @@ class AskModel(Struct, frozen=True):
 
     words: str
     model: str
-    wish: str | None
+    level_text: str | None
     system: str
     context: int | None = None
     parts: tuple[Text | Image | Blob, ...] = ()
@@ -53,7 +53,7 @@ class Handoff(Struct, frozen=True):
     """
 
     model: str
-    wish: str | None
+    level_text: str | None
     cached: int = 0
     same: bool = False
 
@@ -62,7 +62,7 @@ class NoteModel(Struct, frozen=True):
     """Write to the thread which model, level and system prompt it goes on with."""
 
     model: str
-    wish: str | None
+    level_text: str | None
     system: str
 
 
@@ -84,7 +84,7 @@ class Fork(Struct, frozen=True):
     """Go on in a copy of the thread; Opened follows. ``to`` is the model to switch the copy to."""
 
     model: str
-    wish: str | None
+    level_text: str | None
     to: str = ""
 
 
@@ -110,7 +110,7 @@ class Recall(Struct, frozen=True):
     """Look up the last turn, for this ``purpose``; Recalled follows."""
 
     purpose: Purpose
-    wishes: tuple[str, ...] = ()
+    level_texts: tuple[str, ...] = ()
     words: str = ""
 
 

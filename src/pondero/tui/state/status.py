@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...canon import escape_controls
-from .handlers.history import attachment_said
+from .handlers.history import describe_attachment
 from .handlers.turn import question_text
 from .state import ChatState, as_cost
 
@@ -38,16 +38,16 @@ def status(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
     On 80 columns there is room for the model, its level, the answer's tokens and the cost; a name
     that is too long for that is shortened.
     """
-    pieces = _dropped([piece for piece in _pieces(state) if piece.text], width, least=_SPARE)
+    pieces = _drop_pieces([piece for piece in _pieces(state) if piece.text], width, least=_SPARE)
     model, *others = pieces
     if _width(pieces) <= width:
         return tuple(pieces)
-    _, *others = _dropped([replace(model, text=_cut(model.text, _SHORTEST)), *others], width)
+    _, *others = _drop_pieces([replace(model, text=_cut(model.text, _SHORTEST)), *others], width)
     room = width - _width([replace(model, text=""), *others])
     return (replace(model, text=_cut(model.text, room)), *others) if others else (model,)
 
 
-def _dropped(pieces: list[StatusPiece], width: int, *, least: int = 1) -> list[StatusPiece]:
+def _drop_pieces(pieces: list[StatusPiece], width: int, *, least: int = 1) -> list[StatusPiece]:
     """Return the pieces without those that do not fit, of this rank at least."""
     left = list(pieces)
     while _width(left) > width and (spare := [piece for piece in left if piece.rank >= least]):
@@ -86,9 +86,9 @@ def _level(state: ChatState) -> str:
     return asked if asked == got else f"{asked} → {got or 'up to it'}"
 
 
-def _count(what: str, tokens: int | None) -> str:
+def _count(label: str, tokens: int | None) -> str:
     """Return a figure with its name; nothing where no service has reported it."""
-    return "" if tokens is None else f"{what} {tokens:,}"
+    return "" if tokens is None else f"{label} {tokens:,}"
 
 
 def _context(state: ChatState) -> str:
@@ -121,7 +121,7 @@ _WAITING = 3
 
 def queued_lines(state: ChatState) -> tuple[str, ...]:
     """Return the words that wait to be sent, and what goes with the next ones, a line each."""
-    attached = [f"with: {attachment_said(part)}" for part in state.attached[:_WAITING]]
+    attached = [f"with: {describe_attachment(part)}" for part in state.attached[:_WAITING]]
     if (more := len(state.attached) - _WAITING) > 0:
         attached.append(f"      and {more} more")
     if not state.queue:

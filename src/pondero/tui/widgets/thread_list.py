@@ -115,13 +115,13 @@ class ThreadPane(Vertical):
         return Content("\n").join([content(title), content(f"  {choice.detail}"[:room], "dim")])
 
     @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
+    def _send_search(self, event: Input.Changed) -> None:
         event.stop()
         if self._shown is not None and event.value != self._shown.words:
             self.post_message(self.SearchChanged(event.value))
 
     @on(Search.RowMoveRequested)
-    def _stepped(self, event: Search.RowMoveRequested) -> None:
+    def _move_row(self, event: Search.RowMoveRequested) -> None:
         event.stop()
         if event.step < 0:
             self._list.action_cursor_up()
@@ -129,12 +129,12 @@ class ThreadPane(Vertical):
             self._list.action_cursor_down()
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _pick_highlighted(self, event: Input.Submitted) -> None:
         event.stop()
         self._pick(self._list.highlighted)
 
     @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
+    def _pick_clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self._pick(event.option_index)
 

@@ -52,14 +52,14 @@ def draw(
         tokens = each.usage.thinking if len(shown) < 2 else None
         summary = dial.summarises(each.message.origin)
         if tokens and not shown:
-            cells.append(_thought(each, next(keys), tokens=tokens, nature="hidden"))
+            cells.append(_make_thought(each, next(keys), tokens=tokens, nature="hidden"))
         for part in each.message.parts:
             if isinstance(part, ToolResult):
-                _answer(cells, part, keys, each.number)
+                _join_result(cells, part, keys, each.number)
             elif isinstance(part, Thinking):
                 if part in shown:
                     nature = _nature(part, summary=summary)
-                    thought = _thought(each, next(keys), tokens=tokens, nature=nature)
+                    thought = _make_thought(each, next(keys), tokens=tokens, nature=nature)
                     cells.append(msgspec.structs.replace(thought, text=part.text, open=opened))
             elif (cell := _cell(part, each, next(keys))) is not None:
                 cells.append(cell)
@@ -80,7 +80,7 @@ def result_of(result: ToolResult) -> str:
     return shorten_line(" ".join(_words(part) for part in result.content))
 
 
-def attachment_said(part: Text | Image | Blob) -> str:
+def describe_attachment(part: Text | Image | Blob) -> str:
     """Return what stands for an attachment: its name or kind, and not what is in it."""
     if isinstance(part, Text):
         return f"[{part.text.partition(chr(10))[0].removesuffix(':')[:80]}]"
@@ -93,13 +93,13 @@ def shorten_line(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
-def with_results(cells: Sequence[Cell], messages: Iterable[Message]) -> tuple[Cell, ...]:
+def join_results(cells: Sequence[Cell], messages: Iterable[Message]) -> tuple[Cell, ...]:
     """Return the cells with the tool results of these messages joined to their calls."""
     changed = list(cells)
     for message in messages:
         for part in message.parts:
             if isinstance(part, ToolResult):
-                _answer(changed, part, None, None)
+                _join_result(changed, part, None, None)
     return tuple(changed)
 
 
@@ -114,7 +114,9 @@ def _is_shown(part: Part) -> bool:
     return isinstance(part, Thinking) and (bool(part.text.strip()) or part.redacted)
 
 
-def _thought(each: ThreadMessage, key: int, *, tokens: int | None, nature: Nature) -> ThinkingCell:
+def _make_thought(
+    each: ThreadMessage, key: int, *, tokens: int | None, nature: Nature
+) -> ThinkingCell:
     """Return a thought without its time: what is kept is how long the whole answer took."""
     origin = each.message.origin
     return ThinkingCell(
@@ -140,7 +142,7 @@ def _cell(part: Part, each: ThreadMessage, key: int) -> Cell | None:
     return UserCell(key=key, text=text, number=number) if text.strip() else None
 
 
-def _answer(
+def _join_result(
     cells: list[Cell], result: ToolResult, keys: Iterator[int] | None, number: int | None
 ) -> None:
     """Join a result to its call, or give it a cell of its own where the call is on another page."""
@@ -209,8 +211,8 @@ def on_opened(
     """Show the end of another thread, and go on with its model."""
     keys = cell_numbers(state.next_key)
     empty = state.clear().but(system=action.system)
-    there = _still_there(action, dial)
-    after = switch_model(empty, *(there or (state.model, state.wish)), dial)
+    there = _find_model(action, dial)
+    after = switch_model(empty, *(there or (state.model, state.level_text)), dial)
     past = _screenful(action.past)
     cells = cells_of(past, dial, keys=keys, opened=state.show == "open")
     first = past[0].number if past else 0
@@ -249,14 +251,14 @@ def _tally(action: actions.ThreadOpened) -> UsageTally:
     return replace(action.tally, last=last.usage, last_cost=last.cost)
 
 
-def _still_there(action: actions.ThreadOpened, dial: DialView) -> tuple[str, str | None] | None:
+def _find_model(action: actions.ThreadOpened, dial: DialView) -> tuple[str, str | None] | None:
     """Return a thread's model and wish; None where the catalog no longer has that model."""
     try:
         name, said = dial.split(action.model)
-        dial.plan(name, action.wish or said)
+        dial.plan(name, action.level_text or said)
     except PonderoError:
         return None
-    return name, action.wish or said
+    return name, action.level_text or said
 
 
 def on_page_loaded(

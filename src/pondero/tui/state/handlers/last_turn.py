@@ -29,7 +29,7 @@ def copy(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, E
     return state, (effects.Recall("copy", (argument,) if argument else ()),)
 
 
-def undone(
+def on_undo(
     state: ChatState, action: actions.LastTurnLoaded, _dial: DialView
 ) -> tuple[ChatState, Effects]:
     """Take the turn back."""
@@ -52,9 +52,9 @@ def on_copied(
     answer = answer_text(action.turn)
     if not answer:
         return state.tell("there is no answer to copy"), ()
-    if not action.wishes:
+    if not action.level_texts:
         return state, (effects.Copy(answer, "the answer"),)
-    number, blocks = int(action.wishes[0]), code_blocks(answer)
+    number, blocks = int(action.level_texts[0]), code_blocks(answer)
     if not 1 <= number <= len(blocks):
         has = f"{len(blocks)} blocks" if len(blocks) != 1 else "1 block"
         return state.tell(f"the answer has {has} of code; there is no number {number}"), ()
@@ -65,7 +65,7 @@ def take_back(
     state: ChatState, asked: DraftQuestion, number: int, hint: str
 ) -> tuple[ChatState, Effects]:
     """Take a turn back; its words go to the input line, and what was attached stays attached."""
-    after = state.rewound(number).but(
+    after = state.rewind(number).but(
         attached=asked.parts, hint=f"{hint}; /resume has the thread as it was"
     )
     return after, (effects.Rewind(number), effects.RestoreInput(asked.words))

@@ -40,7 +40,7 @@ def on_pane_toggled(
     return threads_command(state, "", dial)
 
 
-def sought(
+def on_search_typed(
     state: ChatState, action: actions.SearchTyped, _dial: DialView
 ) -> tuple[ChatState, Effects]:
     """Look for other words; what was listed stays until the answer is there."""
