@@ -1,7 +1,6 @@
 """What keys do."""
 
 import asyncio
-from typing import get_args
 
 import pytest
 from tests.tui.stage import stage
@@ -271,7 +270,7 @@ async def test_a_theme_that_cannot_be_kept_is_worn_all_the_same(config_dir):
     async with stage() as chat:
         await chat.say("/theme nord")
         assert chat.app.theme == "nord"
-        assert "the theme is not kept" in " ".join(cells(chat, NoticeCell)[-1].lines)
+        assert "the theme is not saved" in " ".join(cells(chat, NoticeCell)[-1].lines)
 
 
 async def test_the_palette_has_every_command_and_runs_or_completes_it():
@@ -335,7 +334,7 @@ async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(
 
 async def test_everything_the_reducer_may_ask_for_is_done():
     async with stage() as chat:
-        assert set(chat.app._executor.runners) == set(get_args(effects.Effect))
+        assert set(chat.app._executor.runners) == set(effects.Effect.__subclasses__())
 
 
 async def test_the_end_of_an_answer_does_not_move_what_is_being_read():

@@ -24,9 +24,9 @@ def test_a_move_says_what_the_cache_was_worth():
     pytest.importorskip("genai_prices")
     move = effects.Handoff("anthropic:claude-sonnet-4-5", "high", cached=120_000)
     (said,) = session(paid=True).handoff(move).lines
-    assert said.startswith("  Cache: 120,000 cached tokens are read anew (about $0.3")
+    assert said.startswith("  Cache: 120,000 cached tokens are read again (about $0.3")
     (said,) = session(paid=False).handoff(move).lines
-    assert said == "  Cache: 120,000 cached tokens are read anew"
+    assert said == "  Cache: 120,000 cached tokens are read again"
 
 
 @pytest.mark.anyio

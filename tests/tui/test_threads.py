@@ -251,7 +251,7 @@ async def test_where_the_folder_is_read_only_the_chat_goes_on(tmp_path):
         async with stage(threads=full) as chat:
             await chat.say("say hi")
             assert shown(chat) == ["say hi", "hi"]
-            assert "the chat goes on, unsaved" in chat.text
+            assert "the chat continues, unsaved" in chat.text
             assert "· unsaved" in chat.text
             await chat.say("say more")
             assert shown(chat)[-1] == "more"

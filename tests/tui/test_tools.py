@@ -152,11 +152,11 @@ async def test_always_is_kept_for_this_tool_of_this_place_and_can_be_forgotten(c
         await chat.say("Go on.")  # nobody is asked
         assert weather.asked == ["Paris"] * 2
         await chat.say("/tools")
-        assert "get_weather  runs unasked, from weather.py:get_weather" in chat.text
+        assert "get_weather  needs no approval, from weather.py:get_weather" in chat.text
         await chat.say("/tools forget get_weather")
         assert load_settings().values["tools.approved"] == []
         await chat.say("/tools forget get_weather")
-        assert told(chat) == "no tool called 'get_weather' runs unasked"
+        assert told(chat) == "no approved tool is called 'get_weather'"
         await asked(chat)
         await chat.press("escape")
         assert weather.asked == ["Paris"] * 2

@@ -1,6 +1,6 @@
 """``pondero``: the table of its commands, each imported when it runs, and their exit codes.
 
-Exit codes: 0 ok, 1 failure, 2 usage, 3 the service refused, 4 network, 130 interrupted.
+Exit codes: 0 ok, 1 failure, 2 usage, 3 rejected by the service, 4 network, 130 interrupted.
 """
 
 import os
@@ -54,7 +54,7 @@ class _LazyGroup(CommandGroup):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Exit with 0 where the reader of a pipe has gone; click itself would exit with 1."""
+        """Exit with 0 if the reader of a pipe has gone; click itself would exit with 1."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -82,13 +82,13 @@ def app() -> None:
 def main() -> None:
     """Run the command line and exit as documented."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # none is there under pythonw
+        if isinstance(stream, TextIOWrapper):  # pythonw has none
             _take_every_character(stream)
     sys.exit(run(sys.argv[1:]))
 
 
 def _take_every_character(stream: TextIOWrapper) -> None:
-    """Write UTF-8 into a pipe on Windows; elsewhere a ? stands for what an encoding lacks."""
+    """Write UTF-8 into a pipe on Windows; elsewhere print ? for characters the encoding lacks."""
     if os.name == "nt" and not stream.isatty() and not os.environ.get("PYTHONIOENCODING"):
         stream.reconfigure(encoding="utf-8")
     elif not stream.encoding.lower().startswith("utf"):
@@ -125,7 +125,7 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         echo("interrupted", err=True)
         return 130
-    except Exception:  # noqa: BLE001 - a mistake of ours: shown whole, but for secrets
+    except Exception:  # noqa: BLE001 - our own bug: print the traceback without secrets
         import traceback
 
         echo(_without_secrets(traceback.format_exc()), err=True, nl=False)
@@ -144,5 +144,5 @@ def _without_secrets(text: str) -> str:
 
 
 def _close_quietly() -> None:
-    """Keep the interpreter from complaining about the closed pipe once more at exit."""
+    # else the interpreter reports the closed pipe again at exit
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

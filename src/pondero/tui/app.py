@@ -1,4 +1,4 @@
-"""The chat on a terminal: keys become actions, states are drawn; ``executor`` does the effects."""
+"""The chat on a terminal: keys become actions, states are drawn; ``executor`` runs the effects."""
 
 import os
 import sys
@@ -173,7 +173,7 @@ class ChatApp(App[None]):
             self._executor.do(effect, tab)
         except PonderoError as error:
             self.dispatch(describe_error(error))
-        except Exception as error:  # noqa: BLE001 - whatever happens, the chat goes on
+        except Exception as error:  # noqa: BLE001 - whatever happens, the chat continues
             self.dispatch(describe_error(PonderoError(describe_unexpected(error))))
 
     def _draw(self) -> None:
@@ -226,7 +226,6 @@ class ChatApp(App[None]):
                 self.dispatch(action, tab)
 
     def _run_frames(self) -> None:
-        """Let frames be drawn while an answer arrives in any tab."""
         if self._frames is None:
             return
         if any(tab.state.active for tab in self._tabs):
@@ -362,7 +361,7 @@ class ChatApp(App[None]):
             self.dispatch(actions.PickerOpened())
 
     def action_command_palette(self) -> None:
-        """Open the palette, but not above a question: what is chosen there would go past it."""
+        """Open the palette, but not above another screen: a command would bypass it."""
         if len(self.screen_stack) == 1:
             super().action_command_palette()
 
@@ -374,7 +373,7 @@ class ChatApp(App[None]):
                 self.screen.set_focus(self.prompt)  # at once: people type ahead
 
     def on_resize(self, event: Resize) -> None:
-        """Give the pane the whole width where two would be too narrow."""
+        """Give the pane the whole width if two would be too narrow."""
         self._middle.set_class(event.size.width < _NARROW, "narrow")
 
     def action_unfold(self) -> None:

@@ -1,4 +1,4 @@
-"""The way to the user's clipboard: a program of their desktop, else the terminal itself.
+"""Copy to the user's clipboard: with a program of the desktop, else through the terminal.
 
 ``/copy`` uses it. A terminal never answers whether it took what it was sent (OSC 52), so the words
 here promise no more than is known.
@@ -51,7 +51,7 @@ def lacks_clipboard(environment: Mapping[str, str]) -> bool:
 
 
 def picture() -> bytes | None:
-    """Return the picture on the clipboard as PNG; None where there is none, or no way to it."""
+    """Return the picture on the clipboard as PNG; None if there is none or it cannot be read."""
     if (call := program(os.environ, programs=_PICTURES)) is None:
         return None
     try:

@@ -130,7 +130,6 @@ class Executor:
     async def _request_approval(
         self, tab: ConversationTab, name: str, source: str, arguments: dict[str, Json]
     ) -> Word:
-        """Ask the user about a call, and wait for the decision."""
         self._calls += 1
         id = self._calls
         decision: asyncio.Future[Word] = asyncio.get_running_loop().create_future()
@@ -159,7 +158,7 @@ class Executor:
         try:
             set_config("tools.approved", msgspec.json.encode(stored).decode())
         except PonderoError as error:
-            said = f"⚠ it runs unasked in this chat only: {error}"
+            said = f"⚠ approved in this chat only: {error}"
             self._dispatch(actions.LinesReported((said,), "warning"), tab)
 
     def _list_tools(self, _effect: effects.ListTools, tab: ConversationTab) -> None:
@@ -180,8 +179,8 @@ class Executor:
         approved -= found
         if found:
             self._save_approved(tab)
-        nothing = f"no tool called {effect.name!r} runs unasked"
-        said = f"✓ {effect.name} is asked about again" if found else nothing
+        nothing = f"no approved tool is called {effect.name!r}"
+        said = f"✓ {effect.name} needs approval again" if found else nothing
         self._dispatch(actions.LinesReported((said,), "good" if found else "plain"), tab)
 
     def _ask(self, effect: effects.AskModel, tab: ConversationTab) -> None:
@@ -220,7 +219,6 @@ class Executor:
         self._dispatch(actions.ColumnEnded(column, redact_ended(candidate.ended)), tab)
 
     def _close_comparison(self, effect: effects.CloseComparison, tab: ConversationTab) -> None:
-        """Keep the chosen answer in the thread, and every other one in a copy of it."""
         writer, state = tab.session.writer, tab.state
         copies = [
             effect.names[column]
@@ -273,7 +271,7 @@ class Executor:
             self._dispatch(actions.ThreadsOffered(choices), tab)
 
     def _show_thread(self, id: str, tab: ConversationTab) -> ConversationTab:
-        """Show a thread: on the tab where it lies, else on this one, else on a new one."""
+        """Show a thread: in the tab that has it, else in this one, or a new one if this is busy."""
         exact = tab.session.writer.exact(id)
         if (shown := self._tabs.find(exact)) is not None and shown is not tab:
             self._host.show_tab(shown)
@@ -326,7 +324,7 @@ class Executor:
         self._dispatch(actions.ThreadsListed(words, choices), tab)
 
     def refresh_pane(self) -> None:
-        """List the threads again where the pane is open: one began, ended or was shown."""
+        """List the threads again if the pane is open."""
         tab = self._tabs.active
         if tab.state.listing is not None:
             self._list_for_pane(effects.ListForPane(tab.state.listing.words), tab)
@@ -358,7 +356,7 @@ class Executor:
         self._dispatch(actions.QuestionEdited(words, effect.number, effect.asked, at), tab)
 
     def _run_editor(self, words: str) -> str | None:
-        """Return the words as they were saved in the user's editor; None where that cannot be."""
+        """Return the words as saved in the user's editor; None without an editor."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         if not editor:
             return None
@@ -372,8 +370,7 @@ class Executor:
             except SuspendNotSupported:
                 return None
             except (OSError, ValueError, subprocess.SubprocessError) as error:
-                message = f"the editor {editor!r} did not end well: {error}"
-                raise PonderoError(message) from None
+                raise PonderoError(f"the editor {editor!r} did not end well: {error}") from None
             return file.read_text("utf-8", errors="replace")
 
     # -- files ------------------------------------------------------------------------------------
@@ -408,7 +405,7 @@ class Executor:
         self._dispatch(actions.MentionsRead(asked, self._clock(), error), tab)
 
     def paste(self, tab: ConversationTab) -> None:
-        """Attach the picture on the user's clipboard; where there is none, paste as ever."""
+        """Attach the picture on the user's clipboard; without one, paste its text."""
         self._host.run_worker(self._paste_picture(tab), exit_on_error=True)
 
     async def _paste_picture(self, tab: ConversationTab) -> None:
@@ -439,7 +436,7 @@ class Executor:
         if tab is not self._tabs.active:
             self._dispatch(actions.WordsReturned(effect.words), tab)
         elif not self._host.restore_input(effect.words):
-            said = "↑ has them: other words stand in the input line"
+            said = "↑ recalls your words: the input line has others"
             self._dispatch(actions.LinesReported((said,)), tab)
 
     def _change_theme(self, effect: effects.ChangeTheme, tab: ConversationTab) -> None:
@@ -447,7 +444,7 @@ class Executor:
         try:
             set_config("theme", effect.theme)
         except PonderoError as error:
-            said = f"⚠ the theme is not kept: {error}"
+            said = f"⚠ the theme is not saved: {error}"
             self._dispatch(actions.LinesReported((said,), "warning"), tab)
 
     def _quit(self, _effect: effects.Quit, _tab: ConversationTab) -> None:

@@ -23,9 +23,9 @@ def find_mentions(words: str) -> tuple[Path, ...]:
 
 
 def find_dropped(pasted: str) -> tuple[Path, ...]:
-    """Return the files whose paths were pasted, as a terminal does for what is dropped on it.
+    """Return the files whose paths were pasted, as a terminal does for dropped files.
 
-    Only whole paths count, and only where all that was pasted is such: anything else is words.
+    All that was pasted must be whole paths; anything else is words.
     """
     if len(pasted) > _LONGEST or not pasted.strip():
         return ()
@@ -75,7 +75,6 @@ def _strip_file_url(word: str) -> str:
 
 
 def _paths(beginning: str) -> list[str]:
-    """Return the paths that begin so, folders with a slash at their end."""
     folder, slash, start = beginning.rpartition("/")
     try:
         place = Path(folder + slash or ".").expanduser()

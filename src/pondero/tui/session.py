@@ -48,8 +48,8 @@ class Candidate(Struct, frozen=True):
 class Session:
     """A client, a thread, a clock and tools. ``paid``: a service answers, not the emulator.
 
-    ``approved`` are the tools that run unasked: a name, "all", or ``SOURCE/NAME`` as the config has
-    them. The ``sources`` of functions are given; a server is the source of its tools.
+    ``approved`` are the tools that need no approval: a name, "all", or ``SOURCE/NAME`` as in the
+    config. ``sources`` has the sources of functions; a server is the source of its tools.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Session:
         await self._client.aclose()
 
     async def approval(self, name: str, arguments: dict[str, Json]) -> bool:
-        """Return whether a call may run: where it was not said before, the user is asked."""
+        """Return whether a call may run; ask the user unless it is approved."""
         if self.is_approved(name):
             return True
         source = self._source(name)
@@ -117,7 +117,7 @@ class Session:
         return word != "no"
 
     def is_approved(self, name: str) -> bool:
-        """Return whether a tool runs unasked: it, or all, or its namesake from where it is from."""
+        """Return whether a tool needs no approval: by its name, its source and name, or all."""
         return not self.approved.isdisjoint((ALL, name, f"{self._source(name)}/{name}"))
 
     def _source(self, name: str) -> str:
@@ -141,14 +141,14 @@ class Session:
     async def candidate(
         self, ask: effects.AskModel, number: int, feed: Callable[[Event], None]
     ) -> Candidate:
-        """Run a turn after so many messages of the thread, and record it nowhere yet."""
+        """Run a turn after ``number`` messages of the thread, and record it nowhere yet."""
         stored, ended = await self._run_turn(ask, number, feed)
         return Candidate(ask, stored, ended)
 
     async def _run_turn(
         self, ask: effects.AskModel, number: int | None, feed: Callable[[Event], None]
     ) -> tuple[tuple[StoredMessage, ...], actions.TurnEnded]:
-        """Run a turn; return its messages as they are kept, and how it ended."""
+        """Run a turn; return its messages to store, and how it ended."""
         _ASKING.set(self)
         recorder = TurnRecorder(self._clock, paid=self.paid)
         error: PonderoError | None = None
@@ -178,7 +178,7 @@ class Session:
             stopped = True
         except PonderoError as broken:
             error = broken
-        except Exception as broken:  # noqa: BLE001 - whatever happens, the chat goes on
+        except Exception as broken:  # noqa: BLE001 - whatever happens, the chat continues
             error = PonderoError(describe_unexpected(broken))
         stored = recorder.stored_messages(added, replies)
         ended = actions.TurnEnded(
@@ -195,7 +195,7 @@ class Session:
         lines = [] if move.same else self._losses(move)
         if move.cached:
             lines.append(
-                f"  Cache: {move.cached:,} cached tokens are read anew{self._format_value(move)}"
+                f"  Cache: {move.cached:,} cached tokens are read again{self._format_value(move)}"
             )
         return actions.HandedOff(tuple(lines))
 

@@ -1,6 +1,6 @@
 """The thread of a chat: its messages in memory, and its place on disk.
 
-Where the disk cannot be written the chat goes on; turns that wait are written with the next one.
+If the disk cannot be written, the chat continues; the next turn writes those that wait.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ class SavedTurn(Struct, frozen=True):
 class ThreadWriter:
     """One conversation. Without ``threads`` nothing is written; ``why_unsaved`` may say why.
 
-    ``refusals`` are the parts that services refused; they are written with the next turn.
+    ``refusals`` are the parts that services rejected; they are written with the next turn.
     """
 
     def __init__(self, threads: Threads | None = None, *, unsaved: str | None = None) -> None:
@@ -43,7 +43,7 @@ class ThreadWriter:
 
     @property
     def why_unsaved(self) -> str | None:
-        """Return why nothing is written; None where it is."""
+        """Return why nothing is written; None if it is."""
         return self._unsaved
 
     @property
@@ -54,7 +54,7 @@ class ThreadWriter:
         return self._messages
 
     def sibling(self) -> "ThreadWriter":
-        """Return a keeper of another conversation, in the same file."""
+        """Return a writer of another conversation, in the same file."""
         return ThreadWriter(self._threads, unsaved=self._unsaved)
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class ThreadWriter:
         return True
 
     def rewind(self, count: int) -> None:
-        """Go on after so many messages; the next turn begins a copy of the thread up to there."""
+        """Continue after ``count`` messages; the next turn begins a copy that ends there."""
         written = len(self.messages) - sum(map(len, self._waiting))
         self._messages = self.messages[:count]
         while self._waiting and written + sum(map(len, self._waiting)) > count:
@@ -136,11 +136,10 @@ class ThreadWriter:
 
     @property
     def _home(self) -> str | None:
-        """Return the thread on disk that has the messages before the next turn."""
         return self._id or (self._before[0] if self._before else None)
 
     def note(self, *, model: str, level_text: str | None, system: str) -> None:
-        """Write the model, level and system prompt the thread goes on with."""
+        """Write the model, level and system prompt of the next turns."""
         if self._threads is not None and self._id is not None:
             self._threads.set(self._id, model=model, thinking=level_text, system=system)
 
@@ -160,7 +159,7 @@ class ThreadWriter:
         return self._load_opened(self._on_disk().get(id))
 
     def fork(self, *, model: str, level_text: str | None) -> actions.ThreadOpened:
-        """Go on in a copy of the thread."""
+        """Continue in a copy of the thread."""
         if self._id is None or self._waiting:
             raise StoreError(
                 f"only what is saved can be copied; {self._unsaved or 'say something'}"
@@ -206,7 +205,7 @@ class ThreadWriter:
         return tuple(_make_message(first + n, each) for n, each in enumerate(stored))
 
     def last_turn(self, count: int) -> tuple[ThreadMessage, ...]:
-        """Return the last turn of so many messages, from its question on."""
+        """Return the last turn of ``count`` messages, from its question on."""
         turn: tuple[ThreadMessage, ...] = ()
         while count > 0:
             first = max(0, count - PAGE)
@@ -236,7 +235,7 @@ class ThreadWriter:
         return (*here, *(_hit(each) for each in others if each.thread.id != self._id))
 
     def require_saved(self) -> tuple[Threads, str]:
-        """Return the thread's store and id; raises StoreError where it is in memory only."""
+        """Return the thread's store and id; raise StoreError if it is in memory only."""
         if self._id is None or self._waiting:
             raise StoreError(f"the thread is not saved; {self._unsaved or 'say something first'}")
         return self._on_disk(), self._id
@@ -262,7 +261,7 @@ class ThreadWriter:
 
     def _on_disk(self) -> Threads:
         if self._threads is None:
-            raise StoreError(self._unsaved or "this chat is kept nowhere")
+            raise StoreError(self._unsaved or "this chat is not saved")
         return self._threads
 
 
@@ -288,7 +287,6 @@ def _hit(found: SearchHit) -> Choice:
 
 
 def _shorten(text: str, word: str) -> str:
-    """Return the words around a hit, on one line."""
     begin = max(0, text.lower().find(word) - _AROUND)
     return " ".join(text[begin : begin + 2 * _AROUND].split())
 

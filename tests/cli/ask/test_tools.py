@@ -52,8 +52,7 @@ def test_where_nobody_can_be_asked_nothing_runs_and_both_sides_are_told(ask, cal
     assert code == 0
     assert "sunny" not in out
     assert err == (
-        "not run, for nobody could be asked: get_weather; say --approve get_weather, or "
-        "--approve all\n"
+        "not run, no terminal to ask on: get_weather; add --approve get_weather, or --approve all\n"
     )
     assert "the user did not allow this call" in call("threads", "show")[1]
     assert "--approve get_weather" in ask("gpt-5.1", "--tool", tool, "--approve", "other", QUESTION)[2]  # fmt: skip

@@ -85,7 +85,7 @@ def test_money_is_spent_only_after_a_yes(call, questions, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
     code, _, err = call(*sums(questions))
     assert code == 2
-    assert "nobody is here to be asked: begin with a pilot of 8 questions" in err
+    assert "no terminal to ask on: begin with a pilot of 8 questions" in err
     assert "at most? --yes says so beforehand" in err
     assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
 
@@ -131,7 +131,7 @@ def test_you_are_asked_after_the_pilot_where_no_price_is_known(call, questions, 
     )
     code, _, err = call(*asked, "--levels", "off,high", stdin="y\nn\n", tty=True)
     assert code == 130
-    assert "the whole will cost nobody knows how much and take" in err
+    assert "the whole will have an unknown cost and take" in err
     assert len(paid.log.entries) == 16
 
 
@@ -360,7 +360,7 @@ def test_one_ctrl_c_finishes_what_is_in_flight_and_says_so(capsys):
     assert (code, answers, state, lost) == (130, 5, "stopped", 0)
     err = capsys.readouterr().err
     assert "finishing 5 in flight; Ctrl-C again drops them" in err
-    assert "interrupted: finished 5 in flight, 5 answers are kept" in err
+    assert "interrupted: finished 5 in flight, 5 answers are saved" in err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -368,7 +368,7 @@ def test_two_drop_it_and_say_so(capsys):
     code, answers, state, _ = interrupted(2)
     assert (code, answers, state) == (130, 0, "stopped")
     err = capsys.readouterr().err
-    assert "interrupted: dropped 5 in flight, 0 answers are kept" in err
+    assert "interrupted: dropped 5 in flight, 0 answers are saved" in err
     assert "pondero sweep resume" in err
 
 
@@ -401,7 +401,7 @@ def test_ctrl_c_leaves_a_batch_at_the_service_and_says_so(capsys, monkeypatch):
         assert run.answers() == {}
         assert run.lost[0] == 0
     err = capsys.readouterr().err
-    assert "interrupted: left 20 at the service, 0 answers are kept" in err
+    assert "interrupted: left 20 at the service, 0 answers are saved" in err
     assert "Ctrl-C again" not in err
     assert len(service.made) == 1
 

@@ -1,7 +1,6 @@
 """What an action makes of a chat."""
 
 from decimal import Decimal
-from typing import get_args
 
 import pytest
 from tests.tui.state.steps import ANSWER, KEPT, USAGE, do, ended, had, say, told
@@ -218,7 +217,7 @@ def test_an_odd_end_is_spoken_of(chat, dial, exchange, said):
 def test_where_nothing_can_be_written_the_chat_goes_on_and_says_so_once(chat, dial):
     full = ended(unsaved="the disk is full")
     once = do(say(chat, dial, "a")[0], dial, full)
-    assert told(once) == "⚠ the disk is full\n  → the chat goes on, unsaved"
+    assert told(once) == "⚠ the disk is full\n  → the chat continues, unsaved"
     twice = do(say(once, dial, "a")[0], dial, full)
     assert isinstance(twice.page[-1], UserCell | AnswerCell | ThinkingCell)
     assert twice.unsaved == "the disk is full"
@@ -446,4 +445,4 @@ def test_beside_a_long_context_the_policy_caps_the_budget():
 
 
 def test_there_is_a_handler_for_every_action():
-    assert set(_HANDLERS) == set(get_args(actions.Action))
+    assert set(_HANDLERS) == set(actions.Action.__subclasses__())

@@ -173,7 +173,7 @@ async def test_a_narrow_terminal_shows_the_pane_alone(threads):
 async def test_where_nothing_is_kept_the_pane_says_so():
     async with stage() as chat:
         await chat.press("ctrl+l")
-        await until(chat, "kept nowhere")
+        await until(chat, "not saved")
 
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] \u202e"

@@ -50,8 +50,7 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     """
     given = AskOptions(**options)
     if given.variables and given.template is None:
-        message = "-p fills in a template; name one with --template"
-        raise click.UsageError(message)
+        raise click.UsageError("-p fills in a template; name one with --template")
     kept = None if given.template is None else load_template(given.template)
     starts, prompt = _starts(words, given, kept)
     question = question_of(prompt, given, kept)
@@ -74,7 +73,6 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
 def _starts(
     words: tuple[str, ...], given: AskOptions, kept: Template | None
 ) -> tuple[list[AskStart], tuple[str, ...]]:
-    """Return what the question starts from, one for each model and level, and its words."""
     starts, prompt = [], words
     levels = parse_levels(given.levels)
     usual, thinking = (None, None) if kept is None else (kept.model, kept.thinking)
@@ -84,8 +82,7 @@ def _starts(
         else:
             start, prompt = start_thread(words, named, usual=usual, thinking=thinking)
         if levels and named is not None and (wish := load_catalog().split(named).level) is not None:
-            message = f"{named!r} names the level {wish!r}, and --levels names others"
-            raise click.UsageError(message)
+            raise click.UsageError(f"{named!r} names the level {wish!r}, and --levels names others")
         starts += [replace(start, thinking=level) for level in levels] or [start]
     return starts, prompt
 

@@ -101,7 +101,6 @@ async def _ask(
 
 
 def _print(answers: dict[int, AskResult], given: AskOptions) -> int:
-    """Print the answers in the order of the models, and return the worst of their exit codes."""
     whole = [answers[number] for number in sorted(answers)]
     if given.as_json:
         print_json([answer.to_json() for answer in whole])

@@ -16,7 +16,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 class AskOptions(Struct, frozen=True, kw_only=True):
-    """What the command line says beside the words of the question."""
+    """The options of one call, without the words of the question."""
 
     models: tuple[str, ...] = ()
     levels: str | None = None
@@ -170,7 +170,7 @@ def _rest() -> Iterator[_Option]:
     )  # fmt: skip
 
 
-# -- what -o and --levels say ----------------------------------------------------------------------
+# -- values of -o and --levels ---------------------------------------------------------------------
 
 SETTINGS: dict[str, Callable[[str], Any]] = {
     "temperature": float,
@@ -200,13 +200,12 @@ def settings_of(given: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
 
 
 def parse_levels(text: str | None) -> tuple[str, ...]:
-    """Return the levels of a list with commas; raises BadThinking for a word that is none."""
+    """Return the levels of a comma-separated list; raise BadThinking for an unknown one."""
     if text is None:
         return ()
     levels = tuple(dict.fromkeys(filter(None, (word.strip() for word in text.split(",")))))
     if not levels:
-        message = "--levels is a list such as low,high"
-        raise click.UsageError(message)
+        raise click.UsageError("--levels is a list such as low,high")
     for each in levels:
         parse_intent(each)
     return levels

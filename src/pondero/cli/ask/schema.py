@@ -1,4 +1,4 @@
-"""The schema of an answer: read from what ``ask --schema`` says, and held against the answer.
+"""The schema of an answer: read from ``ask --schema`` and checked against the answer.
 
 A schema is a file of JSON, JSON itself, or a line such as ``name, age int: in years``.
 """
@@ -22,7 +22,7 @@ SchemaOption = str | dict[str, Json] | None
 
 
 def parse_schema(single: SchemaOption, multiple: SchemaOption) -> dict[str, Json] | None:
-    """Return the schema that --schema, or --schema-multi, asks for; None where neither does."""
+    """Return the schema of --schema or --schema-multi; None if neither is given."""
     if single is not None and multiple is not None:
         message = "--schema is for one object, --schema-multi for several; use one of them"
         raise click.UsageError(message)
@@ -45,8 +45,7 @@ def _read(given: str) -> Any:
     except (OSError, ValueError):  # too long for a file's name, or no text
         pass
     if text.endswith(".json"):
-        message = f"there is no file {text!r}"
-        raise click.BadParameter(message, param_hint="--schema")
+        raise click.BadParameter(f"there is no file {text!r}", param_hint="--schema")
     return _make_object(dict(_fields(text)))
 
 
@@ -59,24 +58,22 @@ def _json(text: str, where: str) -> Any:
 
 
 def _check_schema(schema: dict[str, Json]) -> dict[str, Json]:
-    """Return a schema that answers can be held against; raises BadParameter."""
     _problem(schema, None)
     return schema
 
 
 def _problem(schema: dict[str, Json], value: Json) -> str | None:
-    """Return what is wrong with a value; raises BadParameter where the schema itself is wrong."""
+    """Return what is wrong with a value; raise BadParameter if the schema itself is wrong."""
     from ...sweep import find_problem
 
     try:
         return find_problem(schema, value)
     except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
-        message = f"this is no JSON schema: {error!r}"
-        raise BadParameter(message) from None
+        raise BadParameter(f"this is no JSON schema: {error!r}") from None
 
 
 def _fields(text: str) -> Iterator[tuple[str, Json]]:
-    """Yield the fields of a line: separated by newlines where there are any, else by commas."""
+    """Yield the fields of a text: separated by newlines if it has any, else by commas."""
     split = [each.strip() for each in re.split(r"\n" if "\n" in text else ",", text)]
     for each in filter(None, split):
         found = _FIELD.fullmatch(each)
@@ -88,12 +85,10 @@ def _fields(text: str) -> Iterator[tuple[str, Json]]:
         about = {"description": found["about"]} if found["about"] else {}
         yield found["name"], {"type": _TYPES[str(kind)], **about}
     if not any(split):
-        message = "it has no fields"
-        raise click.BadParameter(message, param_hint="--schema")
+        raise click.BadParameter("it has no fields", param_hint="--schema")
 
 
 def _make_object(fields: dict[str, Json]) -> dict[str, Json]:
-    """Return the schema of an object with all of these fields and no other."""
     return {
         "type": "object",
         "properties": fields,
@@ -103,13 +98,12 @@ def _make_object(fields: dict[str, Json]) -> dict[str, Json]:
 
 
 def parse_typed_value(schema: dict[str, Json], reply: Reply) -> Json:
-    """Return the value of an answer; raises Malformed where it does not fit the schema."""
+    """Return the value of an answer; raise Malformed if it does not fit the schema."""
     value = reply.value
     try:
         wrong = _problem(schema, value)
     except BadParameter as error:  # a word of the schema that cannot be checked
         raise Malformed(str(error)) from None
     if wrong:
-        message = f"the answer does not fit the schema: {wrong}"
-        raise Malformed(message)
+        raise Malformed(f"the answer does not fit the schema: {wrong}")
     return value

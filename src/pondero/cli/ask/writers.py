@@ -1,4 +1,4 @@
-"""What ``ask`` prints: the answer on stdout for people or as JSON, all else on stderr."""
+"""What ``ask`` prints: the answer on stdout, as text or JSON; all else on stderr."""
 
 import shutil
 import sys
@@ -38,7 +38,7 @@ _REFUSED = ("refusal", "content_filter")
 
 
 class AnswerWriter(Protocol):
-    """What an answer is written to: its events as they come, then all of it, or its error."""
+    """Writes an answer: its events while they arrive, then its end or its error."""
 
     def write(self, event: Event) -> None:
         """Write one event, if it has something to read."""
@@ -73,7 +73,7 @@ class TerminalWriter:
         self._start = start
         self._usage = given.usage
         self._show = sys.stderr.isatty() if given.shown is None else given.shown
-        self._due = bool(given.shown)  # thinking was asked for in so many words, and none came yet
+        self._due = bool(given.shown)  # --thinking was given, and none has arrived yet
         self._thinking = False
         self._open = False  # whether a line of the answer on a terminal has not ended yet
         self._shaped = shaped
@@ -167,9 +167,9 @@ class JsonWriter:
 
 
 class JsonLinesWriter:
-    """Events as JSON, one a line; a Finished event with its cost, where that is known.
+    """Events as JSON, one a line; a Finished event has its cost, if known.
 
-    The last line is the last Finished event, or the error; adjustments stand before it. ``label``
+    The last line is the last Finished event, or the error; adjustments precede it. ``label``
     tells the events of several answers apart.
     """
 
@@ -181,7 +181,7 @@ class JsonLinesWriter:
         self._finished: Any = None
 
     def write(self, event: Event) -> None:
-        """Print one event, without its seal."""
+        """Print one event, without its signature."""
         raw = msgspec.to_builtins(event)
         if isinstance(part := raw.get("part"), dict):
             part.pop("seal", None)
@@ -258,7 +258,6 @@ def _counter(start: AskStart) -> "ThinkingCounter":
 
 
 def _print_value(answer: AskResult) -> None:
-    """Print the value of an answer: for people indented, in a pipe on one line."""
     if sys.stdout.isatty():
         print_json(answer.value)
     else:
@@ -266,7 +265,6 @@ def _print_value(answer: AskResult) -> None:
 
 
 def _explain_no_thinking(start: AskStart, reply: Reply) -> str:
-    """Return why --thinking has nothing to show."""
     entry = load_catalog().entry(start.model)
     facts = entry.capability
     if not facts.thinks:
@@ -291,7 +289,7 @@ def exit_code_for(reply: Reply, *, prefix: str = "") -> int:
 
 
 def remarks(reply: Reply) -> Iterator[str]:
-    """Yield what was sent where that is not the level asked for, then why of each difference."""
+    """Yield the level that was sent if it differs from the request, then the reasons."""
     if reply.plan is not None and any(note.what in DEPTH for note in reply.adjustments):
         yield f"asked for {describe_intent(reply.plan.asked)}; sent: {describe_result(reply.plan)}"
     for note in reply.adjustments:

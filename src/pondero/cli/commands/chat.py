@@ -142,12 +142,11 @@ def _check_textual() -> None:
     try:
         import_module("textual")
     except ImportError:
-        message = "the chat is drawn with textual; pip install 'pondero[tui]'"
-        raise MissingExtra(message) from None
+        raise MissingExtra("the chat is drawn with textual; pip install 'pondero[tui]'") from None
 
 
 def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
-    """Return the model to begin with, and the configured wish where the model names none."""
+    """Return the model to begin with, and the configured level if the model names none."""
     from ...client import load_catalog
 
     model = named or settled.model or _MODEL
@@ -157,7 +156,6 @@ def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
 
 
 def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
-    """Return the keeper of the thread, and reports for the user about the file."""
     from ...store import Threads
     from ...tui import ThreadWriter
 
@@ -166,7 +164,7 @@ def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
     try:
         threads = Threads.open()
     except StoreError as error:
-        said = _report(f"⚠ {error}", "  → the chat goes on, unsaved", warning=True)
+        said = _report(f"⚠ {error}", "  → the chat continues, unsaved", warning=True)
         return ThreadWriter(unsaved=str(error)), (said,)
     notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
     return ThreadWriter(threads), notice

@@ -4,7 +4,7 @@ import click
 import msgspec
 
 from ...client import HealthCheck, load_catalog, resolve_policy, run_checks
-from ..command import examples, parse_policy, policy_option, print_json
+from ..command import examples, json_option, parse_policy, policy_option, print_json
 from ..output.echo import echo, style_text
 from ..output.thread_tables import open_threads
 from .completion import model as models
@@ -29,7 +29,7 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_bl
     shell_complete=models,
 )
 @policy_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def doctor(
     thread: str | None, *, target: str | None, policies: tuple[str, ...], as_json: bool
 ) -> int:

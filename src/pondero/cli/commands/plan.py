@@ -1,4 +1,4 @@
-"""``plan`` and ``levels``: what would be sent to a model, printed for people or as JSON."""
+"""``plan`` and ``levels``: what would be sent to a model, as text or JSON."""
 
 import shutil
 import textwrap
@@ -59,7 +59,7 @@ def plan(
 ) -> None:
     """Show what would be sent to MODEL for a level, and why.
 
-    Several models stand side by side.
+    Several models are shown side by side.
     """
     level_text, policy = _parse_thinking(thinking), parse_policy(policies)
     plans = [make_plan(model, level_text, policy=policy, **asked) for model in models]
@@ -93,7 +93,7 @@ def levels(
 ) -> None:
     """Show every level of MODEL, and what each becomes there.
 
-    Several models stand side by side.
+    Several models are shown side by side.
     """
     policy = parse_policy(policies)
     ladders = [ladder(model, max_tokens=max_tokens, policy=policy) for model in models]
@@ -132,13 +132,13 @@ _COLOURS |= {"thinking": "bright_black", "text": "green", "error": "red"}
 
 
 def print_plan(plan: Plan, *, indent: int = 0, without: Container[str] = ()) -> None:
-    """Print a plan for people, without the lines of these labels."""
+    """Print a plan, without the lines of these labels."""
     lines = [(label, text) for label, text in describe_plan(plan) if label not in without]
     print_lines(lines, indent=indent)
 
 
 def print_lines(lines: list[tuple[str, str]], *, indent: int = 0) -> None:
-    """Print labelled lines, wrapped so that the text stands in a column of its own."""
+    """Print labelled lines, the text wrapped in its own column."""
     column = max(8, *(len(label) + 2 for label, _ in lines))
     width = max(40, shutil.get_terminal_size().columns) - column - indent
     for label, text in lines:

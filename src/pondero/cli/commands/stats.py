@@ -1,4 +1,4 @@
-"""``stats``: what thinking took in tokens, money and seconds, by model and level."""
+"""``stats``: tokens, cost and time of thinking, by model and level."""
 
 import shutil
 import sys
@@ -14,7 +14,15 @@ from msgspec import Struct
 
 from ...errors import PonderoError
 from ...store import UsageTotal, format_dollars, load_catalog, write_atomic
-from ..command import check_free, examples, force_option, print_json, warn
+from ..command import (
+    check_free,
+    config_option,
+    examples,
+    force_option,
+    json_option,
+    print_json,
+    warn,
+)
 from ..output.echo import echo
 from ..output.thread_tables import open_threads
 
@@ -25,7 +33,7 @@ _LEAST = ("turns", "share", "in", "seconds")
 
 
 class StatsRow(Struct, frozen=True):
-    """One line: a model, a level, both or a key, and what was taken; None where it is unknown."""
+    """One line: the usage of a model, a level, both or a key; None is unknown."""
 
     model: str | None
     level: str | None
@@ -74,13 +82,7 @@ class StatsRow(Struct, frozen=True):
     type=click.Choice([_THREADS, "gateway"]),
     help="Only local threads, or only gateway requests.",
 )
-@click.option(
-    "--config",
-    "file",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
-)
+@config_option
 @click.option(
     "--svg",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -89,7 +91,7 @@ class StatsRow(Struct, frozen=True):
 )
 @force_option
 @click.option("--offline", is_flag=True, help="Only answers of the emulator and of recordings.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def stats(
     *,
     days: float | None,
@@ -136,7 +138,7 @@ def _load_usage(days: float | None, only: str | None, file: str | None) -> list[
 
 
 def _load_gateway_usage(days: float | None, file: str | None) -> list[UsageTotal]:
-    """Return what the ledger holds; where it cannot be read, nothing, and a warning."""
+    """Return the usage in the ledger; if it cannot be read, warn and return none."""
     from ...gateway import load_config, load_usage
 
     try:
@@ -206,7 +208,6 @@ def _columns(rows: Sequence[StatsRow]) -> dict[str, list[str]]:
 
 
 def _width(columns: Mapping[str, Iterable[str]]) -> int:
-    """Return how wide a table of these columns is, with the space around them."""
     lines = ([name, *"\n".join(cells).split("\n")] for name, cells in columns.items())
     return sum(max(map(len, column)) + 3 for column in lines) + 1
 
@@ -252,7 +253,7 @@ def _share(row: StatsRow) -> str:
 
 
 def _format_cost(row: StatsRow) -> str:
-    """Return the cost; "over" where not every reply has a known price."""
+    """Return the cost; "over" if some reply has no known price."""
     if row.cost is None:
         return "unknown"
     return f"{'' if row.priced == row.replies else 'over '}{format_dollars(row.cost)}"

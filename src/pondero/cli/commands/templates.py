@@ -1,4 +1,4 @@
-"""``templates``: the questions kept for ``ask --template``: listed, shown, edited and removed."""
+"""``templates``: lists, shows, edits and removes the questions of ``ask --template``."""
 
 import sys
 
@@ -13,13 +13,13 @@ from ...store import (
     template_names,
     write_template,
 )
-from ..command import CommandGroup, examples, print_json
+from ..command import CommandGroup, examples, json_option, print_json
 from ..output.echo import echo, style_text
 from .completion import template as complete_template
 
 _FIRST = """\
 # A question for 'pondero ask --template NAME'. $input is what the command line and a pipe say;
-# every other $variable is filled in with -p NAME VALUE, or stands under [defaults].
+# every other $variable is filled in with -p NAME VALUE, or set under [defaults].
 
 prompt = \"\"\"
 Summarise this in $words words:
@@ -38,7 +38,6 @@ $input
 words = 50
 """
 _NAME = click.argument("name", shell_complete=complete_template)
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 
 @click.group(
@@ -50,13 +49,13 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON."
     ),
 )
 def templates() -> None:
-    """Keep questions that are asked again and again."""
+    """Save questions that you ask again and again."""
 
 
 @templates.command(
     "list", epilog=examples("pondero templates list", "pondero templates list --json")
 )
-@_JSON
+@json_option
 def list_(*, as_json: bool) -> None:
     """List the templates with their variables."""
     names = template_names()
@@ -74,7 +73,7 @@ def list_(*, as_json: bool) -> None:
     epilog=examples("pondero templates show summary", "pondero templates show summary --json")
 )
 @_NAME
-@_JSON
+@json_option
 def show(name: str, *, as_json: bool) -> None:
     """Print a template."""
     kept = load_template(name)
@@ -95,7 +94,7 @@ def show(name: str, *, as_json: bool) -> None:
 def edit(name: str) -> None:
     """Open a template in your editor, or take a new one from a pipe.
 
-    It is made where it is not there, and checked afterwards.
+    It is created if missing, and checked afterwards.
     """
     path = template_file(name)
     if sys.stdin.isatty():
@@ -106,8 +105,7 @@ def edit(name: str) -> None:
         return
     text = sys.stdin.read()
     if not text.strip():
-        message = f"an editor needs a terminal; the file is {path}"
-        raise click.UsageError(message)
+        raise click.UsageError(f"an editor needs a terminal; the file is {path}")
     before = path.read_text("utf-8") if path.is_file() else None
     write_template(name, text)
     try:

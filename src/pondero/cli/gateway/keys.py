@@ -11,7 +11,7 @@ from ...catalog import Provider
 from ...client import load_catalog
 from ...errors import UnknownProvider, UsageError
 from ...store import forget_key, list_saved_keys, save_key
-from ..command import CommandGroup, examples, print_json
+from ..command import CommandGroup, config_option, examples, json_option, print_json
 from ..commands.completion import provider as provider_names
 from ..output.echo import echo
 
@@ -62,13 +62,6 @@ def set_(provider: str) -> None:
 
 
 _of_gateway = click.option("--gateway", is_flag=True, help="Keys for clients of the gateway.")
-_config = click.option(
-    "--config",
-    "file",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
-)
 
 
 @keys.command(
@@ -76,9 +69,9 @@ _config = click.option(
     epilog=examples("pondero keys list", "pondero keys list --json", "pondero keys list --gateway"),
 )
 @click.option("--all", "every", is_flag=True, help="Also list providers without a key.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 @_of_gateway
-@_config
+@config_option
 def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> None:
     """List which providers have a key, and where from; never the key."""
     if gateway:
@@ -122,7 +115,7 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
 
 @keys.command(epilog=examples("pondero keys block ci"))
 @click.argument("name")
-@_config
+@config_option
 def block(*, name: str, file: str | None) -> None:
     """Block the gateway's key NAME at once, without a restart."""
     _with_gateway(file, lambda known: known.block(name, blocked=True))
@@ -131,7 +124,7 @@ def block(*, name: str, file: str | None) -> None:
 
 @keys.command(epilog=examples("pondero keys unblock ci"))
 @click.argument("name")
-@_config
+@config_option
 def unblock(*, name: str, file: str | None) -> None:
     """Unblock the gateway's key NAME at once, without a restart."""
     _with_gateway(file, lambda known: known.block(name, blocked=False))
@@ -155,7 +148,7 @@ def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]")
 )
 @click.argument("provider", shell_complete=provider_names)
 @_of_gateway
-@_config
+@config_option
 def remove(*, provider: str, gateway: bool, file: str | None) -> int:
     """Delete the key of PROVIDER, or with --gateway a gateway key."""
     if gateway:
@@ -205,14 +198,12 @@ def _provider(name: str) -> Provider:
 
     close = get_close_matches(name.lower(), providers, n=1)
     guess = f"did you mean {close[0]!r}? " if close else ""
-    message = f"unknown provider {name!r}; {guess}see 'pondero keys list --all'"
-    raise UnknownProvider(message)
+    raise UnknownProvider(f"unknown provider {name!r}; {guess}see 'pondero keys list --all'")
 
 
 def _variable(provider: Provider) -> str:
     if not provider.keys:
-        message = f"{provider.label} needs no key"
-        raise UsageError(message)
+        raise UsageError(f"{provider.label} needs no key")
     return provider.keys[0]
 
 
@@ -222,7 +213,6 @@ def _prompt_key(provider: Provider) -> str:
 
 
 def _source(provider: Provider, kept: dict[str, str]) -> tuple[str, str | None]:
-    """Return the variable of a provider's key, and where the key comes from."""
     for variable in provider.keys:
         if os.environ.get(variable, "").strip():
             return variable, _ENVIRONMENT

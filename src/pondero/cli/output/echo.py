@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from .line_wrap import LineWrap
 
-_USUAL = 80  # columns of a terminal that nobody made wider or narrower
+_USUAL = 80  # columns of a usual terminal
 
 
 class StyledText(NamedTuple):
@@ -23,7 +23,7 @@ class StyledText(NamedTuple):
 
 
 def style_text(text: str, **style: Any) -> StyledText:
-    """Return words for ``echo`` to print in a colour, where there are colours."""
+    """Return words for ``echo`` to print in a colour, if colours are on."""
     return StyledText(text, style)
 
 
@@ -65,7 +65,7 @@ def _render(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
 
 
 def _color_setting() -> bool | None:
-    """Return whether colours are wanted; None where that is up to the terminal."""
+    """Return whether to print colours; None leaves it to the terminal."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.color
 
@@ -115,7 +115,6 @@ def _line_wrap() -> "LineWrap":
 
 
 def _width_of(stream: TextIO) -> int:
-    """Return the columns of the terminal that a stream is, as it is now."""
     import os
 
     try:

@@ -52,7 +52,6 @@ class LineWrap:
         return done
 
     def _place_word(self, width: int) -> str:
-        """Return the word that waits, after its blanks or on the next line."""
         if not self._word:
             return ""
         begin, before = self._next_column(), self._blanks
@@ -64,7 +63,6 @@ class LineWrap:
         return placed
 
     def _next_column(self) -> int:
-        """Return the column after the blanks that wait."""
         column = self._column
         for blank in self._blanks:
             column += _TAB - column % _TAB if blank == "\t" else 1

@@ -1,4 +1,4 @@
-"""The results of ``contract`` for people: a row of marks for each model, then the reasons."""
+"""The results of ``contract`` as a table: a row of marks for each model, then the reasons."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from .tables import Screen
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "bold red")}
 _MARKS |= {"unsupported": ("–", "bright_black"), "skipped": ("·", "yellow")}
 _LEAST = 12  # columns of a model's name, however narrow the screen
-_NAMED = 6  # models that are named where many share one reason
+_NAMED = 6  # models that are named if many share one reason
 
 
 def print_results(
@@ -69,7 +69,6 @@ def _print_many(
 
 
 def _print_reasons(console: Console, results: Sequence[ScenarioResult]) -> None:
-    """Print why something was not checked, once for all models that share the reason."""
     for (status, detail), found in _group_by_reason(results).items():
         mark, style = _MARKS[status]
         models = list(dict.fromkeys(f"{each.provider}:{each.model}" for each in found))

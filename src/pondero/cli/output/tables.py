@@ -1,4 +1,4 @@
-"""Tables for people: a model's ladder, and the catalog."""
+"""Tables on the terminal: a model's ladder, and the catalog."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -21,8 +21,11 @@ _Row = tuple[str | Text, ...]
 _BAR = 12
 _STARRED = "* is not what was asked for; 'pondero levels MODEL' says why"
 _NOTHING = object()
-_DEFAULTS = {"off": "does not think unasked", "dynamic": "decides by itself when nothing is sent"}
-_DEFAULTS |= {"on": "thinks unasked", "unaudited": "unasked: not known"}
+_DEFAULTS = {
+    "off": "does not think by default",
+    "dynamic": "decides by itself when nothing is sent",
+}
+_DEFAULTS |= {"on": "thinks by default", "unaudited": "default not known"}
 
 
 class Screen(Console):
@@ -54,7 +57,7 @@ def print_ladder(entry: ModelEntry, plans: list[Plan]) -> None:
     """Print every level of one model and what it becomes there."""
     console = Screen()
     default = entry.capability.default
-    by_default = _DEFAULTS.get(default, f"thinks unasked, at {default}")
+    by_default = _DEFAULTS.get(default, f"thinks by default, at {default}")
     console.print(Text.assemble((entry.id, "bold"), f"  {by_default}"))
     shared = _find_shared(plans)
     deepest = max((plan.budget or 0 for plan in plans), default=0)
@@ -104,7 +107,6 @@ def print_plans(plans: Sequence[Plan]) -> None:
 
 
 def _cell(plan: Plan | None) -> Text:
-    """Return what a model gets for a wish: the level, its tokens, a star where it differs."""
     if plan is None:
         return Text("")
     got = _got(plan)
@@ -157,13 +159,11 @@ def _fit_tables(
 
 
 def _is_whole(screen: Screen, made: Table, rows: Iterable[Iterable[str | Text]]) -> bool:
-    """Return whether a table on this screen cuts no word of these rows in two."""
     drawn = "".join(segment.text for segment in screen.render(made)).split()
     return {word for row in rows for cell in row for word in str(cell).split()} <= set(drawn)
 
 
 def _block(columns: Sequence[str], row: _Row) -> Group:
-    """Return a row as lines: its first cell, and under it each of the others by its column."""
     name, *cells = row
     lines = Table.grid(padding=(0, 2, 0, 0))
     for style in ("dim", None):

@@ -1,6 +1,6 @@
 """The plot of ``sweep``: accuracy against cost, in a terminal of any width, without colours.
 
-Where plotext is not installed the table is all there is, and a line says so.
+If plotext is not installed, a line says so.
 """
 
 import shutil

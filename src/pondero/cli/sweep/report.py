@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..command import check_free, examples, force_option, print_json
+from ..command import check_free, examples, force_option, json_option, print_json
 from ..output.echo import echo, style_text
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ def export(
     from ...sweep import inspect_logs, iter_jsonl
 
     if jsonl is None and logs is None:
-        message = "say what to write: --jsonl FILE, or --inspect FOLDER"
-        raise click.UsageError(message)
+        raise click.UsageError("say what to write: --jsonl FILE, or --inspect FOLDER")
     check_free(jsonl, force=force)
     results = _load_results(name, judge)
     if jsonl is not None:
@@ -85,7 +84,7 @@ def export(
 @click.option(
     "--seed", type=int, default=0, metavar="N", help="Seed for the questions and answers."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
     """See a sweep from beginning to end; no key needed.
 

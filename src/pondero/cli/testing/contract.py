@@ -39,7 +39,7 @@ _PORT = 9100  # where the emulator is recorded, so that a new recording differs 
     metavar="NAME",
     help="Only this scenario, or those that fit 'thinking_*'; may be repeated.",
 )
-@click.option("--model", metavar="M", help="This model, and not those that stand for a provider.")
+@click.option("--model", metavar="M", help="This model, instead of the provider's usual ones.")
 @click.option(
     "--cassettes",
     type=click.Path(path_type=Path),
@@ -155,8 +155,7 @@ def _list_providers(cassettes: Path | None) -> list[str]:
         return spoken
     found = [name for name in spoken if (cassettes / name).is_dir()]
     if not found:
-        message = f"{cassettes} holds no folder named like a provider; {_HOW}"
-        raise CassetteError(message)
+        raise CassetteError(f"{cassettes} holds no folder named like a provider; {_HOW}")
     return found
 
 
@@ -179,8 +178,7 @@ def _find_recorded(folder: Path, name: str) -> "ModelEntry":
     from ...contract import find_model, most_recorded_model, representative_models
 
     if not (folder / name).is_dir() and not _records():
-        message = f"there are no cassettes of {name} in {folder}; {_HOW}"
-        raise CassetteError(message)
+        raise CassetteError(f"there are no cassettes of {name} in {folder}; {_HOW}")
     first = representative_models(name)[0]
     model = most_recorded_model(folder, first)
     return first if model is None else find_model(name, model)
@@ -192,7 +190,7 @@ def _find_recorded(folder: Path, name: str) -> "ModelEntry":
 def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Backend":
     from ...contract import CassetteBackend, EmulatorBackend, HttpBackend, ServedEmulatorBackend
 
-    if base_url == "":  # as where a shell's variable is not set
+    if base_url == "":  # a shell variable that is not set
         raise click.UsageError("--base-url is empty; it is an address, as http://localhost:8080")
     if live and base_url:
         raise click.UsageError("--live is the provider's own service; --base-url is another")
@@ -204,15 +202,13 @@ def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Ba
     if reached is not None:
         raise click.UsageError("cassettes are played; VCR_RECORD=1 records them from there")
     if not cassettes.is_dir():
-        message = f"there is no folder {cassettes}; {_HOW}"
-        raise BadParameter(message)
+        raise BadParameter(f"there is no folder {cassettes}; {_HOW}")
     return CassetteBackend(cassettes)
 
 
 def _drop_unreachable(
     entries: "list[ModelEntry]", backend: "Backend", *, named: bool
 ) -> "list[ModelEntry]":
-    """Return the models whose service can be reached; raises where a named one cannot."""
     from ...contract import CassetteBackend, HttpBackend
 
     reached = backend.source if isinstance(backend, CassetteBackend) else backend

@@ -7,7 +7,7 @@ from msgspec.json import encode
 
 from ...exchange import Decoded
 from ...exchange import decode as decode_body
-from ..command import examples, print_json
+from ..command import examples, json_option, print_json
 from ..commands.plan import print_lines
 
 _SHOWN = 60  # of a seal's text: enough to tell one from another
@@ -33,7 +33,7 @@ _SHOWN = 60  # of a seal's text: enough to tell one from another
     metavar="N",
     help="The HTTP status of the answer.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def decode(
     file: BinaryIO, *, dialect: str | None, stream: bool | None, status: int, as_json: bool
 ) -> None:

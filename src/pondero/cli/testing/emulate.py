@@ -79,6 +79,5 @@ def _format_greeting(where: str) -> str:
 
 
 def _exports(*settings: str) -> list[str]:
-    """Return shell lines that export these: one line, or one each where it would be too long."""
     line = f"  export {' '.join(settings)}"
     return [line] if len(line) <= _WIDTH else [f"  export {each}" for each in settings]

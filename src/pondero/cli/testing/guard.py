@@ -1,4 +1,4 @@
-"""``check_file``: finds what a service would refuse on the second turn of a recording."""
+"""``guard``: finds what a service would reject on the second turn of a recording."""
 
 import shutil
 import sys
@@ -9,7 +9,7 @@ import click
 
 from ...contract import GuardFinding, GuardReport, check_file
 from ...errors import BadParameter, CassetteError, UsageError
-from ..command import examples, print_json
+from ..command import examples, json_option, print_json
 from ..output.echo import echo, style_text
 
 _WIDTH = 80
@@ -27,7 +27,7 @@ _WIDTH = 80
 @click.option(
     "--strict", is_flag=True, help="Exit with 1 also if thinking would be dropped silently."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
     """Find what a service would reject or drop on the next turn.
 
@@ -70,7 +70,6 @@ def _display_name(name: str) -> str:
 
 
 def _prefix_name(error: str, name: str) -> str:
-    """Return the error with the name of its file."""
     return error if name in error else f"{name}: {error}"
 
 
@@ -83,7 +82,7 @@ def _json(reports: list[GuardReport], errors: dict[str, str]) -> dict[str, objec
     }
 
 
-# -- for people ----------------------------------------------------------------------------------
+# -- as text -------------------------------------------------------------------------------------
 
 
 def _print(reports: list[GuardReport], errors: dict[str, str]) -> None:
@@ -107,9 +106,7 @@ def _print_report(report: GuardReport) -> None:
 
 def _contents(report: GuardReport) -> str:
     past = f"{report.with_past:,} with a past"
-    seals = f"{_count(report.seals, 'seal')} sent back as it came" if report.seals == 1 else (
-        f"{_count(report.seals, 'seal')} sent back as they came"
-    )  # fmt: skip
+    seals = f"{_count(report.seals, 'signature')} sent back unchanged"
     if report.kind in ("chat", "thread"):
         saved = "a saved chat" if report.kind == "chat" else "a thread"
         what = f"{saved} of {_count(report.lines, 'message')}, its next request judged"

@@ -18,7 +18,7 @@ _NATURES = {
 
 
 class UserCell(Struct, frozen=True, kw_only=True):
-    """What the user wrote. ``number`` is its message in the thread; None where it is not in it."""
+    """What the user wrote. ``number`` is its message in the thread, if it is in it."""
 
     key: int
     text: str
@@ -26,7 +26,7 @@ class UserCell(Struct, frozen=True, kw_only=True):
 
 
 class ThinkingCell(Struct, frozen=True, kw_only=True):
-    """One stretch of thinking. ``tokens`` is None where the service did not say how many."""
+    """One stretch of thinking. ``tokens`` is None if the service did not report them."""
 
     key: int
     text: str = ""
@@ -99,7 +99,7 @@ class NoticeCell(Struct, frozen=True, kw_only=True):
 
 
 class WaitingCell(Struct, frozen=True, kw_only=True):
-    """Stands for an answer of which nothing has arrived."""
+    """An answer of which nothing has arrived."""
 
     key: int
     model: str
@@ -133,6 +133,5 @@ def format_seconds(seconds: float | None) -> str:
 
 
 def _join_words(head: str, *rest: str) -> str:
-    """Return ``head`` and, after a space, the other words that are not empty."""
     said = " · ".join(word for word in rest if word)
     return f"{head} {said}" if said else head

@@ -11,7 +11,7 @@ from .actions import Action
 from .catalog_view import DialView
 from .cells import Cell, ThinkingCell, set_open
 from .commands import is_command, run
-from .effects import Effects
+from .effects import Transition
 from .handlers import comparison, last_turn, search, tools
 from .handlers.comparison import toggle_thinking
 from .handlers.history import PAGE, on_opened, on_page_loaded, on_scrolled
@@ -22,7 +22,7 @@ from .handlers.turn import on_ended, on_events, start_turn
 from .state import WAIT, ChatState, DraftQuestion, PickerState
 
 
-def reduce(state: ChatState, action: Action, dial: DialView) -> tuple[ChatState, Effects]:
+def reduce(state: ChatState, action: Action, dial: DialView) -> Transition:
     """Return the state after an action, and the effects it asks for."""
     return _HANDLERS[type(action)](state, action, dial)
 
@@ -43,9 +43,7 @@ def initial_state(
 # -- the user -----------------------------------------------------------------------------------
 
 
-def _on_submitted(
-    state: ChatState, action: actions.Submitted, dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_submitted(state: ChatState, action: actions.Submitted, dial: DialView) -> Transition:
     text = action.text.strip()
     state = state.but(hint="", leaving=False)
     if not text:
@@ -59,10 +57,8 @@ def _on_submitted(
     return _on_mentions_read(state, actions.MentionsRead(asked, action.at), dial)
 
 
-def _on_mentions_read(
-    state: ChatState, action: actions.MentionsRead, dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Ask what the user sent, or let it wait; where a file cannot be read it goes back."""
+def _on_mentions_read(state: ChatState, action: actions.MentionsRead, dial: DialView) -> Transition:
+    """Ask what the user sent, or queue it; if a file cannot be read, give the words back."""
     asked = action.asked
     if action.error:
         back = state.but(attached=(*asked.parts, *state.attached))
@@ -72,22 +68,17 @@ def _on_mentions_read(
     return _ask(state, asked, action.at, dial)
 
 
-def _on_attached(
-    state: ChatState, action: actions.FilesAttached, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_attached(state: ChatState, action: actions.FilesAttached, _dial: DialView) -> Transition:
     return state.but(attached=(*state.attached, *action.parts)), ()
 
 
-def _ask_next(state: ChatState, at: float, dial: DialView) -> tuple[ChatState, Effects]:
-    """Send the first of the words that wait."""
+def _ask_next(state: ChatState, at: float, dial: DialView) -> Transition:
     if state.busy or not state.queue:
         return state, ()
     return _ask(state.but(queue=state.queue[1:]), state.queue[0], at, dial)
 
 
-def _on_unqueued(
-    state: ChatState, _action: actions.Unqueued, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_unqueued(state: ChatState, _action: actions.Unqueued, _dial: DialView) -> Transition:
     if not state.queue:
         return state, ()
     *queue, last = state.queue
@@ -97,16 +88,13 @@ def _on_unqueued(
 
 def _on_words_returned(
     state: ChatState, action: actions.WordsReturned, _dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Let words wait before all others, with what was attached to them."""
+) -> Transition:
     asked = DraftQuestion(action.words, state.attached)
     return state.but(queue=(asked, *state.queue), attached=()), ()
 
 
-def _ask(
-    state: ChatState, asked: DraftQuestion, at: float, dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Begin a turn; where an older part is on the page, go to its end: answers come there."""
+def _ask(state: ChatState, asked: DraftQuestion, at: float, dial: DialView) -> Transition:
+    """Begin a turn; if the page shows an older part, load the end, where answers appear."""
     begun, ask = start_turn(state, asked, at, dial, context=state.tally.context)
     if state.last < state.count:
         return begun, (effects.Fetch(max(0, state.count - PAGE), state.count), ask)
@@ -115,7 +103,7 @@ def _ask(
 
 def _on_interrupted(
     state: ChatState, action: actions.TurnInterrupted, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     if state.turn is not None:
         return state.but(hint="stopping…"), (effects.Stop(),)
     if not action.hard:
@@ -125,23 +113,19 @@ def _on_interrupted(
     return state.but(leaving=True, hint="Ctrl+C again, or Ctrl+D, leaves"), ()
 
 
-def _on_typed(
-    state: ChatState, _action: actions.KeyTyped, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_typed(state: ChatState, _action: actions.KeyTyped, _dial: DialView) -> Transition:
     return (state.but(hint="", leaving=False) if state.hint or state.leaving else state), ()
 
 
 def _on_picker_opened(
     state: ChatState, _action: actions.PickerOpened, dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     if state.busy or state.comparing:
         return state.but(hint=WAIT), ()
     return offer(state, dial), ()
 
 
-def _on_picked(
-    state: ChatState, action: actions.ItemPicked, dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_picked(state: ChatState, action: actions.ItemPicked, dial: DialView) -> Transition:
     choosing, state = state.choosing, state.but(choosing=None)
     if choosing is None:
         return state, ()
@@ -150,7 +134,7 @@ def _on_picked(
 
 def _on_thread_picked(
     state: ChatState, action: actions.ThreadPickedInPane, dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     if not action.thread:
         return run(state, "/new", dial)
     if state.thread is not None and state.thread.id == action.thread:
@@ -158,19 +142,19 @@ def _on_thread_picked(
     return state, (effects.Open(action.thread),)
 
 
-def _open_thread(state: ChatState, value: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def _open_thread(state: ChatState, value: str, _dial: DialView) -> Transition:
     return state, (effects.Open(value),)
 
 
-def _change_theme(state: ChatState, value: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def _change_theme(state: ChatState, value: str, _dial: DialView) -> Transition:
     return state.but(theme=value), (effects.ChangeTheme(value),)
 
 
-def _show_hit(state: ChatState, value: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def _show_hit(state: ChatState, value: str, _dial: DialView) -> Transition:
     return state, (visit(value),)
 
 
-_PICKED: dict[str, Callable[[ChatState, str, DialView], tuple[ChatState, Effects]]] = {
+_PICKED: dict[str, Callable[[ChatState, str, DialView], Transition]] = {
     "thinking": thinking,
     "thread": _open_thread,
     "theme": _change_theme,
@@ -178,15 +162,13 @@ _PICKED: dict[str, Callable[[ChatState, str, DialView], tuple[ChatState, Effects
 }
 
 
-def _on_dismissed(
-    state: ChatState, _action: actions.Dismissed, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_dismissed(state: ChatState, _action: actions.Dismissed, _dial: DialView) -> Transition:
     return state.but(choosing=None), ()
 
 
 def _on_thinking_toggled(
     state: ChatState, action: actions.ThinkingToggled, dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     if state.comparing is not None:
         return toggle_thinking(state, lambda chat: _on_thinking_toggled(chat, action, dial)[0]), ()
     cells = [*state.page, *state.live]
@@ -201,7 +183,7 @@ def _on_thinking_toggled(
 
 def _on_all_toggled(
     state: ChatState, _action: actions.AllThinkingToggled, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     thoughts = [c for c in (*state.page, *state.live) if isinstance(c, ThinkingCell) and c.readable]
     to_open = not all(thought.open for thought in thoughts)
     changed: dict[int, Cell] = {
@@ -214,15 +196,11 @@ def _on_all_toggled(
 # -- outcomes -----------------------------------------------------------------------------------
 
 
-def _on_events(
-    state: ChatState, action: actions.EventsArrived, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_events(state: ChatState, action: actions.EventsArrived, _dial: DialView) -> Transition:
     return on_events(state, action.events, action.at), ()
 
 
-def _on_turn_ended(
-    state: ChatState, action: actions.TurnEnded, dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_turn_ended(state: ChatState, action: actions.TurnEnded, dial: DialView) -> Transition:
     """End the turn, and send what waits; after a stop or an error it waits for Enter."""
     after, asked = on_ended(state, action, dial)
     if not after.queue or after.busy:
@@ -234,10 +212,7 @@ def _on_turn_ended(
     return sent, (*asked, *more)
 
 
-def _on_last_turn(
-    state: ChatState, action: actions.LastTurnLoaded, dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Do what the turn was looked up for."""
+def _on_last_turn(state: ChatState, action: actions.LastTurnLoaded, dial: DialView) -> Transition:
     if not action.turn and not action.words:
         return state.tell("there is no question yet"), ()
     return _PURPOSES[action.purpose](state, action, dial)
@@ -245,7 +220,7 @@ def _on_last_turn(
 
 _PURPOSES: dict[
     effects.Purpose,
-    Callable[[ChatState, actions.LastTurnLoaded, DialView], tuple[ChatState, Effects]],
+    Callable[[ChatState, actions.LastTurnLoaded, DialView], Transition],
 ] = {
     "undo": last_turn.on_undo,
     "edit": last_turn.on_edited,
@@ -254,9 +229,7 @@ _PURPOSES: dict[
 }
 
 
-def _on_edited(
-    state: ChatState, action: actions.QuestionEdited, dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_edited(state: ChatState, action: actions.QuestionEdited, dial: DialView) -> Transition:
     """Ask the edited question in place of the old one; without an editor, edit it in place."""
     before = action.before
     if action.words is None:
@@ -271,34 +244,28 @@ def _on_edited(
 
 def _on_background_ended(
     state: ChatState, action: actions.BackgroundTurnEnded, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     title = action.thread.title if action.thread else "the other thread"
     return state.but(hint=f"{'answered' if action.whole else 'no answer'}: {title}"), ()
 
 
-def _on_handed_off(
-    state: ChatState, action: actions.HandedOff, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_handed_off(state: ChatState, action: actions.HandedOff, _dial: DialView) -> Transition:
     return (state.tell(*action.lines) if action.lines else state), ()
 
 
 def _on_threads_offered(
     state: ChatState, action: actions.ThreadsOffered, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     if not action.choices:
         return state.tell("there are no earlier threads like that"), ()
     return state.but(choosing=PickerState("thread", "go on with", action.choices)), ()
 
 
-def _on_renamed(
-    state: ChatState, action: actions.ThreadRenamed, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_renamed(state: ChatState, action: actions.ThreadRenamed, _dial: DialView) -> Transition:
     return state.but(thread=action.thread, hint=f"renamed: {action.thread.title}"), ()
 
 
-def _on_reported(
-    state: ChatState, action: actions.LinesReported, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_reported(state: ChatState, action: actions.LinesReported, _dial: DialView) -> Transition:
     return state.tell(*action.lines, tone=action.tone), ()
 
 
@@ -308,7 +275,7 @@ def _replace_cells(state: ChatState, changed: dict[int, Cell]) -> ChatState:
     return state.but(page=page, live=live)
 
 
-_HANDLERS: dict[type, Callable[[ChatState, Any, DialView], tuple[ChatState, Effects]]] = {
+_HANDLERS: dict[type, Callable[[ChatState, Any, DialView], Transition]] = {
     actions.Submitted: _on_submitted,
     actions.TurnInterrupted: _on_interrupted,
     actions.KeyTyped: _on_typed,

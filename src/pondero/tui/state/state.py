@@ -58,7 +58,7 @@ def _sum(*counts: int | None) -> int | None:
 
 
 def as_cost(cost: Decimal | None) -> str:
-    """Return an amount as people read it; small ones keep their digits."""
+    """Return an amount in dollars; small ones keep four digits."""
     if cost is None:
         return "unknown"
     return f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
@@ -72,14 +72,14 @@ WAIT = "wait for the answer, or press Esc to stop it"
 
 
 class SavedThread(Struct, frozen=True):
-    """The thread this chat is kept in."""
+    """The thread this chat is saved in."""
 
     id: str
     title: str = ""
 
 
 class ThreadMessage(Struct, frozen=True):
-    """A message of the thread, with what the store knows about it."""
+    """A message of the thread, with its usage, time and cost from the store."""
 
     number: int
     message: Message

@@ -22,7 +22,7 @@ class StatusPiece(Struct, frozen=True):
 _SPARE = 6
 """From this rank on, a piece goes before the model's name is shortened."""
 _SHORTEST = 16
-"""Characters that stay of a model's name, where there are so many."""
+"""Characters that stay of a longer model's name."""
 _VERDICTS = {
     "as_planned": "as planned",
     "did_not_think": "did not think",
@@ -48,7 +48,6 @@ def status(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
 
 
 def _drop_pieces(pieces: list[StatusPiece], width: int, *, least: int = 1) -> list[StatusPiece]:
-    """Return the pieces without those that do not fit, of this rank at least."""
     left = list(pieces)
     while _width(left) > width and (spare := [piece for piece in left if piece.rank >= least]):
         left.remove(max(spare, key=lambda piece: piece.rank))
@@ -77,7 +76,6 @@ def _pieces(state: ChatState) -> list[StatusPiece]:
 
 
 def _level(state: ChatState) -> str:
-    """Return the level asked for, and the one the model gets where that differs."""
     plan = state.plan
     got = plan.level or (f"{plan.budget:,}" if plan.budget is not None else None)
     if plan.asked is None:
@@ -87,7 +85,6 @@ def _level(state: ChatState) -> str:
 
 
 def _count(label: str, tokens: int | None) -> str:
-    """Return a figure with its name; nothing where no service has reported it."""
     return "" if tokens is None else f"{label} {tokens:,}"
 
 

@@ -1,5 +1,6 @@
 """The pane of threads: a list with live search; the one that is picked is shown."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -26,12 +27,11 @@ class Search(Input):
         Binding("escape,ctrl+c", "close", show=False, priority=True),
     ]
 
+    @dataclass
     class RowMoveRequested(Message):
         """The next row of the list is to be chosen, or the one before."""
 
-        def __init__(self, step: int) -> None:
-            super().__init__()
-            self.step = step
+        step: int
 
     class PaneCloseRequested(Message):
         """The pane is to be closed."""
@@ -48,19 +48,17 @@ class Search(Input):
 class ThreadPane(Vertical):
     """All threads, or those with the sought words; hidden until it is wanted."""
 
+    @dataclass
     class SearchChanged(Message):
         """Other words are looked for."""
 
-        def __init__(self, words: str) -> None:
-            super().__init__()
-            self.words = words
+        words: str
 
+    @dataclass
     class ThreadPicked(Message):
         """A thread is to be shown; an empty id is a new one."""
 
-        def __init__(self, thread: str) -> None:
-            super().__init__()
-            self.thread = thread
+        thread: str
 
     def __init__(self) -> None:
         super().__init__(id="threads")

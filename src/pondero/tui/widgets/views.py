@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from textwrap import wrap
 from time import perf_counter
 from typing import Any, ClassVar
@@ -145,12 +146,11 @@ class UserView(Static):
 class ThinkingView(Static):
     """Thinking: its last lines while it goes on, one line when it is over, all of it when open."""
 
+    @dataclass
     class Clicked(Message):
         """A thought is to be opened or folded."""
 
-        def __init__(self, key: int) -> None:
-            super().__init__()
-            self.key = key
+        key: int
 
     def __init__(self, cell: ThinkingCell) -> None:
         super().__init__(_render_thinking(cell), classes="thought")
@@ -208,7 +208,6 @@ class AnswerView(Vertical):
             self.run_worker(self._draw())
 
     def _is_due(self) -> bool:
-        """Return whether there is more to draw, or a finished answer stands there in pieces."""
         return escape_controls(self._cell.text) != self._drawn or (
             self._pieced and not self._cell.live
         )
@@ -336,7 +335,6 @@ def _render_thinking(cell: ThinkingCell, width: int = 0) -> Content:
 
 
 def _tail(text: str, width: int) -> str:
-    """Return the last lines of a text, wrapped to this width."""
     lines: list[str] = []
     for line in escape_controls(text[-_TAIL * width :]).splitlines():
         lines += wrap(line, width) or [""]

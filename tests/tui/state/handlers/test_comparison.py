@@ -16,7 +16,7 @@ def recalled(state, dial, asked):
 
 
 @pytest.mark.parametrize(
-    ("line", "wishes", "words"),
+    ("line", "level_texts", "words"),
     [
         ("low high", ("low", "high"), ""),
         ("low low", ("low",), ""),

@@ -15,7 +15,7 @@ from ....thinking import LEVELS
 from .. import actions, effects
 from ..catalog_view import DialView
 from ..cells import format_seconds
-from ..effects import Effects
+from ..effects import Transition
 from ..state import (
     ChatState,
     Column,
@@ -37,7 +37,7 @@ _LEVELS = {*LEVELS, "on", "none"}
 _TOKENS = re.compile(r"\d+k", re.IGNORECASE)
 
 
-def compare_command(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
+def compare_command(state: ChatState, argument: str, dial: DialView) -> Transition:
     """Ask the last question, or the words after the levels, at several levels at once."""
     level_texts, words = _parse_levels(state, argument, dial)
     if not level_texts:
@@ -49,17 +49,15 @@ def compare_command(state: ChatState, argument: str, dial: DialView) -> tuple[Ch
     return state, (effects.Recall("compare", level_texts, words),)
 
 
-def retry(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
-    """Ask the last question again, at this level or another, beside its answer."""
+def retry(state: ChatState, argument: str, dial: DialView) -> Transition:
+    """Ask the last question again, at this level or another, to compare the answers."""
     level_text = argument or state.level_text or state.plan.level or "on"
     _target(state, level_text, dial)  # refuse an impossible level before anything is asked
     return state, (effects.Recall("compare", (level_text,)),)
 
 
-def on_compare(
-    state: ChatState, action: actions.LastTurnLoaded, dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Open the comparison: new words, or the last question beside the answer that it has."""
+def on_compare(state: ChatState, action: actions.LastTurnLoaded, dial: DialView) -> Transition:
+    """Open the comparison: of new words, or of the last question with its answer."""
     if action.words:
         asked = DraftQuestion(action.words, state.attached)
         return _open_comparison(state.but(attached=()), action, asked, state.count, (), dial)
@@ -75,8 +73,7 @@ def _open_comparison(
     number: int,
     given: tuple[Column, ...],
     dial: DialView,
-) -> tuple[ChatState, Effects]:
-    """Open the comparison and ask for every column but the given one."""
+) -> Transition:
     columns = list(given)
     asks: list[effects.AskModel] = []
     for level_text in action.level_texts:
@@ -105,7 +102,6 @@ def _blank(state: ChatState, number: int, column: int) -> ChatState:
 def _make_existing_column(
     state: ChatState, number: int, answers: tuple[ThreadMessage, ...], dial: DialView
 ) -> tuple[Column, ...]:
-    """Return the column of the answer that the thread has, if it has one."""
     if not answers:
         return ()
     blank = _blank(state, number, 0)
@@ -123,7 +119,6 @@ def _make_existing_column(
 
 
 def _parse_levels(state: ChatState, argument: str, dial: DialView) -> tuple[tuple[str, ...], str]:
-    """Return the levels that a line begins with, and the words after them."""
     words, level_texts = argument, []
     while words:
         first, _, rest = words.partition(" ")
@@ -148,7 +143,6 @@ def _is_target(state: ChatState, word: str, dial: DialView) -> bool:
 
 
 def _target(state: ChatState, level_text: str, dial: DialView) -> tuple[str, str | None]:
-    """Return the model and level that a word asks for; raises PonderoError."""
     name, level = dial.split(level_text) if "/" in level_text else (state.model, level_text)
     dial.plan(name, level)
     return name, level
@@ -159,7 +153,7 @@ def _target(state: ChatState, level_text: str, dial: DialView) -> tuple[str, str
 
 def on_columns_arrived(
     state: ChatState, action: actions.ColumnsArrived, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     """Put what came into the columns, and advance their counters."""
     came = dict(action.events)
     for at, column in enumerate(state.comparing.columns if state.comparing else ()):
@@ -169,9 +163,7 @@ def on_columns_arrived(
     return state, ()
 
 
-def on_column_ended(
-    state: ChatState, action: actions.ColumnEnded, dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_column_ended(state: ChatState, action: actions.ColumnEnded, dial: DialView) -> Transition:
     """End one answer."""
     if state.comparing is None:
         return state, ()
@@ -183,9 +175,7 @@ def on_column_ended(
     return _replace_column(state, action.column, over), ()
 
 
-def on_column_moved(
-    state: ChatState, action: actions.ColumnMoved, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_column_moved(state: ChatState, action: actions.ColumnMoved, _dial: DialView) -> Transition:
     """Choose the next column, or the one before."""
     if (comparing := state.comparing) is None:
         return state, ()
@@ -193,9 +183,7 @@ def on_column_moved(
     return state.but(comparing=replace(comparing, at=at, hint="")), ()
 
 
-def on_closing(
-    state: ChatState, action: actions.ComparisonClosing, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_closing(state: ChatState, action: actions.ComparisonClosing, _dial: DialView) -> Transition:
     """Keep the chosen answer, or none; those that still come are stopped first."""
     if (comparing := state.comparing) is None:
         return state, ()
@@ -213,9 +201,7 @@ def on_closing(
     return state.but(comparing=None), (effects.CloseComparison(comparing.number, chosen, names),)
 
 
-def on_closed(
-    state: ChatState, action: actions.ComparisonClosed, dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_closed(state: ChatState, action: actions.ComparisonClosed, dial: DialView) -> Transition:
     """Put the kept answer on the page."""
     if action.past:
         state = state.rewind(action.past[0].number)
@@ -239,7 +225,7 @@ def on_closed(
 
 
 def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
-    """Return what an answer took, in two lines: thinking and answer, money and time."""
+    """Return the usage of an answer in two lines: thinking and output, cost and time."""
     tally = column.chat.tally
     if not tally.used:
         return ("answering…" if column.live else "nothing came", "")

@@ -8,13 +8,13 @@ from ....catalog import ModelEntry
 from ....thinking import BENIGN, Plan, percent_of_output
 from ..catalog_view import DialView
 from ..cells import Tone
-from ..effects import Effects, Handoff, NoteModel
+from ..effects import Effects, Handoff, NoteModel, Transition
 from ..state import ChatState, PickerState
 
 _BUDGET = re.compile(r"\s*--(?:thinking-)?budget[= ]\s*(\S+)")
 
 
-def model_command(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
+def model_command(state: ChatState, argument: str, dial: DialView) -> Transition:
     """Switch to another model; without a name, say which one is in use."""
     if not argument:
         entry = dial.entry(state.model)
@@ -31,7 +31,7 @@ def model_command(state: ChatState, argument: str, dial: DialView) -> tuple[Chat
     return said, _switch_effects(state, changed)
 
 
-def thinking(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
+def thinking(state: ChatState, argument: str, dial: DialView) -> Transition:
     """Change the level; without one, open the picker."""
     if not argument:
         return offer(state, dial), ()
@@ -84,7 +84,6 @@ def complete_level(state: ChatState, argument: str, dial: DialView) -> tuple[str
 
 
 def _switch_effects(before: ChatState, after: ChatState) -> Effects:
-    """Return the effects of a switch: a note in the thread, and a report of what is lost."""
     if (before.model, before.level_text) == (after.model, after.level_text):
         return ()
     note = NoteModel(after.model, after.level_text, after.system)
@@ -168,7 +167,6 @@ def _warnings(plan: Plan) -> Iterator[str]:
 
 
 def _evidence(plan: Plan) -> Iterator[str]:
-    """Yield why this level is what auto stands for."""
     for note in plan.adjustments:
         if note.code == "calibrated":
             yield f"  {note.why[:1].upper()}{note.why[1:]}"
@@ -185,7 +183,6 @@ def _is_least(plan: Plan) -> bool:
 
 
 def _native(fields: Mapping[str, Any], level: str) -> tuple[str, str] | None:
-    """Return the field that carries the level, and the service's own spelling of it."""
     for name, value in fields.items():
         if isinstance(value, Mapping):
             if found := _native(value, level):
@@ -196,5 +193,4 @@ def _native(fields: Mapping[str, Any], level: str) -> tuple[str, str] | None:
 
 
 def _kind(field: str) -> str:
-    """Return the service's word for its levels, taken from the field that carries them."""
     return next((word for word in ("effort", "level") if word in field.lower()), "")

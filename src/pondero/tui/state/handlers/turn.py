@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from .... import errors
 from ....canon import (
     Event,
     Finished,
@@ -17,28 +18,11 @@ from ....canon import (
     ThinkingDelta,
     ToolCall,
 )
-from ....errors import (
-    AuthFailed,
-    BillingFailed,
-    ContextTooLong,
-    MissingKey,
-    NotFound,
-    Overloaded,
-    PermissionDenied,
-    PonderoError,
-    QuotaSpent,
-    RateLimited,
-    Refused,
-    ServerFailed,
-    Timeout,
-    Truncated,
-    Unreachable,
-    WireError,
-)
+from ....errors import PonderoError
 from .. import actions, effects
 from ..catalog_view import SUMMARIES, DialView
 from ..cells import AnswerCell, Cell, Nature, ThinkingCell, ToolCallCell, UserCell, WaitingCell
-from ..effects import Effects
+from ..effects import Transition
 from ..state import ChatState, DraftQuestion, TurnInProgress
 from .history import describe_attachment, format_arguments, join_results, trim_page
 
@@ -104,7 +88,7 @@ class _Drawing:
             handler(event)
 
     def state(self) -> ChatState:
-        """Return the state with what was drawn."""
+        """Return the state with the new cells."""
         turn = replace(
             self._turn, places=tuple(self._places.items()), exchange_at=self._exchange_at
         )
@@ -208,7 +192,6 @@ class _Drawing:
         return replace(cell, live=False, seconds=self._at - cell.began)
 
     def _update_counter(self, cell: Cell) -> Cell:
-        """Return a cell with its counter at this time, in whole seconds."""
         if isinstance(cell, WaitingCell) or (isinstance(cell, ThinkingCell) and cell.live):
             seconds = float(int(self._at - cell.began))
             return cell if cell.seconds == seconds else replace(cell, seconds=seconds)
@@ -231,7 +214,6 @@ def _merge_deltas(events: Iterable[Event]) -> Iterable[Event]:
 
 
 def _delta_key(event: Event) -> tuple[type[TextDelta | ThinkingDelta], int] | None:
-    """Return which kind of delta this is, and of which part; None for another event."""
     return (type(event), event.index) if isinstance(event, TextDelta | ThinkingDelta) else None
 
 
@@ -259,10 +241,8 @@ _ODD = {
 }
 
 
-def on_ended(
-    state: ChatState, action: actions.TurnEnded, _dial: DialView
-) -> tuple[ChatState, Effects]:
-    """End the turn; where nothing of it was kept, its words go back to the input line."""
+def on_ended(state: ChatState, action: actions.TurnEnded, _dial: DialView) -> Transition:
+    """End the turn; if nothing of it was stored, its words go back to the input line."""
     if state.turn is None:
         return state, ()
     cut = "stopped here" if action.stopped else "broken off here" if action.error else None
@@ -293,14 +273,13 @@ def on_ended(
     )
     after = trim_page(_remarks(after, action))
     if action.unsaved and action.unsaved != state.unsaved:
-        after = after.tell(f"⚠ {action.unsaved}", "  → the chat goes on, unsaved", tone="warning")
+        after = after.tell(f"⚠ {action.unsaved}", "  → the chat continues, unsaved", tone="warning")
     if action.stored:
         return after, ()
     return after.but(attached=(*asked.parts, *after.attached)), (effects.RestoreInput(asked.words),)
 
 
 def _remarks(state: ChatState, action: actions.TurnEnded) -> ChatState:
-    """Return the state with remarks on how the exchanges ended."""
     for each in action.exchanges:
         if fresh := [note for note in each.notes if note not in state.noted]:
             state = state.but(noted=(*state.noted, *fresh))
@@ -323,21 +302,21 @@ def _remarks(state: ChatState, action: actions.TurnEnded) -> ChatState:
 
 _AGAIN = "press Enter to send it again"
 _WAYS: tuple[tuple[type[PonderoError], str], ...] = (
-    (MissingKey, "set it and start again, or /model; pondero chat --offline needs none"),
-    (AuthFailed, "check the key: /doctor says where it comes from"),
-    (PermissionDenied, "this key may not use it: /model to go on with another"),
-    (BillingFailed, "/model to go on with another provider"),
-    (QuotaSpent, "/model to go on with another provider"),
-    (NotFound, "is it spelt right? /model with Tab completes the names"),
-    (ContextTooLong, "/new begins afresh, /model goes on with one that has a longer window"),
-    (RateLimited, f"wait a little, then {_AGAIN}; or /model"),
-    (Overloaded, f"wait a little, then {_AGAIN}; or /model"),
-    (Refused, "say it in other words, or /model"),
-    (ServerFailed, f"{_AGAIN}, or /model"),
-    (Timeout, f"{_AGAIN}, or try less thinking with Ctrl+T"),
-    (Unreachable, f"is there a network? {_AGAIN}; pondero chat --offline works without one"),
-    (Truncated, _AGAIN),
-    (WireError, f"{_AGAIN}; /raw shows what came"),
+    (errors.MissingKey, "set it and start again, or /model; pondero chat --offline needs none"),
+    (errors.AuthFailed, "check the key: /doctor says where it comes from"),
+    (errors.PermissionDenied, "this key may not use it: choose another with /model"),
+    (errors.BillingFailed, "choose another provider with /model"),
+    (errors.QuotaSpent, "choose another provider with /model"),
+    (errors.NotFound, "is it spelt right? /model with Tab completes the names"),
+    (errors.ContextTooLong, "/new begins afresh; or choose a model with a longer window"),
+    (errors.RateLimited, f"wait a little, then {_AGAIN}; or /model"),
+    (errors.Overloaded, f"wait a little, then {_AGAIN}; or /model"),
+    (errors.Refused, "say it in other words, or /model"),
+    (errors.ServerFailed, f"{_AGAIN}, or /model"),
+    (errors.Timeout, f"{_AGAIN}, or try less thinking with Ctrl+T"),
+    (errors.Unreachable, f"is there a network? {_AGAIN}; pondero chat --offline works without one"),
+    (errors.Truncated, _AGAIN),
+    (errors.WireError, f"{_AGAIN}; /raw shows what came"),
 )
 
 
