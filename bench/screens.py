@@ -69,7 +69,7 @@ async def opened(threads: Threads, id: str) -> dict[str, float]:
     app = app_on(threads)
     async with app.run_test(size=(100, 40)) as pilot:
         began, spent = perf_counter(), process_time()
-        app.dispatch(app.desk.session.keeper.open(id))  # what /resume does
+        app.dispatch(app.tab.session.writer.open(id))  # what /resume does
         await pilot.pause()
         return {
             "wall": perf_counter() - began,
@@ -82,7 +82,7 @@ async def scrolled(threads: Threads, id: str, pages: int) -> dict[str, float]:
     """Return the widgets there are at most while older pages are scrolled to."""
     app = app_on(threads)
     async with app.run_test(size=(100, 40)) as pilot:
-        app.dispatch(app.desk.session.keeper.open(id))  # what /resume does
+        app.dispatch(app.tab.session.writer.open(id))  # what /resume does
         most = 0
         for _ in range(pages):
             app.dispatch(actions.Scrolled("older"))
@@ -120,7 +120,7 @@ async def streamed(threads: Threads, seconds: int) -> dict[str, float]:
             now = perf_counter()
             longest, before = max(longest, now - before), now
             due = int((now - began) * 1_000)
-            app.desk.events += events[fed:due]  # what a conversation does
+            app.tab.events += events[fed:due]  # what a conversation does
             fed = max(fed, due)
         ended = perf_counter()
         await pilot.pause()

@@ -22,7 +22,9 @@ _HELD = pytest.StashKey["Cassette | AsyncCassette"]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the ini option that says where cassettes are."""
-    parser.addini(_FOLDER, "folder of cassettes, from the root; else cassettes/ beside the test")
+    parser.addini(
+        _FOLDER, "folder of cassettes, from the root; default: cassettes/ next to the test"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -35,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse two tests that would record to one file, and a mark that would do nothing."""
+    """Reject two tests that record to one file, and a mark without its fixture."""
     owners: dict[Path, pytest.Item] = {}
     for item in items:
         mark = item.get_closest_marker(_MARK)

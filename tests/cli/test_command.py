@@ -55,7 +55,7 @@ def test_a_command_that_is_none_is_told_the_nearest(call, typed, meant):
 @pytest.mark.parametrize(
     ("typed", "guesses"),
     [
-        (["ask", "--templat"], "(Did you mean one of: '--template', '--steps', '--plain'?)"),
+        (["ask", "--templat"], "(Did you mean one of: '--template', '--plain'?)"),
         (["ask", "--thinkng"], "(Did you mean one of: '--thinking', '--no-thinking'?)"),
         (["launhc"], "(Did you mean one of: 'launch', 'plan'?)"),
         (["ask", "--jsn"], "Did you mean '--json'?"),

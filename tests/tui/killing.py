@@ -41,9 +41,9 @@ class Chatterbox(ChatApp):
         os.write(1, b"!")
         self.go_on()
 
-    def dispatch(self, action: Action, desk: ConversationTab | None = None) -> None:
+    def dispatch(self, action: Action, tab: ConversationTab | None = None) -> None:
         """Let it happen; after a turn, say so, and say more."""
-        super().dispatch(action, desk)
+        super().dispatch(action, tab)
         if isinstance(action, actions.TurnEnded):
             os.write(1, b".")
             self.call_later(self.go_on)

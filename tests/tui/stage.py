@@ -157,7 +157,7 @@ async def stage(
     tools: Iterable[Callable[..., object]] | Tools = (),
     first: tuple[Action, ...] = (),
     theme: str = "dark",
-    keeper: ThreadWriter | None = None,
+    writer: ThreadWriter | None = None,
     paid: bool = False,
     dial: DialView = DIAL,
 ) -> AsyncIterator[Stage]:
@@ -165,11 +165,11 @@ async def stage(
     gate, clock = Gate(), Clock()
     tap = AsyncTap(emulator(asleep=gate))
     client = client or AsyncClient(transport=tap, policy=dial.policy, retry=Retry(attempts=1))
-    keeper = keeper or ThreadWriter(threads)
+    writer = writer or ThreadWriter(threads)
     app = ChatApp(
         initial_state(dial, model),
         dial,
-        Session(client, keeper, dial, clock=clock, tools=_tools(tools), sources=SOURCES, paid=paid),
+        Session(client, writer, dial, clock=clock, tools=_tools(tools), sources=SOURCES, paid=paid),
         tap=tap,
         clock=clock,
         first=first,

@@ -29,7 +29,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def question(chat):
-    return chat.app.desk.session.keeper.messages[-2]
+    return chat.app.tab.session.writer.messages[-2]
 
 
 async def attached(chat, count=1):

@@ -1,7 +1,6 @@
 """What keys do."""
 
 import asyncio
-from typing import get_args
 
 import pytest
 from tests.tui.stage import stage
@@ -142,7 +141,7 @@ async def test_a_key_stops_the_answer_and_what_came_is_kept(key):
         await chat.press(key)
         assert cells(chat, AnswerCell)[0].cut == "stopped here"
         assert "— stopped here —" in chat.text
-        assert len(chat.app.desk.session.keeper.messages) == 2
+        assert len(chat.app.tab.session.writer.messages) == 2
         chat.gate.open()
         await chat.say("say more")
         assert cells(chat, AnswerCell)[1].text == "more"
@@ -153,7 +152,7 @@ async def test_a_stop_while_it_thinks_gives_the_words_back():
         await chat.say_until_held(QUESTION, pieces=10)
         await chat.press("escape")
         assert chat.app.prompt.text == QUESTION
-        assert chat.app.desk.session.keeper.messages == ()
+        assert chat.app.tab.session.writer.messages == ()
 
 
 async def test_ctrl_c_clears_the_line_then_leaves_when_pressed_twice():
@@ -184,9 +183,9 @@ async def test_the_picker_opens_chooses_and_closes(key):
         assert isinstance(chat.app.screen, Picker)
         await chat.press("down", "enter")
         assert not isinstance(chat.app.screen, Picker)
-        assert chat.app.state.wish == "high"
+        assert chat.app.state.level_text == "high"
         await chat.press(key, "escape")
-        assert chat.app.state.wish == "high"
+        assert chat.app.state.level_text == "high"
         assert chat.app.state.choosing is None
 
 
@@ -271,7 +270,7 @@ async def test_a_theme_that_cannot_be_kept_is_worn_all_the_same(config_dir):
     async with stage() as chat:
         await chat.say("/theme nord")
         assert chat.app.theme == "nord"
-        assert "the theme is not kept" in " ".join(cells(chat, NoticeCell)[-1].lines)
+        assert "the theme is not saved" in " ".join(cells(chat, NoticeCell)[-1].lines)
 
 
 async def test_the_palette_has_every_command_and_runs_or_completes_it():
@@ -307,9 +306,9 @@ async def test_trouble_of_any_kind_lets_the_chat_go_on():
 
 async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypatch):
     async with stage() as chat:
-        keeper = chat.app.desk.session.keeper
+        writer = chat.app.tab.session.writer
         with monkeypatch.context() as patch:
-            patch.setattr(type(keeper), "messages", property(lambda self: 1 / 0))
+            patch.setattr(type(writer), "messages", property(lambda self: 1 / 0))
             await chat.say("say hi")
         assert "unexpected error" in " ".join(cells(chat, NoticeCell)[-1].lines)
         chat.app.prompt.put("")
@@ -335,7 +334,7 @@ async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(
 
 async def test_everything_the_reducer_may_ask_for_is_done():
     async with stage() as chat:
-        assert set(chat.app._executor.doers) == set(get_args(effects.Effect))
+        assert set(chat.app._executor.runners) == set(effects.Effect.__subclasses__())
 
 
 async def test_the_end_of_an_answer_does_not_move_what_is_being_read():

@@ -90,7 +90,7 @@ async def test_undo_works_without_a_disk():
         await chat.say("/undo")
         chat.app.prompt.put("")
         await chat.say("say c")
-        messages = [message.text for message in chat.app.desk.session.keeper.messages]
+        messages = [message.text for message in chat.app.tab.session.writer.messages]
         assert messages == ["say a", "a", "say c", "c"]
 
 

@@ -123,7 +123,7 @@ def test_a_damaged_file_is_put_aside_and_the_chat_begins(environment, tmp_path):
 def test_where_nothing_can_be_kept_the_chat_begins_all_the_same(environment, tmp_path):
     (tmp_path / "data").write_text("a file where the folder should be")
     with running("chat", "--offline", environment=environment) as terminal:
-        terminal.until("the chat goes on, unsaved", "· unsaved")
+        terminal.until("the chat continues, unsaved", "· unsaved")
         terminal.press("say hi\r")
         terminal.until("· unsaved", "out 1")
         terminal.press("\x04")

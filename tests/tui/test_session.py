@@ -24,9 +24,9 @@ def test_a_move_says_what_the_cache_was_worth():
     pytest.importorskip("genai_prices")
     move = effects.Handoff("anthropic:claude-sonnet-4-5", "high", cached=120_000)
     (said,) = session(paid=True).handoff(move).lines
-    assert said.startswith("  Cache: 120,000 cached tokens are read anew (about $0.3")
+    assert said.startswith("  Cache: 120,000 cached tokens are read again (about $0.3")
     (said,) = session(paid=False).handoff(move).lines
-    assert said == "  Cache: 120,000 cached tokens are read anew"
+    assert said == "  Cache: 120,000 cached tokens are read again"
 
 
 @pytest.mark.anyio
@@ -66,14 +66,14 @@ async def test_the_system_prompt_and_the_past_go_along():
 
 
 def test_an_unsaved_chat_still_has_its_pages():
-    keeper = ThreadWriter(unsaved="the disk is full")
+    writer = ThreadWriter(unsaved="the disk is full")
     turn = [
         StoredMessage(Message("user", (Text("a"),))),
         StoredMessage(Message("assistant", (Text("b"),))),
     ]
-    saved = keeper.add(turn, model="gpt-5", wish=None, system="")
+    saved = writer.add(turn, model="gpt-5", level_text=None, system="")
     assert (saved.thread, saved.unsaved) == (None, "the disk is full")
-    assert [(past.number, past.message.text) for past in keeper.page(1, 2)] == [(1, "b")]
+    assert [(past.number, past.message.text) for past in writer.page(1, 2)] == [(1, "b")]
 
 
 @pytest.mark.parametrize(

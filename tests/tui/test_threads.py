@@ -11,7 +11,8 @@ from pondero.canon import Message, Role, Text, Usage
 from pondero.emulator import Emulator, Fault
 from pondero.errors import StoreError
 from pondero.store import StoredMessage, Threads
-from pondero.tui import ChatApp, ThreadWriter
+from pondero.tui import ThreadWriter
+from pondero.tui.conversation import ConversationTab
 from pondero.tui.state import AnswerCell, NoticeCell, UsageTally, UserCell
 
 pytestmark = pytest.mark.anyio
@@ -66,13 +67,13 @@ async def test_a_stopped_answer_is_kept_and_marked(threads):
     async with stage("claude-opus-5/off", threads=threads) as chat:
         await chat.say_until_held("say one two three four five six seven eight", pieces=3)
         await chat.press("escape")
-        assert [kept.partial for kept in threads.load_messages("last")] == [False, True]
+        assert [stored.partial for stored in threads.load_messages("last")] == [False, True]
 
 
 async def test_leaving_while_an_answer_comes_keeps_what_came(threads):
     async with stage("claude-opus-5/off", threads=threads) as chat:
         await chat.say_until_held("say one two three four five six seven eight", pieces=3)
-    assert [kept.partial for kept in threads.load_messages("last")] == [False, True]
+    assert [stored.partial for stored in threads.load_messages("last")] == [False, True]
 
 
 async def test_a_thread_is_resumed_where_it_stopped_and_replays(threads):
@@ -90,8 +91,8 @@ async def test_a_thread_is_resumed_where_it_stopped_and_replays(threads):
 async def test_what_was_asked_in_a_thread_that_the_chat_begins_with_is_at_up(threads):
     async with stage(threads=threads) as chat:
         await chat.say("say first")
-    keeper = ThreadWriter(threads)
-    async with stage(keeper=keeper, first=(keeper.open("last"),)) as chat:
+    writer = ThreadWriter(threads)
+    async with stage(writer=writer, first=(writer.open("last"),)) as chat:
         assert shown(chat) == ["say first", "first"]
         await chat.press("up")
         assert chat.app.prompt.text == "say first"
@@ -126,7 +127,7 @@ async def test_a_switch_is_noted_in_the_thread_and_seen_when_it_is_resumed(threa
         await chat.say("/new")
         await chat.say("/model gpt-5/low")
         await chat.say("/resume last")
-        assert (chat.app.state.model, chat.app.state.wish) == ("google:gemini-3-pro", "high")
+        assert (chat.app.state.model, chat.app.state.level_text) == ("google:gemini-3-pro", "high")
 
 
 async def test_a_copy_goes_on_by_itself(threads):
@@ -233,8 +234,8 @@ async def test_a_thread_that_is_opened_at_once_shows_a_screenful_and_fetches_no_
     question = StoredMessage(Message("user", (Text("And the next one?"),)))
     answer = StoredMessage(Message("assistant", (Text("# It\n\n" + "- goes on\n" * 40),)))
     threads.add(id, [question, answer] * 20)
-    keeper = ThreadWriter(threads)
-    async with stage(keeper=keeper, first=(keeper.open(id),)) as chat:
+    writer = ThreadWriter(threads)
+    async with stage(writer=writer, first=(writer.open(id),)) as chat:
         await chat.quiet()
         assert (chat.app.state.first, chat.app.state.last) == (36, 40)
         await chat.press("ctrl+home", "ctrl+home")
@@ -250,7 +251,7 @@ async def test_where_the_folder_is_read_only_the_chat_goes_on(tmp_path):
         async with stage(threads=full) as chat:
             await chat.say("say hi")
             assert shown(chat) == ["say hi", "hi"]
-            assert "the chat goes on, unsaved" in chat.text
+            assert "the chat continues, unsaved" in chat.text
             assert "· unsaved" in chat.text
             await chat.say("say more")
             assert shown(chat)[-1] == "more"
@@ -260,10 +261,10 @@ async def test_what_could_not_be_written_is_written_as_soon_as_it_can_be(tmp_pat
     class Sometimes(Threads):
         broken = True
 
-        def add(self, id, kept):
+        def add(self, id, stored):
             if self.broken:
                 raise StoreError("the disk is full")
-            super().add(id, kept)
+            super().add(id, stored)
 
     with Sometimes.open(tmp_path / "threads.db") as threads:
         async with stage(threads=threads) as chat:
@@ -280,7 +281,7 @@ async def test_what_could_not_be_written_is_written_as_soon_as_it_can_be(tmp_pat
 
 
 async def test_without_threads_the_commands_about_them_say_why():
-    async with stage(keeper=ThreadWriter(unsaved="the folder cannot be written")) as chat:
+    async with stage(writer=ThreadWriter(unsaved="the folder cannot be written")) as chat:
         await chat.say("say hi")
         for command in ("/resume", "/fork", "/export a.md"):
             await chat.say(command)
@@ -338,7 +339,9 @@ async def test_when_the_program_itself_fails_it_leaves_with_a_sentence(monkeypat
     from textual.worker import WorkerFailed
 
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
-    monkeypatch.setattr(ChatApp, "frame", lambda self: {}[os.environ["ANTHROPIC_API_KEY"]])
+    monkeypatch.setattr(
+        ConversationTab, "take_arrivals", lambda *_: {}[os.environ["ANTHROPIC_API_KEY"]]
+    )
     with suppress(WorkerFailed, KeyError):  # raised by the turn or by the timer, if that is first
         async with stage() as chat:
             await chat.say("say hi")

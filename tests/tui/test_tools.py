@@ -71,7 +71,7 @@ async def another(chat, words):
 
 
 def results(chat):
-    messages = chat.app.desk.session.keeper.messages
+    messages = chat.app.tab.session.writer.messages
     return [part for each in messages for part in each.parts if isinstance(part, ToolResult)]
 
 
@@ -152,11 +152,11 @@ async def test_always_is_kept_for_this_tool_of_this_place_and_can_be_forgotten(c
         await chat.say("Go on.")  # nobody is asked
         assert weather.asked == ["Paris"] * 2
         await chat.say("/tools")
-        assert "get_weather  runs unasked, from weather.py:get_weather" in chat.text
+        assert "get_weather  needs no approval, from weather.py:get_weather" in chat.text
         await chat.say("/tools forget get_weather")
         assert load_settings().values["tools.approved"] == []
         await chat.say("/tools forget get_weather")
-        assert told(chat) == "no tool called 'get_weather' runs unasked"
+        assert told(chat) == "no approved tool is called 'get_weather'"
         await asked(chat)
         await chat.press("escape")
         assert weather.asked == ["Paris"] * 2
@@ -167,7 +167,7 @@ async def test_a_stop_while_it_is_asked_ends_the_turn_and_the_question():
     emulator = calling("get_weather", {"city": "Paris"})
     async with stage(tools=weather.tools(), emulator=emulator) as chat:
         await asked(chat)
-        chat.app.desk.turn.cancel()
+        chat.app.tab.turn.cancel()
         await chat.quiet()
         assert not isinstance(chat.app.screen, ApprovalScreen)
         assert (chat.app.state.busy, chat.app.state.proposals) == (False, ())
@@ -208,8 +208,8 @@ async def test_a_thread_that_is_not_shown_says_that_it_waits(tmp_path):
     tools = Tools([wait, get_weather], approve=approve)
     with Threads.open(tmp_path / "threads.db") as threads:
         async with stage(tools=tools, emulator=emulator, threads=threads) as chat:
-            desk = chat.app.desk
-            desk.session.approved.add("wait")
+            tab = chat.app.tab
+            tab.session.approved.add("wait")
             await chat.paste("Go on.")
             await chat.pilot.press("enter")
             async with asyncio.timeout(20):
@@ -217,12 +217,12 @@ async def test_a_thread_that_is_not_shown_says_that_it_waits(tmp_path):
             await chat.paste("/new")
             await chat.pilot.press("enter")
             await chat.pilot.pause()
-            assert chat.app.desk is not desk
+            assert chat.app.tab is not tab
             may_end.set()
             async with asyncio.timeout(20):
                 while "asks whether a tool may run" not in chat.text:
                     await chat.pilot.pause(0.01)
-            chat.app.sit(desk)
+            chat.app.show_tab(tab)
             await proposal(chat)
             await chat.press("down", "enter")
             assert asked == ["Paris"]

@@ -1,6 +1,6 @@
 """``pondero``: the table of its commands, each imported when it runs, and their exit codes.
 
-Exit codes: 0 ok, 1 failure, 2 usage, 3 the service refused, 4 network, 130 interrupted.
+Exit codes: 0 ok, 1 failure, 2 usage, 3 rejected by the service, 4 network, 130 interrupted.
 """
 
 import os
@@ -41,7 +41,7 @@ _COMMANDS = {
 }
 
 
-class _Lazy(CommandGroup):
+class _LazyGroup(CommandGroup):
     """A group whose commands are imported only when they run or are listed."""
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
@@ -54,7 +54,7 @@ class _Lazy(CommandGroup):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Exit with 0 where the reader of a pipe has gone; click itself would exit with 1."""
+        """Exit with 0 if the reader of a pipe has gone; click itself would exit with 1."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
@@ -63,7 +63,7 @@ class _Lazy(CommandGroup):
 
 
 @click.command(
-    cls=_Lazy,
+    cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
         'pondero ask claude-opus-5/high "..."    ask; --offline needs no key',
@@ -82,13 +82,13 @@ def app() -> None:
 def main() -> None:
     """Run the command line and exit as documented."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # none is there under pythonw
+        if isinstance(stream, TextIOWrapper):  # pythonw has none
             _take_every_character(stream)
     sys.exit(run(sys.argv[1:]))
 
 
 def _take_every_character(stream: TextIOWrapper) -> None:
-    """Write UTF-8 into a pipe on Windows; elsewhere a ? stands for what an encoding lacks."""
+    """Write UTF-8 into a pipe on Windows; elsewhere print ? for characters the encoding lacks."""
     if os.name == "nt" and not stream.isatty() and not os.environ.get("PYTHONIOENCODING"):
         stream.reconfigure(encoding="utf-8")
     elif not stream.encoding.lower().startswith("utf"):
@@ -97,7 +97,7 @@ def _take_every_character(stream: TextIOWrapper) -> None:
 
 def run(arguments: list[str]) -> int:
     """Return the exit code of one call; errors are one line on stderr."""
-    warnings.showwarning = _warned  # type: ignore[assignment]  # it is called by position
+    warnings.showwarning = _print_warning  # type: ignore[assignment]  # it is called by position
     try:
         plain = False if os.environ.get("NO_COLOR") else None
         return int(app.main(arguments, "pondero", standalone_mode=False, color=plain) or 0)
@@ -125,14 +125,14 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         echo("interrupted", err=True)
         return 130
-    except Exception:  # noqa: BLE001 - a mistake of ours: shown whole, but for secrets
+    except Exception:  # noqa: BLE001 - our own bug: print the traceback without secrets
         import traceback
 
         echo(_without_secrets(traceback.format_exc()), err=True, nl=False)
         return 1
 
 
-def _warned(message: Warning | str, *_: object) -> None:
+def _print_warning(message: Warning | str, *_: object) -> None:
     """Print a warning in one line, without the Python source line it comes from."""
     echo(f"pondero: {_without_secrets(str(message))}", err=True)
 
@@ -144,5 +144,5 @@ def _without_secrets(text: str) -> str:
 
 
 def _close_quietly() -> None:
-    """Keep the interpreter from complaining about the closed pipe once more at exit."""
+    # else the interpreter reports the closed pipe again at exit
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,8 +1,9 @@
 """What the commands share: groups, sections and examples in help, --policy, --force, and printing.
 
-Imports of ours stand inside the functions: ``pondero --version`` needs none of them.
+Functions import our own modules: ``pondero --version`` needs none of them.
 """
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -14,12 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from ..emulator import Emulator
     from ..errors import PonderoError
     from ..thinking import PolicyDict
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-_COLUMN = 26  # the width of the options beside their help: the same in every section
+_COLUMN = 26  # the width of the options' column: the same in every section
 _WHOLE = 1_000  # characters: more than any first sentence has
 
 
@@ -57,7 +59,7 @@ def closest_first(error: click.ClickException) -> click.ClickException:
 class Sections(click.Command):
     """A command whose help lists its options under headings.
 
-    ``sections`` has the names of the parameters under each heading; --help stands under the last.
+    ``sections`` has the names of the parameters under each heading; --help is under the last.
     """
 
     def __init__(self, *given: Any, sections: "Mapping[str, Sequence[str]]", **more: Any) -> None:
@@ -97,14 +99,13 @@ def policy_option(command: Command) -> Command:
 
 
 def parse_policy(choices: tuple[str, ...]) -> "PolicyDict | None":
-    """Return the choices by name; None where there are none."""
+    """Return the choices by name; None if there are none."""
     from ..errors import BadPolicy
 
     pairs = [choice.partition("=") for choice in choices]
     for name, equals, _ in pairs:
         if not equals:
-            message = f"policy {name!r} has no value; write {name}=VALUE"
-            raise BadPolicy(message)
+            raise BadPolicy(f"policy {name!r} has no value; write {name}=VALUE")
     return cast("PolicyDict | None", {name: value for name, _, value in pairs} or None)
 
 
@@ -115,10 +116,39 @@ def force_option(command: Command) -> Command:
 
 
 def check_free(path: "Path | None", *, force: bool) -> None:
-    """Raise click's UsageError where a file would be overwritten without --force."""
+    """Raise click's UsageError if a file would be overwritten without --force."""
     if path is not None and path.is_file() and not force:
-        message = f"{path} is there already; say --force to overwrite it"
-        raise click.UsageError(message)
+        raise click.UsageError(f"{path} exists; add --force to overwrite it")
+
+
+def config_option(command: Command) -> Command:
+    """Give a command of the gateway the option --config, as ``file``."""
+    option = click.option(
+        "--config", "file", type=click.Path(dir_okay=False), metavar="FILE",
+        help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
+    )  # fmt: skip
+    return option(command)
+
+
+def json_option(command: Command) -> Command:
+    """Give a command the option --json, as ``as_json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")(command)
+
+
+def confirm(question: str) -> None:
+    """Ask the user, and abort on no; raise UsageError if there is no terminal to ask on."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise click.UsageError(f"no terminal to ask on: {question} Add --yes to confirm")
+    click.confirm(question, abort=True, err=True)
+
+
+def offline_transport(*, offline: bool) -> "Emulator | None":
+    """Return an emulator of any model; None, the network, unless ``offline``."""
+    if not offline:
+        return None
+    from ..emulator import Emulator
+
+    return Emulator(any_model=True)
 
 
 def warn(text: str) -> None:
@@ -135,7 +165,7 @@ def code_of(error: "PonderoError") -> int:
 
 
 def print_json(value: Any) -> None:
-    """Print a value as JSON that people can read too."""
+    """Print a value as indented JSON."""
     from msgspec import json
 
     from ..canon import dump_json

@@ -119,7 +119,7 @@ def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None
     unpriced = [model for model in dict.fromkeys(models) if not is_priced(model)]
     if unpriced and not spec.unpriced and not spec.offline:
         message = (
-            f"no price is known of {', '.join(unpriced)}; --unpriced asks all the same "
+            f"no price is known of {', '.join(unpriced)}; --allow-unpriced asks all the same "
             "(prices come with the extra: pip install 'pondero[prices]')"
         )
         raise BadParameter(message)

@@ -1,4 +1,4 @@
-"""The chat on a terminal: keys become actions, states are drawn; ``executor`` does the effects."""
+"""The chat on a terminal: keys become actions, states are drawn; ``executor`` runs the effects."""
 
 import os
 import sys
@@ -22,9 +22,10 @@ from ..cassettes import AsyncTap
 from ..errors import PonderoError
 from ..store import redact_secrets
 from . import file_mentions
-from .conversation import ConversationTab
+from .conversation import ConversationTab, Tabs
 from .executor import Executor
-from .session import Session, unforeseen
+from .reports import describe_error
+from .session import Session, describe_unexpected
 from .state import (
     Action,
     ChatState,
@@ -35,7 +36,6 @@ from .state import (
     actions,
     completions,
     reduce,
-    trouble,
 )
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
@@ -80,9 +80,7 @@ class ChatApp(App[None]):
     ) -> None:
         super().__init__()
         state = state.but(paid=session.paid, unpriced=session.why_unpriced)
-        self.desk: ConversationTab = ConversationTab(state, session)
-        self._desks = [self.desk]
-        self._made = 1
+        self._tabs = Tabs(ConversationTab(state, session))
         self._dial = dial
         self._clock = clock
         self._first = first
@@ -91,9 +89,9 @@ class ChatApp(App[None]):
         self._middle = Horizontal(self._pane, self.page, id="middle")
         self._completion = Completion()
         self._tray = QueuedMessages()
-        self.prompt: Prompt = Prompt(self._completed)
+        self.prompt: Prompt = Prompt(self._complete_line)
         self._bar = Bar()
-        self._executor = Executor(self, dial, tap, clock)
+        self._executor = Executor(self, self._tabs, tap, clock)
         self._frames: Timer | None = None
         self._picking: PickerState | None = None
         self._comparison: ComparisonScreen | None = None
@@ -114,13 +112,18 @@ class ChatApp(App[None]):
         return TolerantDriver if issubclass(TolerantDriver, usual) else usual
 
     @property
+    def tab(self) -> ConversationTab:
+        """Return the conversation on the screen."""
+        return self._tabs.active
+
+    @property
     def state(self) -> ChatState:
-        """Return the state of the conversation on the screen."""
-        return self.desk.state
+        """Return the state of that conversation."""
+        return self.tab.state
 
     @state.setter
     def state(self, state: ChatState) -> None:
-        self.desk.state = state
+        self.tab.state = state
 
     def compose(self) -> ComposeResult:
         """Lay out the page, the input line and the status."""
@@ -135,44 +138,43 @@ class ChatApp(App[None]):
         self._frames = self.set_interval(1 / _FRAMES_A_SECOND, self.frame, pause=True)
         self.prompt.focus()
         self._draw()
-        self.run_worker(self.desk.session.warm_up, thread=True)
+        self.run_worker(self.tab.session.warm_up, thread=True)
         for action in self._first:
-            if isinstance(action, actions.ThreadOpened):
-                self._executor.show_opened(action, self.desk)
-            else:
-                self.dispatch(action)
+            self.dispatch(action)
 
     async def on_unmount(self) -> None:
         """Close the connections."""
-        await self.desk.session.aclose()
+        await self.tab.session.aclose()
 
     # -- the loop: an action, a state, what it asks for -------------------------------------------
 
-    def dispatch(self, action: Action, desk: ConversationTab | None = None) -> None:
-        """Reduce an action on a desk, the one on the screen unless told otherwise.
+    def dispatch(self, action: Action, tab: ConversationTab | None = None) -> None:
+        """Reduce an action on a tab; None is the tab on the screen.
 
-        The new state is drawn where it is seen, and its effects are done.
+        The new state is drawn if its tab is shown, and its effects are run.
         """
-        desk = desk or self.desk
-        was = desk.state
-        desk.state, asked = reduce(was, action, self._dial)
-        if desk is self.desk and desk.state is not was and self.page.is_attached:
+        tab = tab or self.tab
+        opened = action if isinstance(action, actions.ThreadOpened) else None
+        if opened is not None:
+            self.page.to_end()
+        was = tab.state
+        tab.state, asked = reduce(was, action, self._dial)
+        if tab is self.tab and tab.state is not was and self.page.is_attached:
             self._draw()  # unless the app has been closed
+        self._run_frames()
         for effect in asked:
-            self._do(effect, desk)
+            self._run_effect(effect, tab)
+        for past in opened.past if opened is not None else ():
+            if past.message.role == "user":
+                self.prompt.remember(past.message.text)
 
-    def _do(self, effect: Effect, desk: ConversationTab) -> None:
+    def _run_effect(self, effect: Effect, tab: ConversationTab) -> None:
         try:
-            self._executor.do(effect, desk)
+            self._executor.do(effect, tab)
         except PonderoError as error:
-            self.trouble(error)
-        except Exception as error:  # noqa: BLE001 - whatever happens, the chat goes on
-            self.trouble(PonderoError(unforeseen(error)))
-
-    def trouble(self, error: PonderoError) -> None:
-        """Say what went wrong, without keys."""
-        lines = tuple(redact_secrets(line) for line in trouble(error))
-        self.dispatch(actions.LinesReported(lines, "error"))
+            self.dispatch(describe_error(error))
+        except Exception as error:  # noqa: BLE001 - whatever happens, the chat continues
+            self.dispatch(describe_error(PonderoError(describe_unexpected(error))))
 
     def _draw(self) -> None:
         state = self.state
@@ -187,7 +189,7 @@ class ChatApp(App[None]):
         self._draw_approval(state)
         if state.choosing is not None and state.choosing is not self._picking:
             self._picking = state.choosing
-            self.push_screen(Picker(state.choosing), self._picked)
+            self.push_screen(Picker(state.choosing), self._pick_item)
 
     def _draw_comparison(self, state: ChatState) -> None:
         screen = self._comparison
@@ -210,152 +212,141 @@ class ChatApp(App[None]):
         if screen is None and state.proposals:
             first = state.proposals[0]
             self._approval = ApprovalScreen(first)
-            self.push_screen(self._approval, partial(self._decided, first.id))
+            self.push_screen(self._approval, partial(self._decide_approval, first.id))
 
-    def _decided(self, id: int, word: Word | None) -> None:
+    def _decide_approval(self, id: int, word: Word | None) -> None:
         if word is not None:
             self._approval = None
             self.dispatch(actions.ApprovalDecided(id, word))
 
     def frame(self) -> None:
         """Draw the events since the last frame, and advance the counters."""
-        for desk in self._desks:
-            if desk.state.busy:
-                self.dispatch(desk.take_events(self._clock()), desk)
-            if desk.state.comparing is not None:
-                self.dispatch(desk.columns_arrived(self._clock()), desk)
+        for tab in self._tabs:
+            for action in tab.take_arrivals(self._clock):
+                self.dispatch(action, tab)
 
-    # -- desks ------------------------------------------------------------------------------------
-
-    def sit(self, desk: ConversationTab) -> None:
-        """Show another desk; the one that is left goes on if it has something to do."""
-        left, self.desk = self.desk, desk
-        listing, left.state = left.state.listing, left.state.but(listing=None)
-        desk.state = desk.state.but(listing=listing)
-        if desk not in self._desks:
-            self._desks.append(desk)
-        self.clear(left)
-        self.page.to_end()
-        self._draw()
-        self._executor.refresh_pane()
-
-    def busy_threads(self) -> tuple[str, ...]:
-        """Return the threads that are being answered."""
-        return tuple(desk.thread for desk in self._desks if desk.thread and desk.state.busy)
-
-    def new_tab(self, desk: ConversationTab) -> ConversationTab:
-        """Return a new, empty desk, and show it."""
-        self._made += 1
-        fresh = desk.new_tab(self._made)
-        self.sit(fresh)
-        return fresh
-
-    def desk_of(self, thread: str) -> ConversationTab | None:
-        """Return the desk on which a thread lies, if one does."""
-        return next((desk for desk in self._desks if desk.thread == thread), None)
-
-    def clear(self, desk: ConversationTab) -> None:
-        """Put a desk away that is not shown and has nothing to do, and is kept on disk or empty.
-
-        One with words that wait stays: they are nowhere else.
-        """
-        kept = desk.is_written and not desk.state.queue
-        done = not desk.state.busy and (kept or not desk.state.count)
-        if desk is not self.desk and done:
-            self._desks.remove(desk)
-
-    def wake(self) -> None:
-        """Let frames be drawn while an answer comes anywhere."""
+    def _run_frames(self) -> None:
         if self._frames is None:
             return
-        if any(desk.state.active for desk in self._desks):
+        if any(tab.state.active for tab in self._tabs):
             self._frames.resume()
         else:
             self._frames.pause()
 
+    # -- what the executor may do to the screen ---------------------------------------------------
+
+    def show_tab(self, tab: ConversationTab) -> None:
+        """Put a tab on the screen; the one that is left continues if it has something to do."""
+        self._tabs.activate(tab)
+        self.page.to_end()
+        self._draw()
+        self._executor.refresh_pane()
+
+    def scroll_to(self, number: int) -> None:
+        """Scroll the transcript to a message."""
+        self.page.visit(number)
+
+    def restore_input(self, words: str) -> bool:
+        """Put words into the input line; False if it has others, and only ↑ recalls them."""
+        if self.prompt.text:
+            self.prompt.remember(words)
+            return False
+        self.prompt.put(words)
+        return True
+
+    def paste_text(self) -> None:
+        """Paste the clipboard's text into the input line."""
+        self.prompt.action_paste()
+
+    def change_theme(self, theme: str) -> None:
+        """Draw in other colours."""
+        self.theme = theme
+
     def _fatal_error(self) -> None:
         """Exit with one sentence: a traceback would show the values of variables, also keys."""
         error = self._exception or sys.exception()
-        self._exit_renderables.append(Text(escape_controls(redact_secrets(unforeseen(error)))))
+        self._exit_renderables.append(
+            Text(escape_controls(redact_secrets(describe_unexpected(error))))
+        )
         self._close_messages_no_wait()
 
     # -- keys -------------------------------------------------------------------------------------
 
     @on(Prompt.LineSent)
-    def _sent(self, event: Prompt.LineSent) -> None:
+    def _submit_line(self, event: Prompt.LineSent) -> None:
         self.page.to_end()
         self.dispatch(actions.Submitted(event.text, self._clock()))
 
     @on(Prompt.CompletionsOffered)
-    def _offered(self, event: Prompt.CompletionsOffered) -> None:
+    def _show_completions(self, event: Prompt.CompletionsOffered) -> None:
         self._completion.show(event.lines, event.at)
 
     @on(Prompt.TextTyped)
-    def _typed(self) -> None:
+    def _clear_hint(self) -> None:
         self.dispatch(actions.KeyTyped())
 
     @on(Prompt.InterruptPressed)
-    def _ctrl_c(self) -> None:
+    def _interrupt_or_clear(self) -> None:
         if self.prompt.text and not self.state.busy:
             self.prompt.put("")
         else:
             self.dispatch(actions.TurnInterrupted(hard=True))
 
-    def _completed(self, text: str) -> tuple[str, ...]:
+    def _complete_line(self, text: str) -> tuple[str, ...]:
         return file_mentions.completions(text) or completions(self.state, text, self._dial)
 
     @on(Prompt.FilesDropped)
-    def _dropped(self, event: Prompt.FilesDropped) -> None:
-        self._executor.attach(event.paths, self.desk)
+    def _attach_dropped(self, event: Prompt.FilesDropped) -> None:
+        self._executor.attach(event.paths, self.tab)
 
     @on(Prompt.PictureWanted)
-    def _picture_wanted(self) -> None:
-        self._executor.paste(self.desk)
+    def _attach_picture(self) -> None:
+        self._executor.paste(self.tab)
 
     @on(Prompt.RecallPressed)
-    def _taken_back(self) -> None:
+    def _take_back_queued(self) -> None:
         self.dispatch(actions.Unqueued())
 
     @on(CommandChosen)
-    def _chosen(self, event: CommandChosen) -> None:
+    def _run_command(self, event: CommandChosen) -> None:
         if event.needs_more:
             self.prompt.put(f"{event.line} ")
         else:
             self.dispatch(actions.Submitted(event.line, self._clock()))
 
     @on(ThreadPane.SearchChanged)
-    def _sought(self, event: ThreadPane.SearchChanged) -> None:
+    def _search_threads(self, event: ThreadPane.SearchChanged) -> None:
         self.dispatch(actions.SearchTyped(event.words))
 
     @on(ThreadPane.ThreadPicked)
-    def _switched(self, event: ThreadPane.ThreadPicked) -> None:
+    def _pick_thread(self, event: ThreadPane.ThreadPicked) -> None:
         self.screen.set_focus(self.prompt)
         if self._middle.has_class("narrow"):
             self.dispatch(actions.PaneToggled())
         self.dispatch(actions.ThreadPickedInPane(event.thread))
 
     @on(Search.PaneCloseRequested)
-    def _pane_closed(self) -> None:
+    def _close_pane(self) -> None:
         self.action_threads()
 
     @on(ComparisonScreen.ColumnMoveRequested)
-    def _column_moved(self, event: ComparisonScreen.ColumnMoveRequested) -> None:
+    def _move_column(self, event: ComparisonScreen.ColumnMoveRequested) -> None:
         self.dispatch(actions.ColumnMoved(event.step))
 
     @on(ComparisonScreen.Settling)
-    def _settling(self, event: ComparisonScreen.Settling) -> None:
+    def _close_comparison(self, event: ComparisonScreen.Settling) -> None:
         self.dispatch(actions.ComparisonClosing(event.keep))
 
     @on(Prompt.ExitPressed)
-    def _left(self) -> None:
+    def _leave_chat(self) -> None:
         self.exit()
 
     @on(ThinkingView.Clicked)
-    def _clicked(self, event: ThinkingView.Clicked) -> None:
+    def _toggle_thinking(self, event: ThinkingView.Clicked) -> None:
         self.dispatch(actions.ThinkingToggled(event.key))
 
     @on(Transcript.AtEdge)
-    def _at_edge(self, event: Transcript.AtEdge) -> None:
+    def _load_more(self, event: Transcript.AtEdge) -> None:
         self.dispatch(actions.Scrolled("older" if event.older else "newer"))
 
     def action_interrupt(self) -> None:
@@ -370,7 +361,7 @@ class ChatApp(App[None]):
             self.dispatch(actions.PickerOpened())
 
     def action_command_palette(self) -> None:
-        """Open the palette, but not above a question: what is chosen there would go past it."""
+        """Open the palette, but not above another screen: a command would bypass it."""
         if len(self.screen_stack) == 1:
             super().action_command_palette()
 
@@ -382,7 +373,7 @@ class ChatApp(App[None]):
                 self.screen.set_focus(self.prompt)  # at once: people type ahead
 
     def on_resize(self, event: Resize) -> None:
-        """Give the pane the whole width where two would be too narrow."""
+        """Give the pane the whole width if two would be too narrow."""
         self._middle.set_class(event.size.width < _NARROW, "narrow")
 
     def action_unfold(self) -> None:
@@ -413,6 +404,6 @@ class ChatApp(App[None]):
         else:
             self.page.to_top()
 
-    def _picked(self, value: str | None) -> None:
+    def _pick_item(self, value: str | None) -> None:
         self._picking = None
         self.dispatch(actions.Dismissed() if value is None else actions.ItemPicked(value))

@@ -1,4 +1,4 @@
-"""The way to the user's clipboard: a program of their desktop, else the terminal itself.
+"""Copy to the user's clipboard: with a program of the desktop, else through the terminal.
 
 ``/copy`` uses it. A terminal never answers whether it took what it was sent (OSC 52), so the words
 here promise no more than is known.
@@ -23,7 +23,7 @@ _PICTURES = (
     ("wl-paste", "WAYLAND_DISPLAY", ("wl-paste", "--no-newline", "--type", "image/png")),
     ("xclip", "DISPLAY", ("xclip", "-selection", "clipboard", "-t", "image/png", "-o")),
 )
-_DEAF = {"TERM": ("", "dumb", "linux", "vt100"), "TERM_PROGRAM": ("Apple_Terminal",)}
+_NO_CLIPBOARD = {"TERM": ("", "dumb", "linux", "vt100"), "TERM_PROGRAM": ("Apple_Terminal",)}
 """Terminals that are known to take nothing for the clipboard."""
 _PATIENCE = 3.0
 
@@ -45,13 +45,13 @@ def program(
     return None
 
 
-def is_deaf(environment: Mapping[str, str]) -> bool:
+def lacks_clipboard(environment: Mapping[str, str]) -> bool:
     """Return whether this terminal is known to have no clipboard for programs."""
-    return any(environment.get(name, "?") in values for name, values in _DEAF.items())
+    return any(environment.get(name, "?") in values for name, values in _NO_CLIPBOARD.items())
 
 
 def picture() -> bytes | None:
-    """Return the picture on the clipboard as PNG; None where there is none, or no way to it."""
+    """Return the picture on the clipboard as PNG; None if there is none or it cannot be read."""
     if (call := program(os.environ, programs=_PICTURES)) is None:
         return None
     try:
@@ -62,13 +62,13 @@ def picture() -> bytes | None:
     return run.stdout if run.stdout.startswith(b"\x89PNG") else None
 
 
-def copy(text: str, what: str, send: Callable[[str], None]) -> tuple[bool, str]:
+def copy(text: str, label: str, send: Callable[[str], None]) -> tuple[bool, str]:
     """Copy a text, with control characters spelled out; return whether, and a line about it.
 
     ``send`` sends it to the terminal.
     """
     shown = escape_controls(text)
-    letters = f"{what}, {len(shown):,} characters"
+    letters = f"{label}, {len(shown):,} characters"
     if call := program(os.environ):
         try:
             subprocess.run(  # noqa: S603 - one of the programs named above
@@ -83,7 +83,7 @@ def copy(text: str, what: str, send: Callable[[str], None]) -> tuple[bool, str]:
             pass
         else:
             return True, f"✓ Copied with {call[0]}: {letters}"
-    if is_deaf(os.environ):
+    if lacks_clipboard(os.environ):
         return False, "✗ this terminal has no clipboard for programs; /export FILE writes it all"
     send(shown)
     return True, f"✓ Sent to the terminal's clipboard: {letters} (not every terminal takes it)"

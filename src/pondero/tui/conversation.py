@@ -1,9 +1,10 @@
-"""One conversation of the chat: its state, its thread, and what arrives for it.
+"""The conversations of the chat: each tab has a state, a thread, and the events of its answer.
 
-``ChatApp`` shows one desk; others go on answering until their turn is over.
+``ChatApp`` shows one tab; the others stay until their turn is over.
 """
 
 from asyncio import Future
+from collections.abc import Callable, Iterator
 
 from textual.worker import Worker
 
@@ -11,11 +12,11 @@ from ..canon import Event
 from .session import Candidate, Session
 from .state import ChatState, Word, actions
 
-_KEYS_A_DESK = 1_000_000_000
+_KEYS_PER_TAB = 1_000_000_000
 
 
 class ConversationTab:
-    """A state and who talks for it; ``turn`` runs while an answer comes."""
+    """A state and its session; ``turn`` runs while an answer arrives."""
 
     def __init__(self, state: ChatState, session: Session) -> None:
         self.state = state
@@ -41,27 +42,69 @@ class ConversationTab:
         """Take an event of the answer; the next frame draws it."""
         self.events.append(event)
 
-    def take_events(self, at: float) -> actions.EventsArrived:
-        """Return what came since the last frame."""
-        events, self.events = tuple(self.events), []
-        return actions.EventsArrived(events, at)
+    def take_arrivals(self, clock: Callable[[], float]) -> Iterator[actions.Action]:
+        """Yield the events since the last frame, as actions."""
+        if self.state.busy:
+            events, self.events = tuple(self.events), []
+            yield actions.EventsArrived(events, clock())
+        if self.state.comparing is not None:
+            yield self._take_columns(clock())
 
-    def columns_arrived(self, at: float) -> actions.ColumnsArrived:
-        """Return what came for the columns of a comparison since the last frame."""
+    def _take_columns(self, at: float) -> actions.ColumnsArrived:
         came = tuple((column, tuple(events)) for column, events in self.columns.items() if events)
         for events in self.columns.values():
             events.clear()
         return actions.ColumnsArrived(came, at)
 
-    def new_tab(self, number: int) -> "ConversationTab":
-        """Return an empty desk with the same model and level; no cell there has a key of here."""
-        state = self.state.clear().but(
+
+class Tabs:
+    """The open tabs; ``active`` is the one on the screen."""
+
+    def __init__(self, first: ConversationTab) -> None:
+        self.active = first
+        self._open = [first]
+        self._count = 1
+
+    def __iter__(self) -> Iterator[ConversationTab]:
+        return iter(self._open)
+
+    def make(self, tab: ConversationTab) -> ConversationTab:
+        """Return a new, empty tab with the model and level of this one."""
+        self._count += 1
+        state = tab.state.clear().but(
             turn=None,
             queue=(),
             attached=(),
             hint="",
             choosing=None,
             comparing=None,
-            next_key=number * _KEYS_A_DESK,
+            next_key=self._count * _KEYS_PER_TAB,  # no cell has a key of another tab
         )
-        return ConversationTab(state, self.session.sibling())
+        return ConversationTab(state, tab.session.sibling())
+
+    def activate(self, tab: ConversationTab) -> None:
+        """Make a tab the active one; the pane of threads stays open."""
+        left, self.active = self.active, tab
+        listing, left.state = left.state.listing, left.state.but(listing=None)
+        tab.state = tab.state.but(listing=listing)
+        if tab not in self._open:
+            self._open.append(tab)
+        self.release(left)
+
+    def find(self, thread: str) -> ConversationTab | None:
+        """Return the tab of a thread, if it is open."""
+        return next((tab for tab in self._open if tab.thread == thread), None)
+
+    def busy_threads(self) -> tuple[str, ...]:
+        """Return the threads that are being answered."""
+        return tuple(tab.thread for tab in self._open if tab.thread and tab.state.busy)
+
+    def release(self, tab: ConversationTab) -> None:
+        """Close a tab that is not shown, has nothing to do, and is on disk or empty.
+
+        A tab with queued words stays: they are nowhere else.
+        """
+        saved = tab.is_written and not tab.state.queue
+        done = not tab.state.busy and (saved or not tab.state.count)
+        if tab is not self.active and done:
+            self._open.remove(tab)

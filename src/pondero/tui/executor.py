@@ -1,17 +1,22 @@
-"""Does what the reducer asks for, one function for each effect; outcomes go back as actions."""
+"""Runs the reducer's effects for ``ChatApp``, one method for each; results go back as actions.
+
+It sees the app only as a ``Host``: a test can drive it with any object that has these methods.
+"""
 
 import asyncio
 import os
 import shlex
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import msgspec
 from textual.app import SuspendNotSupported
+from textual.worker import Worker
 
 from ..canon import Json
 from ..cassettes import AsyncTap
@@ -20,29 +25,68 @@ from ..errors import PonderoError, UnknownThread
 from ..store import set_config
 from . import file_mentions
 from .clipboard import copy, picture
-from .conversation import ConversationTab
-from .reports import export_thread, redact_ended, run_doctor, tools, wire
-from .state import PAGE, Choice, DialView, DraftQuestion, Effect, Proposal, Word, actions, effects
+from .conversation import ConversationTab, Tabs
+from .reports import describe_error, export_thread, redact_ended, run_doctor, tools, wire
+from .state import PAGE, Action, Choice, DraftQuestion, Effect, Proposal, Word, actions, effects
 
-if TYPE_CHECKING:
-    from .app import ChatApp
+
+class Host(Protocol):
+    """The program around the executor: it reduces actions, runs workers and owns the screen."""
+
+    def dispatch(self, action: Action, tab: ConversationTab | None = None) -> None:
+        """Reduce an action on a tab; None is the tab on the screen."""
+
+    def run_worker(
+        self,
+        work: Coroutine[None, None, None],
+        *,
+        group: str = "default",
+        exclusive: bool = False,
+        exit_on_error: bool = True,
+    ) -> Worker[None]:
+        """Run a coroutine in the background; ``exclusive`` cancels the others of its group."""
+
+    def show_tab(self, tab: ConversationTab) -> None:
+        """Put a tab on the screen."""
+
+    def scroll_to(self, number: int) -> None:
+        """Scroll the transcript to a message."""
+
+    def restore_input(self, words: str) -> bool:
+        """Put words into the input line; False if it has others, and only ↑ recalls them."""
+
+    def paste_text(self) -> None:
+        """Paste the clipboard's text into the input line."""
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy a text with the terminal's own escape sequence."""
+
+    def suspend(self) -> AbstractContextManager[None]:
+        """Give the terminal to another program for a while."""
+
+    def change_theme(self, theme: str) -> None:
+        """Draw in other colours."""
+
+    def exit(self) -> None:
+        """Leave the chat."""
 
 
 class Executor:
-    """The hands of a ``ChatApp``; each effect belongs to the desk it was asked for on."""
+    """Runs effects; each belongs to the tab whose state asked for it."""
 
     def __init__(
-        self, app: "ChatApp", dial: DialView, tap: AsyncTap | None, clock: Callable[[], float]
+        self, host: Host, tabs: Tabs, tap: AsyncTap | None, clock: Callable[[], float]
     ) -> None:
-        self._app = app
-        self._dial = dial
+        self._host = host
+        self._dispatch = host.dispatch
+        self._tabs = tabs
         self._tap = tap
         self._clock = clock
         self._calls = 0
-        self.doers: dict[type, Callable[[Any, ConversationTab], None]] = {
+        self.runners: dict[type, Callable[[Any, ConversationTab], None]] = {
             effects.AskModel: self._ask,
             effects.Compare: self._compare,
-            effects.CloseComparison: self._settle,
+            effects.CloseComparison: self._close_comparison,
             effects.Stop: self._stop,
             effects.Handoff: self._handoff,
             effects.NoteModel: self._note,
@@ -57,261 +101,262 @@ class Executor:
             effects.Edit: self._edit,
             effects.Copy: self._copy,
             effects.Search: self._search,
-            effects.ShowMessage: self._visit,
-            effects.AnswerApproval: self._answer,
+            effects.ShowMessage: self._show_message,
+            effects.AnswerApproval: self._answer_approval,
             effects.ListTools: self._list_tools,
-            effects.Forget: self._forget,
+            effects.Forget: self._forget_approval,
             effects.Attach: self._attach,
-            effects.ReadMentions: self._gather,
-            effects.ListForPane: self._look,
+            effects.ReadMentions: self._read_mentions,
+            effects.ListForPane: self._list_for_pane,
             effects.Fetch: self._fetch,
-            effects.ShowWire: self._wire,
-            effects.RunDoctor: self._examine,
+            effects.ShowWire: self._show_wire,
+            effects.RunDoctor: self._run_doctor,
             effects.RestoreInput: self._restore,
-            effects.ChangeTheme: self._dress,
+            effects.ChangeTheme: self._change_theme,
             effects.Quit: self._quit,
         }
 
-    def do(self, effect: Effect, desk: ConversationTab) -> None:
+    def do(self, effect: Effect, tab: ConversationTab) -> None:
         """Do what an effect asks for."""
-        self.doers[type(effect)](effect, desk)
+        self.runners[type(effect)](effect, tab)
+
+    def _draw_arrivals(self, tab: ConversationTab) -> None:
+        """Reduce the events that no frame has drawn yet: they precede what comes now."""
+        for action in tab.take_arrivals(self._clock):
+            self._dispatch(action, tab)
 
     # -- a turn -----------------------------------------------------------------------------------
 
-    async def _propose(
-        self, desk: ConversationTab, name: str, source: str, arguments: dict[str, Json]
+    async def _request_approval(
+        self, tab: ConversationTab, name: str, source: str, arguments: dict[str, Json]
     ) -> Word:
-        """Ask the user about a call, and wait for the decision."""
         self._calls += 1
         id = self._calls
         decision: asyncio.Future[Word] = asyncio.get_running_loop().create_future()
-        desk.proposed[id] = decision
+        tab.proposed[id] = decision
         shown = msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode()
-        self._app.frame()
-        self._app.dispatch(actions.ApprovalRequested(Proposal(id, name, source, shown)), desk)
-        if desk is not self._app.desk:
-            self._app.dispatch(actions.ApprovalWaiting(desk.state.thread))
+        self._draw_arrivals(tab)
+        self._dispatch(actions.ApprovalRequested(Proposal(id, name, source, shown)), tab)
+        if tab is not self._tabs.active:
+            self._dispatch(actions.ApprovalWaiting(tab.state.thread))
         try:
             return await decision
         finally:
-            del desk.proposed[id]
-            self._app.dispatch(actions.ApprovalWithdrawn(id), desk)
+            del tab.proposed[id]
+            self._dispatch(actions.ApprovalWithdrawn(id), tab)
 
-    def _answer(self, effect: effects.AnswerApproval, desk: ConversationTab) -> None:
-        waiting = desk.proposed.get(effect.id)
+    def _answer_approval(self, effect: effects.AnswerApproval, tab: ConversationTab) -> None:
+        waiting = tab.proposed.get(effect.id)
         if waiting is not None and not waiting.done():
             waiting.set_result(effect.word)
         if effect.word == "always":
-            self._app.call_later(self._keep_approved, desk)  # after the session noted which
+            # the session, woken by the result, adds the tool first
+            asyncio.get_running_loop().call_soon(self._save_approved, tab)
 
-    def _keep_approved(self, desk: ConversationTab) -> None:
-        kept = sorted(each for each in desk.session.approved if "/" in each)
+    def _save_approved(self, tab: ConversationTab) -> None:
+        stored = sorted(each for each in tab.session.approved if "/" in each)
         try:
-            set_config("tools.approved", msgspec.json.encode(kept).decode())
+            set_config("tools.approved", msgspec.json.encode(stored).decode())
         except PonderoError as error:
-            said = f"⚠ it runs unasked in this chat only: {error}"
-            self._app.dispatch(actions.LinesReported((said,), "warning"), desk)
+            said = f"⚠ approved in this chat only: {error}"
+            self._dispatch(actions.LinesReported((said,), "warning"), tab)
 
-    def _list_tools(self, _effect: effects.ListTools, desk: ConversationTab) -> None:
-        self._app.run_worker(self._listed_tools(desk), exit_on_error=True)
+    def _list_tools(self, _effect: effects.ListTools, tab: ConversationTab) -> None:
+        self._host.run_worker(self._open_tools(tab), exit_on_error=True)
 
-    async def _listed_tools(self, desk: ConversationTab) -> None:
+    async def _open_tools(self, tab: ConversationTab) -> None:
         try:
-            await desk.session.tools.aopen()
+            await tab.session.tools.aopen()
         except PonderoError as error:
-            self._app.trouble(error)
-        self._app.dispatch(actions.LinesReported(tools(desk.session)), desk)
+            self._dispatch(describe_error(error))
+        self._dispatch(actions.LinesReported(tools(tab.session)), tab)
 
-    def _forget(self, effect: effects.Forget, desk: ConversationTab) -> None:
-        approved = desk.session.approved
+    def _forget_approval(self, effect: effects.Forget, tab: ConversationTab) -> None:
+        approved = tab.session.approved
         found = {
             each for each in approved if each == effect.name or each.endswith(f"/{effect.name}")
         }
         approved -= found
         if found:
-            self._keep_approved(desk)
-        nothing = f"no tool called {effect.name!r} runs unasked"
-        said = f"✓ {effect.name} is asked about again" if found else nothing
-        self._app.dispatch(actions.LinesReported((said,), "good" if found else "plain"), desk)
+            self._save_approved(tab)
+        nothing = f"no approved tool is called {effect.name!r}"
+        said = f"✓ {effect.name} needs approval again" if found else nothing
+        self._dispatch(actions.LinesReported((said,), "good" if found else "plain"), tab)
 
-    def _ask(self, effect: effects.AskModel, desk: ConversationTab) -> None:
-        self._app.wake()
-        desk.session.propose = partial(self._propose, desk)
-        desk.turn = self._app.run_worker(self._have_turn(effect, desk), exit_on_error=True)
+    def _ask(self, effect: effects.AskModel, tab: ConversationTab) -> None:
+        tab.session.propose = partial(self._request_approval, tab)
+        tab.turn = self._host.run_worker(self._run_turn(effect, tab), exit_on_error=True)
 
-    async def _have_turn(self, effect: effects.AskModel, desk: ConversationTab) -> None:
-        ended = await desk.session.turn(effect, desk.feed)
-        self._app.frame()
-        self._app.dispatch(redact_ended(ended), desk)
-        self._app.wake()
+    async def _run_turn(self, effect: effects.AskModel, tab: ConversationTab) -> None:
+        ended = await tab.session.turn(effect, tab.feed)
+        self._draw_arrivals(tab)
+        self._dispatch(redact_ended(ended), tab)
         self.refresh_pane()
-        if desk is not self._app.desk and not desk.state.busy:
-            self._app.clear(desk)
+        if tab is not self._tabs.active and not tab.state.busy:
+            self._tabs.release(tab)
             whole = ended.error is None
-            self._app.dispatch(actions.BackgroundTurnEnded(desk.state.thread, whole=whole))
+            self._dispatch(actions.BackgroundTurnEnded(tab.state.thread, whole=whole))
 
-    def _stop(self, _effect: effects.Stop, desk: ConversationTab) -> None:
-        for worker in (*desk.asking, *((desk.turn,) if desk.turn is not None else ())):
+    def _stop(self, _effect: effects.Stop, tab: ConversationTab) -> None:
+        for worker in (*tab.asking, *((tab.turn,) if tab.turn is not None else ())):
             worker.cancel()
 
-    def _compare(self, effect: effects.Compare, desk: ConversationTab) -> None:
-        desk.columns, desk.candidates, desk.asking = {}, {}, []
-        desk.session.propose = partial(self._propose, desk)
+    def _compare(self, effect: effects.Compare, tab: ConversationTab) -> None:
+        tab.columns, tab.candidates, tab.asking = {}, {}, []
+        tab.session.propose = partial(self._request_approval, tab)
         for column, ask in enumerate(effect.asks, effect.first):
-            desk.columns[column] = []
-            answer = self._have_column(column, ask, effect.number, desk)
-            desk.asking.append(self._app.run_worker(answer, exit_on_error=True))
-        self._app.wake()
+            tab.columns[column] = []
+            answer = self._run_column(column, ask, effect.number, tab)
+            tab.asking.append(self._host.run_worker(answer, exit_on_error=True))
 
-    async def _have_column(
-        self, column: int, ask: effects.AskModel, number: int, desk: ConversationTab
+    async def _run_column(
+        self, column: int, ask: effects.AskModel, number: int, tab: ConversationTab
     ) -> None:
-        feed = desk.columns[column].append
-        candidate = await desk.session.candidate(ask, number, feed)
-        desk.candidates[column] = candidate
-        self._app.frame()
-        self._app.dispatch(actions.ColumnEnded(column, redact_ended(candidate.ended)), desk)
-        self._app.wake()
+        feed = tab.columns[column].append
+        candidate = await tab.session.candidate(ask, number, feed)
+        tab.candidates[column] = candidate
+        self._draw_arrivals(tab)
+        self._dispatch(actions.ColumnEnded(column, redact_ended(candidate.ended)), tab)
 
-    def _settle(self, effect: effects.CloseComparison, desk: ConversationTab) -> None:
-        """Keep the chosen answer in the thread, and every other one in a copy of it."""
-        keeper, state = desk.session.keeper, desk.state
+    def _close_comparison(self, effect: effects.CloseComparison, tab: ConversationTab) -> None:
+        writer, state = tab.session.writer, tab.state
         copies = [
             effect.names[column]
-            for column, each in desk.candidates.items()
+            for column, each in tab.candidates.items()
             if column != effect.chosen
-            and keeper.branch(
-                each.kept,
+            and writer.branch(
+                each.stored,
                 effect.number,
                 model=each.ask.model,
-                wish=each.ask.wish,
+                level_text=each.ask.level_text,
                 name=effect.names[column],
             )
         ]
         lines = [f"kept in copies of this thread: {', '.join(copies)}"] if copies else []
         if effect.chosen is None:
-            self._app.dispatch(actions.ComparisonClosed(lines=tuple(lines)), desk)
+            self._dispatch(actions.ComparisonClosed(lines=tuple(lines)), tab)
             return
-        kept = desk.candidates[effect.chosen].kept
-        keeper.rewind(effect.number)
-        saved = keeper.add(kept, model=state.model, wish=state.wish, system=state.system)
-        past = keeper.page(effect.number, effect.number + len(kept))
+        stored = tab.candidates[effect.chosen].stored
+        writer.rewind(effect.number)
+        saved = writer.add(
+            stored, model=state.model, level_text=state.level_text, system=state.system
+        )
+        past = writer.page(effect.number, effect.number + len(stored))
         settled = actions.ComparisonClosed(past, saved.thread, saved.unsaved, tuple(lines))
-        self._app.dispatch(settled, desk)
+        self._dispatch(settled, tab)
 
-    def _handoff(self, effect: effects.Handoff, desk: ConversationTab) -> None:
-        self._app.dispatch(desk.session.handoff(effect), desk)
+    def _handoff(self, effect: effects.Handoff, tab: ConversationTab) -> None:
+        self._dispatch(tab.session.handoff(effect), tab)
 
-    def _note(self, effect: effects.NoteModel, desk: ConversationTab) -> None:
-        desk.session.keeper.note(model=effect.model, wish=effect.wish, system=effect.system)
+    def _note(self, effect: effects.NoteModel, tab: ConversationTab) -> None:
+        tab.session.writer.note(
+            model=effect.model, level_text=effect.level_text, system=effect.system
+        )
 
     # -- threads ----------------------------------------------------------------------------------
 
-    def _begin(self, _effect: effects.Begin, desk: ConversationTab) -> None:
-        if desk.state.busy:
-            self._app.new_tab(desk)
+    def _begin(self, _effect: effects.Begin, tab: ConversationTab) -> None:
+        if tab.state.busy:
+            self._host.show_tab(self._tabs.make(tab))
         else:
-            desk.session.keeper.begin()
+            tab.session.writer.begin()
 
-    def _open(self, effect: effects.Open, desk: ConversationTab) -> None:
+    def _open(self, effect: effects.Open, tab: ConversationTab) -> None:
         try:
-            self._show(effect.id, desk)
+            self._show_thread(effect.id, tab)
         except UnknownThread:
-            choices = desk.session.keeper.list(effect.id) if effect.or_find else ()
+            choices = tab.session.writer.list(effect.id) if effect.or_find else ()
             if not choices:
                 raise
-            self._app.dispatch(actions.ThreadsOffered(choices), desk)
+            self._dispatch(actions.ThreadsOffered(choices), tab)
 
-    def _show(self, id: str, desk: ConversationTab) -> ConversationTab:
-        """Show a thread: on the desk where it lies, else on this one, else on a new one."""
-        exact = desk.session.keeper.exact(id)
-        if (other := self._app.desk_of(exact)) is not None and other is not desk:
-            self._app.sit(other)
-            return other
-        if desk.state.busy:
-            desk = self._app.new_tab(desk)
-        self.show_opened(desk.session.keeper.open(exact), desk)
-        return desk
+    def _show_thread(self, id: str, tab: ConversationTab) -> ConversationTab:
+        """Show a thread: in the tab that has it, else in this one, or a new one if this is busy."""
+        exact = tab.session.writer.exact(id)
+        if (shown := self._tabs.find(exact)) is not None and shown is not tab:
+            self._host.show_tab(shown)
+            return shown
+        if tab.state.busy:
+            tab = self._tabs.make(tab)
+            self._host.show_tab(tab)
+        self._dispatch(tab.session.writer.open(exact), tab)
+        return tab
 
-    def _fork(self, effect: effects.Fork, desk: ConversationTab) -> None:
-        self.show_opened(desk.session.keeper.fork(model=effect.model, wish=effect.wish), desk)
+    def _fork(self, effect: effects.Fork, tab: ConversationTab) -> None:
+        self._dispatch(
+            tab.session.writer.fork(model=effect.model, level_text=effect.level_text), tab
+        )
         said = "✓ This is a copy; the first one stays as it was"
-        self._app.dispatch(actions.LinesReported((said,), "good"), desk)
+        self._dispatch(actions.LinesReported((said,), "good"), tab)
         if effect.to:
-            self._app.dispatch(actions.Submitted(f"/model {effect.to}"), desk)
+            self._dispatch(actions.Submitted(f"/model {effect.to}"), tab)
 
-    def show_opened(self, opened: actions.ThreadOpened, desk: ConversationTab) -> None:
-        """Show a thread from its end; what was asked in it can be called back with the arrows."""
-        self._app.page.to_end()
-        self._app.dispatch(opened, desk)
-        for past in opened.past:
-            if past.message.role == "user":
-                self._app.prompt.remember(past.message.text)
+    def _rename(self, effect: effects.Rename, tab: ConversationTab) -> None:
+        self._dispatch(actions.ThreadRenamed(tab.session.writer.rename(effect.title)), tab)
 
-    def _rename(self, effect: effects.Rename, desk: ConversationTab) -> None:
-        self._app.dispatch(actions.ThreadRenamed(desk.session.keeper.rename(effect.title)), desk)
+    def _export(self, effect: effects.Export, tab: ConversationTab) -> None:
+        said = export_thread(*tab.session.writer.require_saved(), effect.path)
+        self._dispatch(actions.LinesReported((said,), "good"), tab)
 
-    def _export(self, effect: effects.Export, desk: ConversationTab) -> None:
-        said = export_thread(*desk.session.keeper.require_saved(), effect.path)
-        self._app.dispatch(actions.LinesReported((said,), "good"), desk)
+    def _list(self, effect: effects.ListThreads, tab: ConversationTab) -> None:
+        self._dispatch(actions.ThreadsOffered(tab.session.writer.list(effect.words)), tab)
 
-    def _list(self, effect: effects.ListThreads, desk: ConversationTab) -> None:
-        self._app.dispatch(actions.ThreadsOffered(desk.session.keeper.list(effect.words)), desk)
+    def _fetch(self, effect: effects.Fetch, tab: ConversationTab) -> None:
+        past = tab.session.writer.page(effect.first, effect.last)
+        self._dispatch(actions.PageLoaded(past, effect.first), tab)
 
-    def _fetch(self, effect: effects.Fetch, desk: ConversationTab) -> None:
-        past = desk.session.keeper.page(effect.first, effect.last)
-        self._app.dispatch(actions.PageLoaded(past, effect.first), desk)
+    def _search(self, effect: effects.Search, tab: ConversationTab) -> None:
+        choices = tab.session.writer.find(effect.words)
+        self._dispatch(actions.SearchFinished(effect.words, choices), tab)
 
-    def _search(self, effect: effects.Search, desk: ConversationTab) -> None:
-        choices = desk.session.keeper.find(effect.words)
-        self._app.dispatch(actions.SearchFinished(effect.words, choices), desk)
+    def _list_for_pane(self, effect: effects.ListForPane, tab: ConversationTab) -> None:
+        busy = self._tabs.busy_threads()
+        work = self._list_pane_threads(effect.words, busy, tab)
+        self._host.run_worker(work, group="look", exclusive=True, exit_on_error=False)
 
-    def _look(self, effect: effects.ListForPane, desk: ConversationTab) -> None:
-        busy = self._app.busy_threads()
-        work = self._looked(effect.words, busy, desk)
-        self._app.run_worker(work, group="look", exclusive=True, exit_on_error=False)
-
-    async def _looked(self, words: str, busy: tuple[str, ...], desk: ConversationTab) -> None:
+    async def _list_pane_threads(
+        self, words: str, busy: tuple[str, ...], tab: ConversationTab
+    ) -> None:
         try:
-            choices = await asyncio.to_thread(desk.session.keeper.pane, words, busy)
+            choices = await asyncio.to_thread(tab.session.writer.pane, words, busy)
         except PonderoError as error:
             choices = (Choice("", f"({error})"),)
-        self._app.dispatch(actions.ThreadsListed(words, choices), desk)
+        self._dispatch(actions.ThreadsListed(words, choices), tab)
 
     def refresh_pane(self) -> None:
-        """List the threads again where the pane is open: one began, ended or was shown."""
-        desk = self._app.desk
-        if desk.state.listing is not None:
-            self._look(effects.ListForPane(desk.state.listing.words), desk)
+        """List the threads again if the pane is open."""
+        tab = self._tabs.active
+        if tab.state.listing is not None:
+            self._list_for_pane(effects.ListForPane(tab.state.listing.words), tab)
 
-    def _visit(self, effect: effects.ShowMessage, desk: ConversationTab) -> None:
+    def _show_message(self, effect: effects.ShowMessage, tab: ConversationTab) -> None:
         if effect.thread is not None:
-            desk = self._show(effect.thread, desk)
-        state = desk.state
+            tab = self._show_thread(effect.thread, tab)
+        state = tab.state
         if not state.first <= effect.number < state.last:
             first = max(0, min(effect.number - PAGE // 2, state.count - PAGE))
-            self._fetch(effects.Fetch(first, min(state.count, first + PAGE)), desk)
-        self._app.page.visit(effect.number)
+            self._fetch(effects.Fetch(first, min(state.count, first + PAGE)), tab)
+        self._host.scroll_to(effect.number)
 
     # -- the last turn ----------------------------------------------------------------------------
 
-    def _recall(self, effect: effects.Recall, desk: ConversationTab) -> None:
-        turn = desk.session.keeper.last_turn(desk.state.count)
+    def _recall(self, effect: effects.Recall, tab: ConversationTab) -> None:
+        turn = tab.session.writer.last_turn(tab.state.count)
         recalled = actions.LastTurnLoaded(
-            effect.purpose, effect.wishes, effect.words, turn, self._clock()
+            effect.purpose, effect.level_texts, effect.words, turn, self._clock()
         )
-        self._app.dispatch(recalled, desk)
+        self._dispatch(recalled, tab)
 
-    def _rewind(self, effect: effects.Rewind, desk: ConversationTab) -> None:
-        desk.session.keeper.rewind(effect.count)
+    def _rewind(self, effect: effects.Rewind, tab: ConversationTab) -> None:
+        tab.session.writer.rewind(effect.count)
 
-    def _edit(self, effect: effects.Edit, desk: ConversationTab) -> None:
-        words = self._edited(effect.asked.words)
+    def _edit(self, effect: effects.Edit, tab: ConversationTab) -> None:
+        words = self._run_editor(effect.asked.words)
         at = self._clock()
-        self._app.dispatch(actions.QuestionEdited(words, effect.number, effect.asked, at), desk)
+        self._dispatch(actions.QuestionEdited(words, effect.number, effect.asked, at), tab)
 
-    def _edited(self, words: str) -> str | None:
-        """Return the words as they were saved in the user's editor; None where that cannot be."""
+    def _run_editor(self, words: str) -> str | None:
+        """Return the words as saved in the user's editor; None without an editor."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         if not editor:
             return None
@@ -319,38 +364,37 @@ class Executor:
             file = Path(folder) / "question.md"
             file.write_text(words, "utf-8")
             try:
-                with self._app.suspend():
+                with self._host.suspend():
                     # the user's own choice of a program, as every other tool runs it
                     subprocess.run([*shlex.split(editor), str(file)], check=True)  # noqa: S603
             except SuspendNotSupported:
                 return None
             except (OSError, ValueError, subprocess.SubprocessError) as error:
-                message = f"the editor {editor!r} did not end well: {error}"
-                raise PonderoError(message) from None
+                raise PonderoError(f"the editor {editor!r} did not end well: {error}") from None
             return file.read_text("utf-8", errors="replace")
 
     # -- files ------------------------------------------------------------------------------------
 
-    def _attach(self, effect: effects.Attach, desk: ConversationTab) -> None:
-        self.attach((Path(effect.path.strip("\"'")).expanduser(),), desk)
+    def _attach(self, effect: effects.Attach, tab: ConversationTab) -> None:
+        self.attach((Path(effect.path.strip("\"'")).expanduser(),), tab)
 
-    def attach(self, paths: Iterable[Path], desk: ConversationTab) -> None:
+    def attach(self, paths: Iterable[Path], tab: ConversationTab) -> None:
         """Read files off the loop, and attach them to the next question."""
-        self._app.run_worker(self._attached(tuple(paths), desk), exit_on_error=True)
+        self._host.run_worker(self._read_files(tuple(paths), tab), exit_on_error=True)
 
-    async def _attached(self, paths: tuple[Path, ...], desk: ConversationTab) -> None:
+    async def _read_files(self, paths: tuple[Path, ...], tab: ConversationTab) -> None:
         for path in paths:
             try:
                 part = await asyncio.to_thread(file_mentions.read_mention, path)
             except PonderoError as error:
-                self._app.trouble(error)
+                self._dispatch(describe_error(error))
             else:
-                self._app.dispatch(actions.FilesAttached((part,)), desk)
+                self._dispatch(actions.FilesAttached((part,)), tab)
 
-    def _gather(self, effect: effects.ReadMentions, desk: ConversationTab) -> None:
-        self._app.run_worker(self._gathered(effect.asked, desk), exit_on_error=True)
+    def _read_mentions(self, effect: effects.ReadMentions, tab: ConversationTab) -> None:
+        self._host.run_worker(self._read_mentioned(effect.asked, tab), exit_on_error=True)
 
-    async def _gathered(self, asked: DraftQuestion, desk: ConversationTab) -> None:
+    async def _read_mentioned(self, asked: DraftQuestion, tab: ConversationTab) -> None:
         error = ""
         try:
             paths = await asyncio.to_thread(file_mentions.find_mentions, asked.words)
@@ -358,54 +402,50 @@ class Executor:
             asked = DraftQuestion(asked.words, (*asked.parts, *parts))
         except PonderoError as unread:
             error = str(unread)
-        self._app.dispatch(actions.MentionsRead(asked, self._clock(), error), desk)
+        self._dispatch(actions.MentionsRead(asked, self._clock(), error), tab)
 
-    def paste(self, desk: ConversationTab) -> None:
-        """Attach the picture on the user's clipboard; where there is none, paste as ever."""
-        self._app.run_worker(self._pasted(desk), exit_on_error=True)
+    def paste(self, tab: ConversationTab) -> None:
+        """Attach the picture on the user's clipboard; without one, paste its text."""
+        self._host.run_worker(self._paste_picture(tab), exit_on_error=True)
 
-    async def _pasted(self, desk: ConversationTab) -> None:
+    async def _paste_picture(self, tab: ConversationTab) -> None:
         data = await asyncio.to_thread(picture)
         if data is None:
-            self._app.prompt.action_paste()
+            self._host.paste_text()
             return
         try:
             part = attachment(data, name="clipboard.png")
         except PonderoError as error:
-            self._app.trouble(error)
+            self._dispatch(describe_error(error))
         else:
-            self._app.dispatch(actions.FilesAttached((part,)), desk)
+            self._dispatch(actions.FilesAttached((part,)), tab)
 
-    def _copy(self, effect: effects.Copy, desk: ConversationTab) -> None:
-        did, said = copy(effect.text, effect.what, self._app.copy_to_clipboard)
-        self._app.dispatch(actions.LinesReported((said,), "good" if did else "warning"), desk)
+    def _copy(self, effect: effects.Copy, tab: ConversationTab) -> None:
+        did, said = copy(effect.text, effect.what, self._host.copy_to_clipboard)
+        self._dispatch(actions.LinesReported((said,), "good" if did else "warning"), tab)
 
     # -- the rest ---------------------------------------------------------------------------------
 
-    def _wire(self, _effect: effects.ShowWire, desk: ConversationTab) -> None:
-        self._app.dispatch(actions.LinesReported(wire(self._tap)), desk)
+    def _show_wire(self, _effect: effects.ShowWire, tab: ConversationTab) -> None:
+        self._dispatch(actions.LinesReported(wire(self._tap)), tab)
 
-    def _examine(self, _effect: effects.RunDoctor, desk: ConversationTab) -> None:
-        self._app.dispatch(actions.LinesReported(run_doctor()), desk)
+    def _run_doctor(self, _effect: effects.RunDoctor, tab: ConversationTab) -> None:
+        self._dispatch(actions.LinesReported(run_doctor()), tab)
 
-    def _restore(self, effect: effects.RestoreInput, desk: ConversationTab) -> None:
-        prompt = self._app.prompt
-        if desk is not self._app.desk:
-            self._app.dispatch(actions.WordsReturned(effect.words), desk)
-        elif not prompt.text:
-            prompt.put(effect.words)
-        else:
-            prompt.remember(effect.words)
-            said = "↑ has them: other words stand in the input line"
-            self._app.dispatch(actions.LinesReported((said,)), desk)
+    def _restore(self, effect: effects.RestoreInput, tab: ConversationTab) -> None:
+        if tab is not self._tabs.active:
+            self._dispatch(actions.WordsReturned(effect.words), tab)
+        elif not self._host.restore_input(effect.words):
+            said = "↑ recalls your words: the input line has others"
+            self._dispatch(actions.LinesReported((said,)), tab)
 
-    def _dress(self, effect: effects.ChangeTheme, desk: ConversationTab) -> None:
-        self._app.theme = effect.theme
+    def _change_theme(self, effect: effects.ChangeTheme, tab: ConversationTab) -> None:
+        self._host.change_theme(effect.theme)
         try:
             set_config("theme", effect.theme)
         except PonderoError as error:
-            said = f"⚠ the theme is not kept: {error}"
-            self._app.dispatch(actions.LinesReported((said,), "warning"), desk)
+            said = f"⚠ the theme is not saved: {error}"
+            self._dispatch(actions.LinesReported((said,), "warning"), tab)
 
-    def _quit(self, _effect: effects.Quit, _desk: ConversationTab) -> None:
-        self._app.exit()
+    def _quit(self, _effect: effects.Quit, _tab: ConversationTab) -> None:
+        self._host.exit()

@@ -18,14 +18,14 @@ _STOPS = ".,;:!?)"
 def find_mentions(words: str) -> tuple[Path, ...]:
     """Return the files that words name as ``@path``; what is no file there is just words."""
     found = (match[1].strip('"') for match in _NAMED.finditer(words))
-    paths = (_file(name) or _file(name.rstrip(_STOPS)) for name in found)
+    paths = (_find_file(name) or _find_file(name.rstrip(_STOPS)) for name in found)
     return tuple(dict.fromkeys(path for path in paths if path is not None))
 
 
 def find_dropped(pasted: str) -> tuple[Path, ...]:
-    """Return the files whose paths were pasted, as a terminal does for what is dropped on it.
+    """Return the files whose paths were pasted, as a terminal does for dropped files.
 
-    Only whole paths count, and only where all that was pasted is such: anything else is words.
+    All that was pasted must be whole paths; anything else is words.
     """
     if len(pasted) > _LONGEST or not pasted.strip():
         return ()
@@ -33,7 +33,7 @@ def find_dropped(pasted: str) -> tuple[Path, ...]:
         words = shlex.split(pasted.strip())
     except ValueError:
         return ()
-    paths = [_file(_unlocated(word)) for word in words if _is_whole(word)]
+    paths = [_find_file(_strip_file_url(word)) for word in words if _is_whole(word)]
     files = [path for path in paths if path is not None]
     return tuple(files) if len(files) == len(words) else ()
 
@@ -46,7 +46,7 @@ def completions(text: str) -> tuple[str, ...]:
     if (found := _LAST.search(text)) is None or "\n" in found[1]:
         return ()
     before = text[: found.start()]
-    return tuple(f"{before}@{_quoted(path)}" for path in _paths(found[1]) if path != found[1])
+    return tuple(f"{before}@{_quote(path)}" for path in _paths(found[1]) if path != found[1])
 
 
 def read_mention(path: Path) -> Text | Image | Blob:
@@ -54,7 +54,7 @@ def read_mention(path: Path) -> Text | Image | Blob:
     return attachment(path)
 
 
-def _file(name: str) -> Path | None:
+def _find_file(name: str) -> Path | None:
     try:
         path = Path(name).expanduser()
         return path if name and path.is_file() else None
@@ -66,7 +66,7 @@ def _is_whole(word: str) -> bool:
     return word.startswith(("/", "~/", "file://")) or bool(re.match(r"[A-Za-z]:\\", word))
 
 
-def _unlocated(word: str) -> str:
+def _strip_file_url(word: str) -> str:
     from urllib.parse import unquote  # noqa: PLC0415 - only for what was dropped
 
     if not word.startswith("file://"):
@@ -75,7 +75,6 @@ def _unlocated(word: str) -> str:
 
 
 def _paths(beginning: str) -> list[str]:
-    """Return the paths that begin so, folders with a slash at their end."""
     folder, slash, start = beginning.rpartition("/")
     try:
         place = Path(folder + slash or ".").expanduser()
@@ -87,7 +86,7 @@ def _paths(beginning: str) -> list[str]:
         return []
 
 
-def _quoted(path: str) -> str:
+def _quote(path: str) -> str:
     if " " not in path:
         return path
     return f'"{path}' if path.endswith("/") else f'"{path}"'

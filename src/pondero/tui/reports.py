@@ -14,7 +14,7 @@ from ..cassettes import AsyncTap
 from ..errors import PonderoError, UsageError
 from ..store import Threads, redact_secrets, to_html, to_jsonl, to_markdown, write_atomic
 from .session import Session
-from .state import actions
+from .state import actions, describe_trouble
 
 _LONGEST = 20_000
 _NAMES = 24
@@ -41,8 +41,7 @@ def export_thread(threads: Threads, id: str, path: str) -> str:
     """Write a thread to a new file, in the format of its suffix; return a line that says so."""
     file = Path(path).expanduser()
     if file.exists():
-        message = f"{path} is there already; name another file"
-        raise UsageError(message)
+        raise UsageError(f"{path} is there already; name another file")
     thread = threads.get(id)
     if path.endswith(".jsonl"):
         text = to_jsonl(thread, threads.lines(id))
@@ -79,11 +78,18 @@ def tools(session: Session) -> tuple[str, ...]:
     lines = []
     for each in listed:
         name = each.tool.name
-        asked = "runs unasked" if session.is_approved(name) else "asks"
+        asked = "needs no approval" if session.is_approved(name) else "asks"
         lines.append(f"{name:<{column}}{asked}, from {sources[name]}")
         if about := " ".join(each.tool.description.split()):
             lines.append(f"{'':<{column}}{about[:_ABOUT]}")
     return tuple(redact_secrets(line) for line in lines)
+
+
+def describe_error(error: PonderoError) -> actions.LinesReported:
+    """Return an error as lines, without keys."""
+    return actions.LinesReported(
+        tuple(redact_secrets(line) for line in describe_trouble(error)), "error"
+    )
 
 
 def redact_ended(ended: actions.TurnEnded) -> actions.TurnEnded:
@@ -101,7 +107,6 @@ def _headers(headers: Mapping[str, str]) -> list[str]:
 
 
 def _body(body: bytes) -> list[str]:
-    """Return a body as lines: JSON indented, anything else unchanged."""
     try:
         text = msgspec.json.format(body, indent=2).decode()
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -41,21 +41,21 @@ class Candidate(Struct, frozen=True):
     """An answer that may become the thread's."""
 
     ask: effects.AskModel
-    kept: tuple[StoredMessage, ...]
+    stored: tuple[StoredMessage, ...]
     ended: actions.TurnEnded
 
 
 class Session:
     """A client, a thread, a clock and tools. ``paid``: a service answers, not the emulator.
 
-    ``approved`` are the tools that run unasked: a name, "all", or ``SOURCE/NAME`` as the config has
-    them. The ``sources`` of functions are given; a server is the source of its tools.
+    ``approved`` are the tools that need no approval: a name, "all", or ``SOURCE/NAME`` as in the
+    config. ``sources`` has the sources of functions; a server is the source of its tools.
     """
 
     def __init__(
         self,
         client: AsyncClient,
-        keeper: ThreadWriter,
+        writer: ThreadWriter,
         dial: DialView,
         *,
         clock: Callable[[], float],
@@ -64,7 +64,7 @@ class Session:
         sources: Mapping[str, str] | None = None,
         approved: set[str] | None = None,
     ) -> None:
-        self.keeper = keeper
+        self.writer = writer
         self._client = client
         self._dial = dial
         self._clock = clock
@@ -78,7 +78,7 @@ class Session:
         """Return a session for another thread, with the same client."""
         return Session(
             self._client,
-            self.keeper.sibling(),
+            self.writer.sibling(),
             self._dial,
             clock=self._clock,
             paid=self.paid,
@@ -107,7 +107,7 @@ class Session:
         await self._client.aclose()
 
     async def approval(self, name: str, arguments: dict[str, Json]) -> bool:
-        """Return whether a call may run: where it was not said before, the user is asked."""
+        """Return whether a call may run; ask the user unless it is approved."""
         if self.is_approved(name):
             return True
         source = self._source(name)
@@ -117,7 +117,7 @@ class Session:
         return word != "no"
 
     def is_approved(self, name: str) -> bool:
-        """Return whether a tool runs unasked: it, or all, or its namesake from where it is from."""
+        """Return whether a tool needs no approval: by its name, its source and name, or all."""
         return not self.approved.isdisjoint((ALL, name, f"{self._source(name)}/{name}"))
 
     def _source(self, name: str) -> str:
@@ -132,21 +132,23 @@ class Session:
 
     async def turn(self, ask: effects.AskModel, feed: Callable[[Event], None]) -> actions.TurnEnded:
         """Run one turn and record it. When it is cancelled, what has arrived is recorded."""
-        kept, ended = await self._run_turn(ask, None, feed)
-        saved = self.keeper.add(kept, model=ask.model, wish=ask.wish, system=ask.system)
+        stored, ended = await self._run_turn(ask, None, feed)
+        saved = self.writer.add(
+            stored, model=ask.model, level_text=ask.level_text, system=ask.system
+        )
         return replace(ended, thread=saved.thread, unsaved=saved.unsaved)
 
     async def candidate(
         self, ask: effects.AskModel, number: int, feed: Callable[[Event], None]
     ) -> Candidate:
-        """Run a turn after so many messages of the thread, and record it nowhere yet."""
-        kept, ended = await self._run_turn(ask, number, feed)
-        return Candidate(ask, kept, ended)
+        """Run a turn after ``number`` messages of the thread, and record it nowhere yet."""
+        stored, ended = await self._run_turn(ask, number, feed)
+        return Candidate(ask, stored, ended)
 
     async def _run_turn(
         self, ask: effects.AskModel, number: int | None, feed: Callable[[Event], None]
     ) -> tuple[tuple[StoredMessage, ...], actions.TurnEnded]:
-        """Run a turn; return its messages as they are kept, and how it ended."""
+        """Run a turn; return its messages to store, and how it ended."""
         _ASKING.set(self)
         recorder = TurnRecorder(self._clock, paid=self.paid)
         error: PonderoError | None = None
@@ -154,8 +156,8 @@ class Session:
         replies: tuple[Reply, ...] = ()
         added: tuple[Message, ...] = ()
         try:
-            before = self.keeper.messages[:number]
-            chat = self._chat(ask.model, ask.wish, before)
+            before = self.writer.messages[:number]
+            chat = self._chat(ask.model, ask.level_text, before)
             system = ask.system or None
             stream = chat.stream(
                 ask.words,
@@ -171,50 +173,52 @@ class Session:
                         feed(event)
             finally:
                 replies, added = stream.replies, chat.messages[len(before) :]
-                self.keeper.refusals = chat.refusals
+                self.writer.refusals = chat.refusals
         except asyncio.CancelledError:
             stopped = True
         except PonderoError as broken:
             error = broken
-        except Exception as broken:  # noqa: BLE001 - whatever happens, the chat goes on
-            error = PonderoError(unforeseen(broken))
-        kept = recorder.stored_messages(added, replies)
+        except Exception as broken:  # noqa: BLE001 - whatever happens, the chat continues
+            error = PonderoError(describe_unexpected(broken))
+        stored = recorder.stored_messages(added, replies)
         ended = actions.TurnEnded(
             at=self._clock(),
-            kept=added,
-            exchanges=tuple(self._exchanged(reply) for reply in replies),
+            stored=added,
+            exchanges=tuple(self._summarize_exchange(reply) for reply in replies),
             stopped=stopped,
             error=error,
         )
-        return kept, ended
+        return stored, ended
 
     def handoff(self, move: effects.Handoff) -> actions.HandedOff:
         """Return which parts of the past the other model will not see, and what the move costs."""
         lines = [] if move.same else self._losses(move)
         if move.cached:
-            lines.append(f"  Cache: {move.cached:,} cached tokens are read anew{self._worth(move)}")
+            lines.append(
+                f"  Cache: {move.cached:,} cached tokens are read again{self._format_value(move)}"
+            )
         return actions.HandedOff(tuple(lines))
 
     def _losses(self, move: effects.Handoff) -> list[str]:
-        manifest = self._chat(move.model, move.wish, self.keeper.messages).handoff
+        manifest = self._chat(move.model, move.level_text, self.writer.messages).handoff
         if not manifest.changes:
             return []
         first, *rest = str(manifest).splitlines()
         return [f"  Handoff: {first}", *(f"  {line}" for line in rest)]
 
-    def _chat(self, model: str, wish: str | None, messages: Sequence[Message]) -> AsyncChat:
+    def _chat(self, model: str, level_text: str | None, messages: Sequence[Message]) -> AsyncChat:
         chat = AsyncChat(
             model,
-            cast("ThinkingLike", wish),
+            cast("ThinkingLike", level_text),
             tools=self.tools,
             messages=messages,
             client=self._client,
             policy=self._dial.policy,
         )
-        chat.refusals = self.keeper.refusals
+        chat.refusals = self.writer.refusals
         return chat
 
-    def _exchanged(self, reply: Reply) -> actions.ExchangeEnded:
+    def _summarize_exchange(self, reply: Reply) -> actions.ExchangeEnded:
         return actions.ExchangeEnded(
             reply.usage,
             reply.finish,
@@ -227,14 +231,14 @@ class Session:
         said = reply_cost(reply) if self.paid else None
         return None if said is None else Decimal(said)
 
-    def _worth(self, move: effects.Handoff) -> str:
+    def _format_value(self, move: effects.Handoff) -> str:
         provider, _, model = move.model.partition(":")
         read = Usage(input=move.cached, output=0)
         worth = price_usage(provider, model, read) if self.paid else None
         return f" (about ${worth:.4f})" if worth else ""
 
 
-def unforeseen(error: BaseException | None) -> str:
+def describe_unexpected(error: BaseException | None) -> str:
     """Return an unexpected error in one line, with the file and line that raised it."""
     frames = traceback.extract_tb(error.__traceback__ if error else None)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""

@@ -1,6 +1,6 @@
 """The thread of a chat: its messages in memory, and its place on disk.
 
-Where the disk cannot be written the chat goes on; turns that wait are written with the next one.
+If the disk cannot be written, the chat continues; the next turn writes those that wait.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ class SavedTurn(Struct, frozen=True):
 class ThreadWriter:
     """One conversation. Without ``threads`` nothing is written; ``why_unsaved`` may say why.
 
-    ``refusals`` are the parts that services refused; they are written with the next turn.
+    ``refusals`` are the parts that services rejected; they are written with the next turn.
     """
 
     def __init__(self, threads: Threads | None = None, *, unsaved: str | None = None) -> None:
@@ -43,7 +43,7 @@ class ThreadWriter:
 
     @property
     def why_unsaved(self) -> str | None:
-        """Return why nothing is written; None where it is."""
+        """Return why nothing is written; None if it is."""
         return self._unsaved
 
     @property
@@ -54,7 +54,7 @@ class ThreadWriter:
         return self._messages
 
     def sibling(self) -> "ThreadWriter":
-        """Return a keeper of another conversation, in the same file."""
+        """Return a writer of another conversation, in the same file."""
         return ThreadWriter(self._threads, unsaved=self._unsaved)
 
     def close(self) -> None:
@@ -65,58 +65,68 @@ class ThreadWriter:
     # -- a turn -----------------------------------------------------------------------------------
 
     def add(
-        self, turn: Sequence[StoredMessage], *, model: str, wish: str | None, system: str
+        self, turn: Sequence[StoredMessage], *, model: str, level_text: str | None, system: str
     ) -> SavedTurn:
         """Add a turn to the conversation and write it; an empty turn changes nothing."""
         if not turn:
             return SavedTurn(unsaved=self._unsaved if self._waiting else None)
-        self._messages = (*self.messages, *(kept.message for kept in turn))
+        self._messages = (*self.messages, *(stored.message for stored in turn))
         self._waiting.append(list(turn))
         if self._threads is None:
             return SavedTurn(unsaved=self._unsaved)
         try:
             if self._id is None:
-                self._id = self._started(self._threads, model, wish, system)
+                self._id = self._start_thread(self._threads, model, level_text, system)
             while self._waiting:
                 self._threads.add(self._id, self._waiting[0])
                 self._waiting.pop(0)
             thread = self._threads.get(self._id)
             if thread.refusals != self.refusals:
                 self._threads.set(self._id, refusals=self.refusals)
-            return SavedTurn(_known(thread))
+            return SavedTurn(_make_saved(thread))
         except Exception as error:  # noqa: BLE001 - the answer was given, whatever this is
             self._unsaved = str(error)
             return SavedTurn(unsaved=self._unsaved)
 
-    def _started(self, threads: Threads, model: str, wish: str | None, system: str) -> str:
+    def _start_thread(
+        self, threads: Threads, model: str, level_text: str | None, system: str
+    ) -> str:
         """Return a new thread for the next turn: a copy of a rewound one, or an empty one."""
         parent, count = self._before or (None, 0)
         self._before = None
         if parent is None or not count:
-            return threads.start(model=model, thinking=wish, system=system, parent=parent).id
-        copy = threads.fork(parent, count, model=model, thinking=wish)
+            return threads.start(model=model, thinking=level_text, system=system, parent=parent).id
+        copy = threads.fork(parent, count, model=model, thinking=level_text)
         if copy.system != system:
             threads.set(copy.id, system=system)
         return copy.id
 
     def branch(
-        self, turn: Sequence[StoredMessage], number: int, *, model: str, wish: str | None, name: str
+        self,
+        turn: Sequence[StoredMessage],
+        number: int,
+        *,
+        model: str,
+        level_text: str | None,
+        name: str,
     ) -> bool:
         """Keep a turn in a copy of the thread up to this message; return whether that was done."""
         if self._threads is None or self._waiting or not turn:
             return False
         home, refused = self._home, self.refusals
         if home is None or not number:
-            thread = self._threads.start(model=model, thinking=wish, refusals=refused, parent=home)
+            thread = self._threads.start(
+                model=model, thinking=level_text, refusals=refused, parent=home
+            )
         else:
-            thread = self._threads.fork(home, number, model=model, thinking=wish)
+            thread = self._threads.fork(home, number, model=model, thinking=level_text)
         self._threads.add(thread.id, turn)
         title = self._threads.get(thread.id).title
         self._threads.rename(thread.id, f"{title} ({name})")
         return True
 
     def rewind(self, count: int) -> None:
-        """Go on after so many messages; the next turn begins a copy of the thread up to there."""
+        """Continue after ``count`` messages; the next turn begins a copy that ends there."""
         written = len(self.messages) - sum(map(len, self._waiting))
         self._messages = self.messages[:count]
         while self._waiting and written + sum(map(len, self._waiting)) > count:
@@ -126,13 +136,12 @@ class ThreadWriter:
 
     @property
     def _home(self) -> str | None:
-        """Return the thread on disk that has the messages before the next turn."""
         return self._id or (self._before[0] if self._before else None)
 
-    def note(self, *, model: str, wish: str | None, system: str) -> None:
-        """Write the model, level and system prompt the thread goes on with."""
+    def note(self, *, model: str, level_text: str | None, system: str) -> None:
+        """Write the model, level and system prompt of the next turns."""
         if self._threads is not None and self._id is not None:
-            self._threads.set(self._id, model=model, thinking=wish, system=system)
+            self._threads.set(self._id, model=model, thinking=level_text, system=system)
 
     # -- other threads ----------------------------------------------------------------------------
 
@@ -147,21 +156,21 @@ class ThreadWriter:
 
     def open(self, id: str) -> actions.ThreadOpened:
         """Open a thread and return its last page."""
-        return self._opened(self._on_disk().get(id))
+        return self._load_opened(self._on_disk().get(id))
 
-    def fork(self, *, model: str, wish: str | None) -> actions.ThreadOpened:
-        """Go on in a copy of the thread."""
+    def fork(self, *, model: str, level_text: str | None) -> actions.ThreadOpened:
+        """Continue in a copy of the thread."""
         if self._id is None or self._waiting:
             raise StoreError(
                 f"only what is saved can be copied; {self._unsaved or 'say something'}"
             )
-        return self._opened(self._on_disk().fork(self._id, model=model, thinking=wish))
+        return self._load_opened(self._on_disk().fork(self._id, model=model, thinking=level_text))
 
     def rename(self, title: str) -> SavedThread:
         """Give the thread a title."""
         threads = self._on_disk()
         threads.rename(self._id or "", title)
-        return _known(threads.get(self._id or ""))
+        return _make_saved(threads.get(self._id or ""))
 
     def list(self, words: str = "") -> tuple[Choice, ...]:
         """Return the threads, or those that contain these words, the latest first."""
@@ -192,11 +201,11 @@ class ThreadWriter:
                 ThreadMessage(n, message)
                 for n, message in enumerate(self.messages[first:last], first)
             )
-        kept = self._threads.load_messages(self._home, last=last - first, before=last)
-        return tuple(_past(first + n, each) for n, each in enumerate(kept))
+        stored = self._threads.load_messages(self._home, last=last - first, before=last)
+        return tuple(_make_message(first + n, each) for n, each in enumerate(stored))
 
     def last_turn(self, count: int) -> tuple[ThreadMessage, ...]:
-        """Return the last turn of so many messages, from its question on."""
+        """Return the last turn of ``count`` messages, from its question on."""
         turn: tuple[ThreadMessage, ...] = ()
         while count > 0:
             first = max(0, count - PAGE)
@@ -209,12 +218,12 @@ class ThreadWriter:
 
     def find(self, words: str) -> tuple[Choice, ...]:
         """Return the messages that contain these words: of this thread, then of all others."""
-        sought = words.lower().split()
+        terms = words.lower().split()
         if self._id is None or self._waiting or self._threads is None:
             here = [
-                Choice(place_value(number, None), _shortened(message.text, sought[0]), "here")
+                Choice(place_value(number, None), _shorten(message.text, terms[0]), "here")
                 for number, message in enumerate(self.messages)
-                if all(word in message.text.lower() for word in sought)
+                if all(word in message.text.lower() for word in terms)
             ][-_LISTED:]
             others = () if self._threads is None else self._threads.find(words, limit=_LISTED)
         else:
@@ -226,20 +235,20 @@ class ThreadWriter:
         return (*here, *(_hit(each) for each in others if each.thread.id != self._id))
 
     def require_saved(self) -> tuple[Threads, str]:
-        """Return the thread's store and id; raises StoreError where it is in memory only."""
+        """Return the thread's store and id; raise StoreError if it is in memory only."""
         if self._id is None or self._waiting:
             raise StoreError(f"the thread is not saved; {self._unsaved or 'say something first'}")
         return self._on_disk(), self._id
 
-    def _opened(self, thread: Thread) -> actions.ThreadOpened:
+    def _load_opened(self, thread: Thread) -> actions.ThreadOpened:
         self.begin()
         self._id, self._messages, self.refusals = thread.id, None, thread.refusals
-        wish = thread.thinking
+        level_text = thread.thinking
         return actions.ThreadOpened(
             model=thread.model,
-            wish=str(wish) if isinstance(wish, str | int) else None,
+            level_text=str(level_text) if isinstance(level_text, str | int) else None,
             system=thread.system,
-            thread=_known(thread),
+            thread=_make_saved(thread),
             past=self.page(max(0, thread.messages - PAGE), thread.messages),
             count=thread.messages,
             tally=self._tally(thread),
@@ -252,11 +261,11 @@ class ThreadWriter:
 
     def _on_disk(self) -> Threads:
         if self._threads is None:
-            raise StoreError(self._unsaved or "this chat is kept nowhere")
+            raise StoreError(self._unsaved or "this chat is not saved")
         return self._threads
 
 
-def _known(thread: Thread) -> SavedThread:
+def _make_saved(thread: Thread) -> SavedThread:
     return SavedThread(thread.id, thread.title)
 
 
@@ -277,8 +286,7 @@ def _hit(found: SearchHit) -> Choice:
     return Choice(place_value(max(0, number), found.thread.id), found.snippet, title)
 
 
-def _shortened(text: str, word: str) -> str:
-    """Return the words around a hit, on one line."""
+def _shorten(text: str, word: str) -> str:
     begin = max(0, text.lower().find(word) - _AROUND)
     return " ".join(text[begin : begin + 2 * _AROUND].split())
 
@@ -288,7 +296,9 @@ def _is_question(message: Message) -> bool:
     return message.role == "user" and not any(isinstance(p, ToolResult) for p in message.parts)
 
 
-def _past(number: int, kept: StoredMessage) -> ThreadMessage:
-    seconds = kept.seconds if kept.message.role == "assistant" else None
-    usage = kept.usage or Usage()
-    return ThreadMessage(number, kept.message, usage, seconds, kept.partial, as_number(kept.cost))
+def _make_message(number: int, stored: StoredMessage) -> ThreadMessage:
+    seconds = stored.seconds if stored.message.role == "assistant" else None
+    usage = stored.usage or Usage()
+    return ThreadMessage(
+        number, stored.message, usage, seconds, stored.partial, as_number(stored.cost)
+    )

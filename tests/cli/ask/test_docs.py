@@ -61,6 +61,6 @@ def test_the_page_has_every_option_and_every_key():
     keys = AskResult(start=AskStart("m"), shaped=True).to_json()
     assert [key for key in keys if f"`{key}`" not in PAGE] == []
     for option in ("--levels", "--schema-multi", "--template", "--tool", "--mcp", "--approve",
-                   "--steps", "--wire", "--usage", "--plain", "--json-lines", "--no-save"):  # fmt: skip
+                   "--max-steps", "--wire", "--usage", "--plain", "--json-lines", "--no-save"):  # fmt: skip
         assert option in PAGE
     assert AskOptions().paid

@@ -198,7 +198,7 @@ def test_two_answers_stand_side_by_side_with_their_figures(environment):
     assert re.search(r"claude-opus-5/low +gpt-5\.1/high\n", seen.text)
     assert re.search(r"17 \* 23 = 391 +17 \* 23 = 391\n", seen.text)
     assert re.search(r"thinking  \d+ +thinking  \d+\n", seen.text)
-    assert re.search(r"money +offline +money +offline\n", seen.text)
+    assert re.search(r"cost +offline +cost +offline\n", seen.text)
     assert re.search(r"time +[\d.]+ s +time +[\d.]+ s\n", seen.text)
     assert re.search(r"verdict +as planned +verdict +as planned", seen.text)
 

@@ -250,7 +250,7 @@ def test_an_answer_that_cannot_be_kept_is_given_all_the_same(call, tmp_path, mon
     monkeypatch.setenv("PONDERO_DATA_DIR", str(tmp_path / "file"))
     code, out, err = call("ask", "--offline", "claude-opus-5/high", SUM)
     assert (code, out) == (0, "17 * 23 = 391\n")
-    assert err.startswith("pondero: this was not kept: ")
+    assert err.startswith("pondero: this was not saved: ")
     assert err.count("\n") == 1
 
 

@@ -52,8 +52,7 @@ def test_where_nobody_can_be_asked_nothing_runs_and_both_sides_are_told(ask, cal
     assert code == 0
     assert "sunny" not in out
     assert err == (
-        "not run, for nobody could be asked: get_weather; say --approve get_weather, or "
-        "--approve all\n"
+        "not run, no terminal to ask on: get_weather; add --approve get_weather, or --approve all\n"
     )
     assert "the user did not allow this call" in call("threads", "show")[1]
     assert "--approve get_weather" in ask("gpt-5.1", "--tool", tool, "--approve", "other", QUESTION)[2]  # fmt: skip
@@ -75,8 +74,8 @@ def test_json_has_the_calls_and_json_lines_what_came_of_them(ask, tool):
 
 def test_a_turn_may_take_only_so_many_steps(ask, tool):
     given = ("--tool", tool, "--approve", "all", "--json", "gpt-5.1/low", QUESTION)
-    assert json.loads(ask("--steps", "1", *given)[1])["exchanges"] == 1
-    assert ask("--steps", "0", *given)[0] == 2
+    assert json.loads(ask("--max-steps", "1", *given)[1])["exchanges"] == 1
+    assert ask("--max-steps", "0", *given)[0] == 2
 
 
 def test_several_models_have_tools_too_but_nobody_is_asked_about_them(ask, tool):

@@ -55,7 +55,7 @@ def test_nothing_is_sent_without_a_yes(call, asks, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
     code, _, err = call(*run(asks))
     assert code == 2
-    assert "nobody is here to be asked: send 5 requests? --yes" in err
+    assert "no terminal to ask on: send 5 requests? Add --yes" in err
     assert json.loads(call("batch", "list", "--json")[1]) == {"batches": []}
 
 

@@ -167,7 +167,7 @@ def test_a_key_for_the_gateway_is_shown_once_and_its_lines_can_be_appended(call,
     file = tmp_path / "gateway.toml"
     keys = []
     for name in ('ci "two"', "cd"):
-        code, out, err = call("keys", "make", "--gateway", name)
+        code, out, err = call("keys", "create", "--gateway", name)
         assert code == 0
         keys.append(err.split()[-1])
         assert keys[-1] not in out
@@ -186,13 +186,13 @@ def test_an_admins_key_of_the_gateway_says_so_in_its_lines(call, tmp_path):
     file = tmp_path / "gateway.toml"
     for rights in ((), ("--admin",)):
         with file.open("a") as lines:
-            lines.write(call("keys", "make", "--gateway", f"k{len(rights)}", *rights)[1])
+            lines.write(call("keys", "create", "--gateway", f"k{len(rights)}", *rights)[1])
 
     assert [key.admin for key in load(file, load_catalog()).keys] == [False, True]
 
 
 def test_keys_of_the_gateway_are_listed_and_blocked(call, tmp_path):
-    made = call("keys", "make", "--gateway", "ci")
+    made = call("keys", "create", "--gateway", "ci")
     assert re.search(r"\bpnd_[\w-]{32,}$", made[2].strip())
     file = tmp_path / "gate.toml"
     file.write_text(made[1])
@@ -200,7 +200,7 @@ def test_keys_of_the_gateway_are_listed_and_blocked(call, tmp_path):
     assert call("keys", "block", "ci", *where)[0] == 0
     listed = json.loads(call("keys", "list", "--gateway", "--json", *where)[1])["keys"]
     assert listed == [{"name": "ci", "from": "gateway.toml", "blocked": True, "models": []}]
-    call("keys", "block", "ci", "--undo", *where)
+    call("keys", "unblock", "ci", *where)
     assert call("keys", "list", "--gateway", *where)[1].split()[-1] == "active"
     code, _, err = call("keys", "remove", "--gateway", "ci", *where)
     assert (code, "gateway.toml" in err) == (2, True)

@@ -133,7 +133,7 @@ def test_a_chart_overwrites_nothing_without_force(stats, asked, tmp_path):
     file.write_text("mine")
     code, out, err = stats("--svg", str(file))
     assert (code, out) == (2, "")
-    assert f"{file} is there already; say --force to overwrite it" in err
+    assert f"{file} exists; add --force to overwrite it" in err
     assert file.read_text() == "mine"
     assert stats("--svg", str(file), "--force")[0] == 0
     assert file.read_text().startswith("<svg")

@@ -104,7 +104,7 @@ def test_an_export_overwrites_a_file_only_when_told_to(threads, ids, tmp_path):
     file.write_text("mine")
     code, out, err = threads("export", ids[1], "--to", str(file))
     assert (code, out, file.read_text()) == (2, "", "mine")
-    assert f"{file} is there already; say --force to overwrite it" in err
+    assert f"{file} exists; add --force to overwrite it" in err
     assert threads("export", ids[1], "--to", str(file), "--force")[0] == 0
     assert file.read_text() != "mine"
 

@@ -114,7 +114,7 @@ def test_a_wrong_file_starts_nothing(call, served, tmp_path, check):
 def test_other_machines_come_in_only_with_a_key(call, served, tmp_path, check):
     code, _, err = call("serve", "--offline", "--host", "0.0.0.0", *check)
     assert code == 2
-    assert "pondero keys make --gateway" in err
+    assert "pondero keys create --gateway" in err
     assert served == []
 
     path = written(tmp_path, ROUTES + KEY)

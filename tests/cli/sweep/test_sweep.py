@@ -85,7 +85,7 @@ def test_money_is_spent_only_after_a_yes(call, questions, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
     code, _, err = call(*sums(questions))
     assert code == 2
-    assert "nobody is here to be asked: begin with a pilot of 8 questions" in err
+    assert "no terminal to ask on: begin with a pilot of 8 questions" in err
     assert "at most? --yes says so beforehand" in err
     assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
 
@@ -119,10 +119,19 @@ def test_you_are_asked_before_the_pilot_and_after_it(call, questions, paid):
 
 
 def test_you_are_asked_after_the_pilot_where_no_price_is_known(call, questions, paid):
-    asked = ("sweep", "run", questions(), "-m", "ollama:qwen3", "--judge", "numeric", "--unpriced")
+    asked = (
+        "sweep",
+        "run",
+        questions(),
+        "-m",
+        "ollama:qwen3",
+        "--judge",
+        "numeric",
+        "--allow-unpriced",
+    )
     code, _, err = call(*asked, "--levels", "off,high", stdin="y\nn\n", tty=True)
     assert code == 130
-    assert "the whole will cost nobody knows how much and take" in err
+    assert "the whole will have an unknown cost and take" in err
     assert len(paid.log.entries) == 16
 
 
@@ -155,7 +164,10 @@ def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, s
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("-m", "ollama:qwen3"), "no price is known of ollama:qwen3; --unpriced asks all the same"),
+        (
+            ("-m", "ollama:qwen3"),
+            "no price is known of ollama:qwen3; --allow-unpriced asks all the same",
+        ),
         (("-m", "claude-opus-5", "--max-cost", "0.5"), "may cost $3.2"),
         (("-m", "claude-opus-5", "--margin", "5"), "margin=5.0 cannot be"),
         (("-m", "claude-opus-5", "--repeats", "0"), "repeats=0 cannot be"),
@@ -180,7 +192,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(call, questions, options, says)
 
 def test_a_model_without_a_price_may_be_asked_all_the_same(call, questions):
     code, out, _ = call(
-        "sweep", "run", questions(), "-m", "ollama:qwen3", "--unpriced", "--dry-run"
+        "sweep", "run", questions(), "-m", "ollama:qwen3", "--allow-unpriced", "--dry-run"
     )
     assert code == 0
     assert "ollama:qwen3/max" in out
@@ -348,7 +360,7 @@ def test_one_ctrl_c_finishes_what_is_in_flight_and_says_so(capsys):
     assert (code, answers, state, lost) == (130, 5, "stopped", 0)
     err = capsys.readouterr().err
     assert "finishing 5 in flight; Ctrl-C again drops them" in err
-    assert "interrupted: finished 5 in flight, 5 answers are kept" in err
+    assert "interrupted: finished 5 in flight, 5 answers are saved" in err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -356,7 +368,7 @@ def test_two_drop_it_and_say_so(capsys):
     code, answers, state, _ = interrupted(2)
     assert (code, answers, state) == (130, 0, "stopped")
     err = capsys.readouterr().err
-    assert "interrupted: dropped 5 in flight, 0 answers are kept" in err
+    assert "interrupted: dropped 5 in flight, 0 answers are saved" in err
     assert "pondero sweep resume" in err
 
 
@@ -389,7 +401,7 @@ def test_ctrl_c_leaves_a_batch_at_the_service_and_says_so(capsys, monkeypatch):
         assert run.answers() == {}
         assert run.lost[0] == 0
     err = capsys.readouterr().err
-    assert "interrupted: left 20 at the service, 0 answers are kept" in err
+    assert "interrupted: left 20 at the service, 0 answers are saved" in err
     assert "Ctrl-C again" not in err
     assert len(service.made) == 1
 

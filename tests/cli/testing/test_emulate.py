@@ -50,7 +50,7 @@ def test_batches_end_at_the_look_that_is_said(monkeypatch, capsys):
             each.close()
 
     monkeypatch.setattr("pondero.emulator.server.run", run_it)
-    assert run(["emulate", "--port", "0", "--quiet", "--batch-looks", "3", "--job-states"]) == 0
+    assert run(["emulate", "--port", "0", "--quiet", "--batch-polls", "3", "--job-states"]) == 0
     service = Operations(made[0])
     id = service.create({"a": service.question("hi")})
     states = [service.state(service.look(id)) for _ in range(3)]

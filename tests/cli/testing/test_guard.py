@@ -49,8 +49,8 @@ def test_a_file_without_traps_says_what_is_fine(fine, tmp_path, capsys, monkeypa
     assert run(["guard", fine]) == 0
     assert _shown(capsys, tmp_path) == snapshot("""\
 fine.jsonl
-  a cassette: 3 exchanges (anthropic), 2 with a past, 3 seals sent back as they
-  came
+  a cassette: 3 exchanges (anthropic), 2 with a past, 3 signatures sent back
+  unchanged
 
   no trap, nothing lost
 """)
@@ -63,8 +63,8 @@ def test_what_cannot_be_judged_is_not_called_fine(tmp_path, capsys, monkeypatch)
     assert run(["guard", str(path)]) == 0
     assert _shown(capsys, tmp_path) == snapshot("""\
 unknown.jsonl
-  lines: no exchanges, 0 with a past, no seals sent back as they came, 1 passed
-  over: with no model, or on no wire we know
+  lines: no exchanges, 0 with a past, no signatures sent back unchanged, 1
+  passed over: with no model, or on no wire we know
 
   nothing to judge: no exchange with a model on a wire we know
 """)
@@ -75,8 +75,8 @@ def test_a_trap_is_told_with_its_place_its_end_and_its_cure(trapped, tmp_path, c
     assert run(["guard", trapped]) == 1
     assert _shown(capsys, tmp_path) == snapshot("""\
 trapped.jsonl
-  a cassette: 3 exchanges (anthropic), 2 with a past, 2 seals sent back as they
-  came
+  a cassette: 3 exchanges (anthropic), 2 with a past, 2 signatures sent back
+  unchanged
 
   ✗ thinking_missing  exchange 3, line 21 · claude-sonnet-4-5
     messages[1].content[0]

@@ -132,7 +132,7 @@ MISTAKES = [
     ("http://127.0.0.1:9100", "ftp://127.0.0.1", 18, 'write url = "http://'),
     ("http://127.0.0.1:9100", f"http://me:{SECRET}@host", 18, "contains a password"),
     ("[[key]]", "[key]", 21, "write [[key]]"),
-    (f"sha256:{'a' * 64}", SECRET, 23, "'pondero keys make --gateway' prints"),
+    (f"sha256:{'a' * 64}", SECRET, 23, "'pondero keys create --gateway' prints"),
     ('"opus", "claude-*"', '"opsu"', 25, "did you mean 'opus'?"),
     ("money = 50", 'money = "50"', 26, "write money = 50"),
     ('per = "month"', 'per = "mont"', 26, 'write per = "month"'),
@@ -299,7 +299,7 @@ def test_without_a_file_the_environment_is_read_again(monkeypatch, tmp_path):
 
 def test_others_are_let_in_only_with_keys():
     check_exposure(GatewayConfig())
-    with pytest.raises(BadConfig, match="pondero keys make --gateway"):
+    with pytest.raises(BadConfig, match="pondero keys create --gateway"):
         check_exposure(GatewayConfig(server=ServerConfig(host="0.0.0.0")))
 
 

@@ -49,7 +49,7 @@ def say(state: ChatState, dial: DialView, text: str) -> tuple[ChatState, Effects
 def ended(**how) -> actions.TurnEnded:
     """Return the end of a good turn, or of another one."""
     exchange = actions.ExchangeEnded(USAGE, "stop", "as_planned")
-    return actions.TurnEnded(**{"at": 107.0, "kept": KEPT, "exchanges": (exchange,), **how})
+    return actions.TurnEnded(**{"at": 107.0, "stored": KEPT, "exchanges": (exchange,), **how})
 
 
 def had(state: ChatState, dial: DialView, *, turns: int = 1) -> ChatState:

@@ -45,7 +45,7 @@ def test_an_unknown_model_gets_a_suggestion_and_nothing_changes(chat, dial):
 def test_a_misspelt_level_gets_a_suggestion(chat, dial):
     state, _ = say(chat, dial, "/thinking hihg")
     assert "did you mean 'high'?" in told(state)
-    assert state.wish == "medium"
+    assert state.level_text == "medium"
 
 
 def test_two_slashes_or_a_path_are_words(chat, dial):
@@ -102,7 +102,7 @@ def test_another_model_throws_the_cache_away_even_where_the_same_is_sent(dial):
     assert after.plan.fields == state.plan.fields
     assert asked[-1].cached == 9_500
     after, asked = say(state, dial, "/thinking 8k")
-    assert (after.wish, asked[-1].cached) == ("8k", 0)
+    assert (after.level_text, asked[-1].cached) == ("8k", 0)
 
 
 def test_the_picker_offers_only_what_this_model_has(dial):
@@ -124,7 +124,7 @@ def test_the_picker_says_how_many_tokens_each_level_is(dial):
 
 def test_what_is_picked_is_the_level_from_then_on(chat, dial):
     state = do(chat, dial, actions.PickerOpened(), actions.ItemPicked("low"))
-    assert (state.wish, state.plan.budget, state.choosing) == ("low", 22_016, None)
+    assert (state.level_text, state.plan.budget, state.choosing) == ("low", 22_016, None)
     assert told(state) == "✓ Thinking: low (22,016 tokens)"
 
 
@@ -211,7 +211,7 @@ def test_the_plan_is_the_one_of_the_library(chat, dial):
 def test_another_levels_plan_can_be_looked_at_without_choosing_it(chat, dial):
     state, _ = say(chat, dial, "/plan low")
     assert "22,016" in told(state)
-    assert state.wish == "medium"
+    assert state.level_text == "medium"
 
 
 def test_cost_says_what_is_unknown(chat, dial):
@@ -291,12 +291,12 @@ def test_a_name_that_several_serve_is_completed_with_whose(chat, dial):
 
 
 def test_a_model_that_is_not_known_is_looked_for_once_and_not_at_every_key(chat, monkeypatch):
-    sought = []
-    monkeypatch.setattr(Lookup, "close", lambda _, model: sought.append(model) or [])
+    looked_up = []
+    monkeypatch.setattr(Lookup, "close", lambda _, model: looked_up.append(model) or [])
     dial = DialView(load_catalog(), Policy())
     for typed in ("", "h", "hi", "hig", "high"):
         assert completions(chat, f"/model claude-opsu-5/{typed}", dial) == ()
-    assert sought == ["claude-opsu-5"]
+    assert looked_up == ["claude-opsu-5"]
 
 
 def test_words_are_not_completed(chat, dial):

@@ -1,7 +1,6 @@
 """What an action makes of a chat."""
 
 from decimal import Decimal
-from typing import get_args
 
 import pytest
 from tests.tui.state.steps import ANSWER, KEPT, USAGE, do, ended, had, say, told
@@ -63,7 +62,7 @@ def test_words_said_meanwhile_wait_and_are_sent_in_their_order(chat, dial):
     assert (asked, state.busy, state.queue) == ((), False, ())
 
 
-@pytest.mark.parametrize("how", [{"stopped": True}, {"error": Timeout("x"), "kept": ()}])
+@pytest.mark.parametrize("how", [{"stopped": True}, {"error": Timeout("x"), "stored": ()}])
 def test_what_waits_is_held_after_a_stop_or_an_error(chat, dial, how):
     state, _ = say(chat, dial, "a")
     state, _ = say(state, dial, "b")
@@ -133,7 +132,7 @@ def test_what_came_before_a_stop_is_kept_and_marked(chat, dial):
 
 def test_a_stop_before_any_answer_gives_the_words_back(chat, dial):
     busy = do(say(chat, dial, "17 * 23?")[0], dial, actions.EventsArrived(ANSWER[:3], 106.0))
-    state, asked = reduce(busy, ended(stopped=True, kept=(), exchanges=()), dial)
+    state, asked = reduce(busy, ended(stopped=True, stored=(), exchanges=()), dial)
     assert asked == (effects.RestoreInput("17 * 23?"),)
     assert state.count == 0
     assert told(state) == "stopped before an answer; your words are back"
@@ -144,7 +143,7 @@ def test_what_was_attached_meanwhile_stays_when_a_turn_gives_its_files_back(chat
     first, second = Text("first.md:\n1"), Text("second.md:\n2")
     busy, _ = say(do(chat, dial, actions.FilesAttached((first,))), dial, "17 * 23?")
     busy = do(busy, dial, actions.FilesAttached((second,)))
-    state = do(busy, dial, ended(error=Timeout("x"), kept=(), exchanges=()))
+    state = do(busy, dial, ended(error=Timeout("x"), stored=(), exchanges=()))
     assert state.attached == (first, second)
 
 
@@ -178,7 +177,9 @@ def test_esc_alone_never_leaves(chat, dial):
     ],
 )
 def test_trouble_is_a_sentence_and_a_way_on(chat, dial, error, way):
-    state, asked = reduce(say(chat, dial, "a")[0], ended(error=error, kept=(), exchanges=()), dial)
+    state, asked = reduce(
+        say(chat, dial, "a")[0], ended(error=error, stored=(), exchanges=()), dial
+    )
     first, second = told(state).splitlines()
     assert first.startswith(f"✗ {error}")
     assert second.startswith("  → ")
@@ -188,7 +189,7 @@ def test_trouble_is_a_sentence_and_a_way_on(chat, dial, error, way):
 
 
 def test_a_failed_turn_can_simply_be_tried_again(chat, dial):
-    failed = do(say(chat, dial, "a")[0], dial, ended(error=Timeout("x"), kept=(), exchanges=()))
+    failed = do(say(chat, dial, "a")[0], dial, ended(error=Timeout("x"), stored=(), exchanges=()))
     state = had(failed, dial)
     assert state.count == 2
     assert [cell.number for cell in state.page if isinstance(cell, UserCell)] == [None, 0]
@@ -216,7 +217,7 @@ def test_an_odd_end_is_spoken_of(chat, dial, exchange, said):
 def test_where_nothing_can_be_written_the_chat_goes_on_and_says_so_once(chat, dial):
     full = ended(unsaved="the disk is full")
     once = do(say(chat, dial, "a")[0], dial, full)
-    assert told(once) == "⚠ the disk is full\n  → the chat goes on, unsaved"
+    assert told(once) == "⚠ the disk is full\n  → the chat continues, unsaved"
     twice = do(say(once, dial, "a")[0], dial, full)
     assert isinstance(twice.page[-1], UserCell | AnswerCell | ThinkingCell)
     assert twice.unsaved == "the disk is full"
@@ -278,13 +279,13 @@ def long(chat, dial):
     """A thread of 1,000 messages, just opened."""
     return do(
         chat, dial,
-        actions.ThreadOpened(model="gpt-5", wish="low", thread=SavedThread("k3x9"), past=past(1000 - PAGE, 1000), count=1000),
+        actions.ThreadOpened(model="gpt-5", level_text="low", thread=SavedThread("k3x9"), past=past(1000 - PAGE, 1000), count=1000),
     )  # fmt: skip
 
 
 def test_a_thread_opens_at_its_end_with_its_model_and_level(long):
     assert numbers(long) == list(range(1000 - PAGE, 1000))
-    assert (long.model, long.wish, long.plan.level) == ("openai:gpt-5", "low", "low")
+    assert (long.model, long.level_text, long.plan.level) == ("openai:gpt-5", "low", "low")
     assert long.tally.context == 999
 
 
@@ -333,8 +334,11 @@ def test_what_was_on_the_page_already_is_the_same_cell(long, dial):
 
 def test_a_turn_had_here_is_shown_once_when_the_page_moves(long, dial):
     state = had(long, dial)
-    kept = (*past(980, 1000), *(ThreadMessage(1000 + n, message) for n, message in enumerate(KEPT)))
-    assert do(state, dial, actions.PageLoaded(kept, 980)).page == state.page
+    stored = (
+        *past(980, 1000),
+        *(ThreadMessage(1000 + n, message) for n, message in enumerate(KEPT)),
+    )
+    assert do(state, dial, actions.PageLoaded(stored, 980)).page == state.page
 
 
 def test_words_said_while_an_older_part_is_read_bring_the_end_back(long, dial):
@@ -441,4 +445,4 @@ def test_beside_a_long_context_the_policy_caps_the_budget():
 
 
 def test_there_is_a_handler_for_every_action():
-    assert set(_HANDLERS) == set(get_args(actions.Action))
+    assert set(_HANDLERS) == set(actions.Action.__subclasses__())

@@ -59,8 +59,8 @@ async def test_a_question_at_several_levels_with_tokens_and_time_in_columns(thre
         await chat.press("right", "enter")
         assert not isinstance(chat.app.screen, ComparisonScreen)
         assert shown(chat) == [QUESTION, "17 * 23 = 391"]
-        kept = threads.load_messages(chat.app.state.thread.id)
-        assert kept[1].usage.thinking == thinking[1]
+        stored = threads.load_messages(chat.app.state.thread.id)
+        assert stored[1].usage.thinking == thinking[1]
         other = next(each for each in threads.list() if each.id != chat.app.state.thread.id)
         assert other.title == f"{QUESTION} (low)"
         assert threads.load_messages(other.id)[1].usage.thinking == thinking[0]
@@ -123,7 +123,7 @@ async def test_without_a_disk_the_kept_answer_is_in_the_conversation():
         await chat.say("/compare low high say b")
         await chat.press("enter")
         assert shown(chat) == ["say a", "a", "say b", "b"]
-        messages = [message.text for message in chat.app.desk.session.keeper.messages]
+        messages = [message.text for message in chat.app.tab.session.writer.messages]
         assert messages == ["say a", "a", "say b", "b"]
 
 

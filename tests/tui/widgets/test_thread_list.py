@@ -111,7 +111,7 @@ async def test_one_can_come_back_while_it_still_answers(threads):
 async def test_stop_stops_the_answer_that_is_shown_and_no_other(threads):
     async with stage("claude-opus-5/off", threads=threads) as chat:
         await chat.say_until_held(LONG, pieces=6)
-        first = chat.app.desk
+        first = chat.app.tab
         await chat.paste("/new")
         await chat.pilot.press("enter")
         await chat.pilot.press("escape")
@@ -173,7 +173,7 @@ async def test_a_narrow_terminal_shows_the_pane_alone(threads):
 async def test_where_nothing_is_kept_the_pane_says_so():
     async with stage() as chat:
         await chat.press("ctrl+l")
-        await until(chat, "kept nowhere")
+        await until(chat, "not saved")
 
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 [bold]markup[/bold] \u202e"

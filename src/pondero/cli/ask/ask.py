@@ -13,11 +13,11 @@ from ...store import Template, load_template
 from ..command import Sections, examples, parse_policy
 from ..commands.completion import first_model
 from .options import SECTIONS, AskOptions, ask_options, parse_levels
-from .prompt import AskPrompt, question_of, transport_of, with_tools
+from .prompt import AskPrompt, add_tools, question_of, transport_of
 from .result import AskResult, add_typed_value, make_result
 from .thread import AskStart, continue_thread, save_turn, start_thread
-from .tools import Approval, ToolResults, stdout_kept
-from .writers import AnswerWriter, exit_code_for, say, sheet_of
+from .tools import Approval, ToolResults, keep_stdout
+from .writers import AnswerWriter, exit_code_for, make_writer, say
 
 
 @click.command(
@@ -50,17 +50,16 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     """
     given = AskOptions(**options)
     if given.variables and given.template is None:
-        message = "-p fills in a template; name one with --template"
-        raise click.UsageError(message)
+        raise click.UsageError("-p fills in a template; name one with --template")
     kept = None if given.template is None else load_template(given.template)
     starts, prompt = _starts(words, given, kept)
     question = question_of(prompt, given, kept)
     if question.system is not None:
         starts = [replace(start, system=question.system) for start in starts]
     approval = Approval(given.approved, asks=len(starts) == 1)
-    question = with_tools(question, given, approval)
+    question = add_tools(question, given, approval)
     try:
-        with stdout_kept() if given.tools else nullcontext():
+        with keep_stdout() if given.tools else nullcontext():
             if len(starts) == 1:
                 return _ask_one(starts[0], question, given, approval)
             from .many import ask_many
@@ -74,7 +73,6 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
 def _starts(
     words: tuple[str, ...], given: AskOptions, kept: Template | None
 ) -> tuple[list[AskStart], tuple[str, ...]]:
-    """Return what the question starts from, one for each model and level, and its words."""
     starts, prompt = [], words
     levels = parse_levels(given.levels)
     usual, thinking = (None, None) if kept is None else (kept.model, kept.thinking)
@@ -84,15 +82,14 @@ def _starts(
         else:
             start, prompt = start_thread(words, named, usual=usual, thinking=thinking)
         if levels and named is not None and (wish := load_catalog().split(named).level) is not None:
-            message = f"{named!r} names the level {wish!r}, and --levels names others"
-            raise click.UsageError(message)
+            raise click.UsageError(f"{named!r} names the level {wish!r}, and --levels names others")
         starts += [replace(start, thinking=level) for level in levels] or [start]
     return starts, prompt
 
 
 def _ask_one(start: AskStart, question: AskPrompt, given: AskOptions, approval: Approval) -> int:
     """Ask, print what comes, and return the exit code; raises the error of an answer."""
-    sheet = sheet_of(start, given, shaped=question.schema is not None)
+    sheet = make_writer(start, given, shaped=question.schema is not None)
     approval.pause = sheet.pause
     try:
         answer = _turn(start, question, given, sheet)

@@ -101,7 +101,6 @@ async def _ask(
 
 
 def _print(answers: dict[int, AskResult], given: AskOptions) -> int:
-    """Print the answers in the order of the models, and return the worst of their exit codes."""
     whole = [answers[number] for number in sorted(answers)]
     if given.as_json:
         print_json([answer.to_json() for answer in whole])
@@ -119,4 +118,4 @@ def _print(answers: dict[int, AskResult], given: AskOptions) -> int:
 def _code(answer: AskResult) -> int:
     if answer.error is not None:
         return code_of(answer.error)
-    return 0 if answer.reply is None else exit_code_for(answer.reply, who=f"{answer.name}: ")
+    return 0 if answer.reply is None else exit_code_for(answer.reply, prefix=f"{answer.name}: ")

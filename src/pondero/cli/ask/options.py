@@ -16,7 +16,7 @@ Command = TypeVar("Command", bound=Callable[..., object])
 
 
 class AskOptions(Struct, frozen=True, kw_only=True):
-    """What the command line says beside the words of the question."""
+    """The options of one call, without the words of the question."""
 
     models: tuple[str, ...] = ()
     levels: str | None = None
@@ -33,7 +33,7 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     tools: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
     approved: tuple[str, ...] = ()
-    steps: int | None = None
+    max_steps: int | None = None
     go_on: bool = False
     no_save: bool = False
     offline: bool = False
@@ -55,7 +55,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Model": ("models", "levels", "policies", "offline"),
     "Question": ("system", "attached", "template", "variables"),
     "Answer": ("schema", "schema_multi", "settings", "max_tokens"),
-    "Tools": ("tools", "servers", "approved", "steps"),
+    "Tools": ("tools", "servers", "approved", "max_steps"),
     "Thread": ("go_on", "no_save"),
     "Output": ("shown", "plain", "usage", "wire", "as_json", "as_lines", "cassette"),
 }
@@ -135,7 +135,7 @@ def _tools() -> Iterator[_Option]:
         help="Run this tool without asking for approval. Default: ask, on a terminal.",
     )  # fmt: skip
     yield click.option(
-        "--steps", type=click.IntRange(1), metavar="N",
+        "--max-steps", type=click.IntRange(1), metavar="N",
         help=f"Ask the model at most N times in a turn. Default: {STEPS}.",
     )  # fmt: skip
 
@@ -170,7 +170,7 @@ def _rest() -> Iterator[_Option]:
     )  # fmt: skip
 
 
-# -- what -o and --levels say ----------------------------------------------------------------------
+# -- values of -o and --levels ---------------------------------------------------------------------
 
 SETTINGS: dict[str, Callable[[str], Any]] = {
     "temperature": float,
@@ -200,13 +200,12 @@ def settings_of(given: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
 
 
 def parse_levels(text: str | None) -> tuple[str, ...]:
-    """Return the levels of a list with commas; raises BadThinking for a word that is none."""
+    """Return the levels of a comma-separated list; raise BadThinking for an unknown one."""
     if text is None:
         return ()
     levels = tuple(dict.fromkeys(filter(None, (word.strip() for word in text.split(",")))))
     if not levels:
-        message = "--levels is a list such as low,high"
-        raise click.UsageError(message)
+        raise click.UsageError("--levels is a list such as low,high")
     for each in levels:
         parse_intent(each)
     return levels

@@ -21,7 +21,7 @@ STDIN = "-"
 class AskPrompt(Struct, frozen=True, kw_only=True):
     """What every model is asked: ``settings`` are the options of its chat, tools among them."""
 
-    prompt: tuple[Part, ...] | str  # no words, beside what is attached, are an empty text
+    prompt: tuple[Part, ...] | str  # without words, but with attachments, an empty text
     attachments: tuple[Text | Image | Blob, ...] = ()
     system: str | None = None
     schema: dict[str, Json] | None = None
@@ -29,17 +29,16 @@ class AskPrompt(Struct, frozen=True, kw_only=True):
 
 
 def question_of(words: tuple[str, ...], given: AskOptions, template: Template | None) -> AskPrompt:
-    """Return the question; raises click's UsageError where there is none."""
-    attachments = tuple(_attached(each) for each in (*given.files, *given.attached))
-    piped = "" if STDIN in given.attached else _piped()
+    """Return the question; raise click's UsageError if there is none."""
+    attachments = tuple(_read_attachment(each) for each in (*given.files, *given.attached))
+    piped = "" if STDIN in given.attached else _read_stdin()
     said = " ".join(words) if words != (STDIN,) else ""
     texts, system = [text for text in (piped, said) if text], given.system
     if template is not None:
         prompt, framed = template.fill(dict(given.variables), "\n\n".join(texts))
         texts, system = [prompt] if prompt else [], framed if system is None else system
     if not texts and not attachments:
-        message = "there is no question; write one, or pipe one in"
-        raise click.UsageError(message)
+        raise click.UsageError("there is no question; write one, or pipe one in")
     schema = _schema(given, template)
     return AskPrompt(
         prompt=tuple(map(Text, texts)) or "",
@@ -67,9 +66,9 @@ def _settings(given: AskOptions, template: Template | None) -> dict[str, Any]:
     return settings if given.max_tokens is None else settings | {"max_tokens": given.max_tokens}
 
 
-def with_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> AskPrompt:
+def add_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> AskPrompt:
     """Return the question with the tools that may be called for it."""
-    steps = {} if given.steps is None else {"steps": given.steps}
+    steps = {} if given.max_steps is None else {"steps": given.max_steps}
     if not given.tools and not given.servers:
         return replace(question, settings=question.settings | steps)
     functions = [redirect_prints(function_of(named)) for named in given.tools]
@@ -77,8 +76,7 @@ def with_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> As
     return replace(question, settings=question.settings | tools | steps)
 
 
-def _piped() -> str:
-    """Return the text of standard input, if something is piped in."""
+def _read_stdin() -> str:
     if sys.stdin is None or sys.stdin.isatty():
         return ""
     try:
@@ -87,18 +85,15 @@ def _piped() -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        message = "what is piped in is no text; give a picture or a PDF with -a -"
-        raise click.UsageError(message)
+        raise click.UsageError("what is piped in is no text; give a picture or a PDF with -a -")
     return text.strip()
 
 
-def _attached(source: str) -> Text | Image | Blob:
-    """Return a file, an address or standard input as a part of the question."""
+def _read_attachment(source: str) -> Text | Image | Blob:
     if source != STDIN:
         return attachment(source)
     if sys.stdin is None or sys.stdin.isatty():
-        message = "nothing is piped in for -a -"
-        raise click.UsageError(message)
+        raise click.UsageError("nothing is piped in for -a -")
     return attachment(sys.stdin.buffer.read(), name="standard input")
 
 
@@ -106,7 +101,7 @@ def _attached(source: str) -> Text | Image | Blob:
 
 
 def transport_of(given: AskOptions) -> Transport | None:
-    """Return how the question travels: None is the network, as the client itself would do it."""
+    """Return the transport of the question; None is the client's own."""
     made: Transport | None = None
     if given.offline:
         from ...emulator import Emulator

@@ -1,4 +1,4 @@
-"""What came of one question: the replies of its turn with their figures, for people and as JSON."""
+"""The result of one question: its replies, tokens, cost and time, as text and as JSON."""
 
 from collections.abc import Sequence
 from decimal import Decimal
@@ -16,7 +16,7 @@ from .schema import parse_typed_value
 from .thread import AskStart
 
 VERSION = 1
-"""Of the shape of --json and --json-lines; fields are added without a new one, never removed."""
+"""Version of --json and --json-lines; new fields do not change it, and none is ever removed."""
 
 _KINDS = (
     ("in", "input"),
@@ -30,7 +30,7 @@ _KINDS = (
 class AskResult(Struct, frozen=True, kw_only=True):
     """The end of one question: ``replies`` of all its exchanges, or the ``error`` it ended in.
 
-    ``value`` is the answer as JSON where a schema was asked for, ``thread`` where it is kept.
+    ``value`` is the answer as JSON if a schema was given; ``thread`` is the saved thread's id.
     """
 
     start: AskStart
@@ -62,13 +62,13 @@ class AskResult(Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> str | None:
-        """Return the dollars of all exchanges; None where nobody paid or the price is unknown."""
+        """Return the dollars of all exchanges; None if offline or if a price is unknown."""
         costs = [reply_cost(each) for each in self.replies] if self.paid else []
         known = [Decimal(cost) for cost in costs if cost is not None]
         return f"{sum(known, Decimal()):f}" if known and len(known) == len(costs) else None
 
     def counts(self) -> list[tuple[str, int]]:
-        """Return the tokens of each kind that is known, in words; a cache's if it was used."""
+        """Return the known tokens by kind; those of a cache if it was used."""
         usage = self.usage
         counts = [(said, getattr(usage, name)) for said, name in _KINDS]
         return [
@@ -78,7 +78,7 @@ class AskResult(Struct, frozen=True, kw_only=True):
         ]
 
     def figures(self) -> str:
-        """Return tokens by kind, money, seconds and verdict in a line."""
+        """Return tokens by kind, cost, seconds and verdict in a line."""
         said = [f"{count:,} {kind}" for kind, count in self.counts()]
         words = [f"{', '.join(said)} tokens" if said else "tokens unknown", self.money()]
         words.append(f"{self.seconds:,.1f} s")
@@ -91,13 +91,13 @@ class AskResult(Struct, frozen=True, kw_only=True):
         return "no answer" if self.reply is None else self.reply.verdict.replace("_", " ")
 
     def money(self) -> str:
-        """Return the price for people."""
+        """Return the cost as text."""
         if not self.paid:
             return "offline"
         return "unknown" if self.cost is None else format_dollars(self.cost)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON values, without seals; the keys are a stable contract."""
+        """Return it as plain JSON values, without signatures; the keys are a stable contract."""
         reply, plan = self.reply, self.reply.plan if self.reply else None
         made: dict[str, Any] = {
             "version": VERSION,
@@ -140,7 +140,7 @@ def make_result(
     thread: str | None = None,
     error: PonderoError | None = None,
 ) -> AskResult:
-    """Return what came of a question whose turn has ended, or was cut off by an error."""
+    """Return the result of a turn that has ended, or was cut off by an error."""
     first = recorder.laps[0].first if recorder.laps else None
     return AskResult(
         start=start,

@@ -1,4 +1,4 @@
-"""The schema of an answer: read from what ``ask --schema`` says, and held against the answer.
+"""The schema of an answer: read from ``ask --schema`` and checked against the answer.
 
 A schema is a file of JSON, JSON itself, or a line such as ``name, age int: in years``.
 """
@@ -18,19 +18,21 @@ _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean
 _FIELD = re.compile(r"(?P<name>[A-Za-z_][\w-]*)(?:\s+(?P<type>\w+))?(?:\s*:\s*(?P<about>.+))?")
 
 
-Wanted = str | dict[str, Json] | None
+SchemaOption = str | dict[str, Json] | None
 
 
-def parse_schema(one: Wanted, several: Wanted) -> dict[str, Json] | None:
-    """Return the schema that --schema, or --schema-multi, asks for; None where neither does."""
-    if one is not None and several is not None:
+def parse_schema(single: SchemaOption, multiple: SchemaOption) -> dict[str, Json] | None:
+    """Return the schema of --schema or --schema-multi; None if neither is given."""
+    if single is not None and multiple is not None:
         message = "--schema is for one object, --schema-multi for several; use one of them"
         raise click.UsageError(message)
-    given = one if several is None else several
+    given = single if multiple is None else multiple
     if given is None:
         return None
-    schema = _checked(_read(given) if isinstance(given, str) else given)
-    return schema if several is None else _closed({"items": {"type": "array", "items": schema}})
+    schema = _check_schema(_read(given) if isinstance(given, str) else given)
+    return (
+        schema if multiple is None else _make_object({"items": {"type": "array", "items": schema}})
+    )
 
 
 def _read(given: str) -> Any:
@@ -43,9 +45,8 @@ def _read(given: str) -> Any:
     except (OSError, ValueError):  # too long for a file's name, or no text
         pass
     if text.endswith(".json"):
-        message = f"there is no file {text!r}"
-        raise click.BadParameter(message, param_hint="--schema")
-    return _closed(dict(_fields(text)))
+        raise click.BadParameter(f"there is no file {text!r}", param_hint="--schema")
+    return _make_object(dict(_fields(text)))
 
 
 def _json(text: str, where: str) -> Any:
@@ -56,25 +57,23 @@ def _json(text: str, where: str) -> Any:
         raise click.BadParameter(message, param_hint="--schema") from None
 
 
-def _checked(schema: dict[str, Json]) -> dict[str, Json]:
-    """Return a schema that answers can be held against; raises BadParameter."""
+def _check_schema(schema: dict[str, Json]) -> dict[str, Json]:
     _problem(schema, None)
     return schema
 
 
 def _problem(schema: dict[str, Json], value: Json) -> str | None:
-    """Return what is wrong with a value; raises BadParameter where the schema itself is wrong."""
+    """Return what is wrong with a value; raise BadParameter if the schema itself is wrong."""
     from ...sweep import find_problem
 
     try:
         return find_problem(schema, value)
     except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
-        message = f"this is no JSON schema: {error!r}"
-        raise BadParameter(message) from None
+        raise BadParameter(f"this is no JSON schema: {error!r}") from None
 
 
 def _fields(text: str) -> Iterator[tuple[str, Json]]:
-    """Yield the fields of a line: separated by newlines where there are any, else by commas."""
+    """Yield the fields of a text: separated by newlines if it has any, else by commas."""
     split = [each.strip() for each in re.split(r"\n" if "\n" in text else ",", text)]
     for each in filter(None, split):
         found = _FIELD.fullmatch(each)
@@ -86,12 +85,10 @@ def _fields(text: str) -> Iterator[tuple[str, Json]]:
         about = {"description": found["about"]} if found["about"] else {}
         yield found["name"], {"type": _TYPES[str(kind)], **about}
     if not any(split):
-        message = "it has no fields"
-        raise click.BadParameter(message, param_hint="--schema")
+        raise click.BadParameter("it has no fields", param_hint="--schema")
 
 
-def _closed(fields: dict[str, Json]) -> dict[str, Json]:
-    """Return the schema of an object with all of these fields and no other."""
+def _make_object(fields: dict[str, Json]) -> dict[str, Json]:
     return {
         "type": "object",
         "properties": fields,
@@ -101,13 +98,12 @@ def _closed(fields: dict[str, Json]) -> dict[str, Json]:
 
 
 def parse_typed_value(schema: dict[str, Json], reply: Reply) -> Json:
-    """Return the value of an answer; raises Malformed where it does not fit the schema."""
+    """Return the value of an answer; raise Malformed if it does not fit the schema."""
     value = reply.value
     try:
         wrong = _problem(schema, value)
     except BadParameter as error:  # a word of the schema that cannot be checked
         raise Malformed(str(error)) from None
     if wrong:
-        message = f"the answer does not fit the schema: {wrong}"
-        raise Malformed(message)
+        raise Malformed(f"the answer does not fit the schema: {wrong}")
     return value

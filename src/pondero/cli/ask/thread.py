@@ -1,4 +1,4 @@
-"""The thread of an ``ask``: a new one or one that goes on, saved when the turn ends.
+"""The thread of an ``ask``: a new one or a continued one, saved when the turn ends.
 
 Saving never makes ``ask`` fail: what goes wrong is one line on stderr.
 """
@@ -37,7 +37,7 @@ _LEAST = 4  # letters of an id that are enough to tell it from a word of the que
 
 
 class AskStart(Struct, frozen=True):
-    """What a question starts from: a model and a wish, and the thread it goes on with."""
+    """What a question starts from: a model, a level, and the thread it continues."""
 
     model: str
     thinking: Json = None
@@ -51,22 +51,22 @@ class AskStart(Struct, frozen=True):
         return self.model if self.thinking is None else f"{self.model}/{self.thinking}"
 
     def chat(self, client: Client, **options: Any) -> Chat:
-        """Return the conversation, ready to go on."""
-        chat = Chat(self.model, self.thinking, client=client, **self._with(options))
+        """Return the conversation, ready to continue."""
+        chat = Chat(self.model, self.thinking, client=client, **self._chat_options(options))
         chat.refusals = self.thread.refusals if self.thread else ()
         return chat
 
     def async_chat(self, client: AsyncClient, **options: Any) -> AsyncChat:
-        """Return the conversation for asyncio, ready to go on."""
-        chat = AsyncChat(self.model, self.thinking, client=client, **self._with(options))
+        """Return the same for asyncio."""
+        chat = AsyncChat(self.model, self.thinking, client=client, **self._chat_options(options))
         chat.refusals = self.thread.refusals if self.thread else ()
         return chat
 
-    def _with(self, options: dict[str, Any]) -> dict[str, Any]:
+    def _chat_options(self, options: dict[str, Any]) -> dict[str, Any]:
         return {"messages": self.messages, "system": self.system or None, **options}
 
     def price(self, usage: Usage) -> str | None:
-        """Return what these tokens cost here, in dollars; None where that is not known."""
+        """Return the cost of these tokens in dollars; None if unknown."""
         entry = load_catalog().entry(self.model)
         price = price_usage(entry.provider.name, entry.model, usage)
         return None if price is None else f"{price.normalize():f}"
@@ -82,8 +82,8 @@ def start_thread(
     """Return the start of a new thread, and the words of the question.
 
     The model is the one ``named``, else a first word that is a known model, else the ``usual`` one
-    of a template, else the user's default; where there is no default, the first word is the model,
-    known or not. ``thinking`` is for a model without a level.
+    of a template, else the user's default. Without a default, the first word is the model, known
+    or not. ``thinking`` is for a model without a level.
     """
     configured = load_settings()
     model, rest = named, words
@@ -91,18 +91,18 @@ def start_thread(
         model, rest = words[0], words[1:]
     if model is None and (usual is not None or configured.model is not None):
         model = configured.model if usual is None else usual
-        _question_a_name(words)
+        _warn_of_model_name(words)
     if model is None:
         if not words or len(words[0].split()) > 1:
             raise click.UsageError(_NO_MODEL)
         model, rest = words[0], words[1:]
-    name, wish = _apart(model)
+    name, wish = _split_level(model)
     wishes = (wish, thinking, configured.thinking)
     return AskStart(name, next((each for each in wishes if each is not None), None)), rest
 
 
-def _question_a_name(words: tuple[str, ...]) -> None:
-    """Warn where the first word of a question is nearly the name of a model."""
+def _warn_of_model_name(words: tuple[str, ...]) -> None:
+    """Warn if the first word of a question is nearly the name of a model."""
     if words and _NAME.fullmatch(words[0]) and (close := load_catalog().close(words[0])):
         guess = " or ".join(map(repr, close))
         warn(f"{words[0]!r} is no known model, so it is part of the question; for {guess} use -m")
@@ -119,19 +119,18 @@ def continue_thread(words: tuple[str, ...], named: str | None) -> tuple[AskStart
     with open_threads() as threads:
         thread, rest = _thread(threads, words)
         messages = threads.messages(thread.id)
-    model, thinking = _apart(thread.model)
+    model, thinking = _split_level(thread.model)
     if thread.thinking is not None:
         thinking = thread.thinking
     if named is None and rest and is_model(rest[0]):
         named, rest = rest[0], rest[1:]
     if named is not None:
-        model, wish = _apart(named)
+        model, wish = _split_level(named)
         thinking = thinking if wish is None else wish
     return AskStart(model, thinking, thread.system, thread, messages), rest
 
 
-def _apart(model: str) -> tuple[str, Json]:
-    """Return a model's name and the level after its slash."""
+def _split_level(model: str) -> tuple[str, Json]:
     return load_catalog().apart(model)
 
 
@@ -155,7 +154,7 @@ def _thread(threads: Threads, words: tuple[str, ...]) -> tuple[Thread, tuple[str
 def is_model(word: str) -> bool:
     """Return whether a word names a model: a catalogued one, a provider's, or a new version.
 
-    Raises BadThinking where only the level after its slash is wrong.
+    Raises BadThinking if only the level after its slash is wrong.
     """
     if not word or word.split() != [word]:
         return False
@@ -170,7 +169,7 @@ def is_model(word: str) -> bool:
 
 
 class ThreadRef:
-    """Where a turn is kept; ``id`` is the thread's, once it is written."""
+    """The thread a turn is saved in; ``id`` is None until it is written."""
 
     id: str | None = None
 
@@ -185,10 +184,7 @@ def save_turn(
     save: bool,
     fork: bool = False,
 ) -> Iterator[ThreadRef]:
-    """Save the turn when it ends, as far as it came; what goes wrong is one line on stderr.
-
-    ``fork``: a thread that goes on does so in a copy.
-    """
+    """Save the turn when it ends; with ``fork``, continue the thread in a copy of it."""
     save, place = save and load_settings().save, ThreadRef()
     try:
         yield place
@@ -199,7 +195,7 @@ def save_turn(
                 kept = recorder.stored_messages(added, stream.replies)
                 place.id = _write(start, kept, chat.refusals, fork=fork)
             except Exception as problem:  # noqa: BLE001 - the answer was given, whatever this is
-                warn(f"this was not kept: {problem}")
+                warn(f"this was not saved: {problem}")
 
 
 def _write(

@@ -1,12 +1,12 @@
-"""Tools for ``ask``: functions by name, MCP servers, and whoever allows a call before it runs.
+"""Tools for ``ask``: functions by name, and the approval of a call before it runs.
 
-On a terminal the user is asked, with the name and the arguments in full; a script says beforehand
-which tools may run. Where nobody can be asked, nothing runs.
+On a terminal the user is asked, with the name and all arguments. A script names the tools that may
+run with --approve; without a terminal, no other tool runs.
 """
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
@@ -33,7 +33,7 @@ def function_of(named: str) -> Callable[..., object]:
     if not colon or not where or not name.isidentifier():
         raise _bad(f"{named!r} names no function; write module:function or file.py:function")
     try:
-        module = _loaded(Path(where)) if where.endswith(".py") else _imported(where)
+        module = _load_file(Path(where)) if where.endswith(".py") else _import_here(where)
     except Exception as error:
         raise _bad(f"{where!r} cannot be imported: {type(error).__name__}: {error}") from error
     found = vars(module).get(name)
@@ -45,18 +45,17 @@ def function_of(named: str) -> Callable[..., object]:
     return tool
 
 
-def _imported(module: str) -> ModuleType:
-    """Import a module as ``python -m`` would: the folder one stands in comes first."""
+def _import_here(module: str) -> ModuleType:
+    """Import a module as ``python -m`` would: from the current folder first."""
     if "" not in sys.path:
         sys.path.insert(0, "")
     return import_module(module)
 
 
-def _loaded(file: Path) -> ModuleType:
+def _load_file(file: Path) -> ModuleType:
     spec = spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None or not file.is_file():
-        message = f"there is no file {str(file)!r}"
-        raise FileNotFoundError(message)
+        raise FileNotFoundError(f"there is no file {str(file)!r}")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -72,7 +71,7 @@ _in_tool: ContextVar[bool] = ContextVar("in_tool", default=False)
 
 
 class _Stdout:
-    """Standard output, which is standard error to a tool: others may be printing meanwhile."""
+    """Standard output; for a tool it is standard error, as others may be printing meanwhile."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -82,8 +81,8 @@ class _Stdout:
 
 
 @contextmanager
-def stdout_kept() -> Iterator[None]:
-    """Keep stdout for the answer: what functions of ``redirect_prints`` print goes to stderr."""
+def keep_stdout() -> Iterator[None]:
+    """Keep stdout for the answer: prints of ``redirect_prints`` functions go to stderr."""
     stream = sys.stdout
     sys.stdout = cast("TextIO", _Stdout(stream))
     try:
@@ -93,28 +92,28 @@ def stdout_kept() -> Iterator[None]:
 
 
 def redirect_prints(function: Callable[..., object]) -> Callable[..., object]:
-    """Return a tool that is marked while it runs, for ``stdout_kept``."""
+    """Return a tool that is marked while it runs, for ``keep_stdout``."""
     if not isfunction(function):
         return function
     if iscoroutinefunction(function):
 
         @wraps(function)
-        async def awaited(*given: object, **named: object) -> object:
-            with _marked():
+        async def run_async(*given: object, **named: object) -> object:
+            with _mark_as_tool():
                 return await function(*given, **named)
 
-        return awaited
+        return run_async
 
     @wraps(function)
-    def called(*given: object, **named: object) -> object:
-        with _marked():
+    def run(*given: object, **named: object) -> object:
+        with _mark_as_tool():
             return function(*given, **named)
 
-    return called
+    return run
 
 
 @contextmanager
-def _marked() -> Iterator[None]:
+def _mark_as_tool() -> Iterator[None]:
     mark = _in_tool.set(True)
     try:
         yield
@@ -122,19 +121,19 @@ def _marked() -> Iterator[None]:
         _in_tool.reset(mark)
 
 
-# -- who allows a call -----------------------------------------------------------------------------
+# -- approval -------------------------------------------------------------------------------------
 
 
 class Approval:
-    """Decides about calls: by what was said beforehand, else by asking on a terminal.
+    """Decides about calls: by --approve, else by asking on a terminal.
 
     ``pause`` is called before the user is asked, so that nothing else is being drawn. ``refused``
-    are the tools that nobody could be asked about.
+    are the tools that did not run because there was no terminal.
     """
 
     def __init__(self, approved: tuple[str, ...], *, asks: bool) -> None:
         self.refused: list[str] = []
-        self.pause: Callable[[], None] = _nothing
+        self.pause: Callable[[], None] = lambda: None
         self._approved = approved
         self._asks = asks
 
@@ -142,19 +141,19 @@ class Approval:
         """Return True, False, or "always"."""
         if name in self._approved or ALL in self._approved:
             return True
-        with _terminal() if self._asks else _nobody() as terminal:
+        with _terminal() if self._asks else nullcontext() as terminal:
             if terminal is None:
                 self.refused = list(dict.fromkeys((*self.refused, name)))
                 return False
             self.pause()
-            return _asked(name, arguments, terminal)
+            return _ask_user(name, arguments, terminal)
 
     def words(self) -> str | None:
-        """Return what to tell the user about the calls that nobody could be asked about."""
+        """Return a line about the calls that did not run; None if there are none."""
         if not self.refused:
             return None
         names, each = " ".join(self.refused), " ".join(f"--approve {name}" for name in self.refused)
-        return f"not run, for nobody could be asked: {names}; say {each}, or --approve {ALL}"
+        return f"not run, no terminal to ask on: {names}; add {each}, or --approve {ALL}"
 
 
 class ToolResults:
@@ -164,7 +163,7 @@ class ToolResults:
         self._seen = 0
 
     def new(self, turn: Turn | AsyncTurn) -> Iterator[tuple[ToolCall, ToolResult]]:
-        """Yield the calls that got a result since this was last asked."""
+        """Yield the calls that got a result since the last call of this."""
         added, self._seen = turn.added[self._seen :], len(turn.added)
         calls = {call.id: call for message in turn.added for call in message.tool_calls}
         for message in added:
@@ -173,11 +172,7 @@ class ToolResults:
                     yield calls[part.call_id], part
 
 
-def _nothing() -> None:
-    """Draw nothing, and so have nothing to pause."""
-
-
-def _asked(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool | str:
+def _ask_user(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool | str:
     shown = json.format(dump_json(arguments), indent=2)
     echo(style_text(f"{name} wants to run:", fg="yellow"), f"\n{shown}", err=True)
     while True:
@@ -195,7 +190,7 @@ def _asked(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool | st
 
 @contextmanager
 def _terminal() -> Iterator[TextIO | None]:
-    """Give where the user types, also where the question itself is piped in; None if nowhere."""
+    """Give the terminal the user types at, even if the question is piped in; None without one."""
     if not sys.stderr.isatty():
         yield None
     elif sys.stdin is not None and sys.stdin.isatty():
@@ -208,8 +203,3 @@ def _terminal() -> Iterator[TextIO | None]:
             return
         with keys:
             yield keys
-
-
-@contextmanager
-def _nobody() -> Iterator[None]:
-    yield None

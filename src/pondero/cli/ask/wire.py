@@ -1,4 +1,4 @@
-"""``ask --wire``: each exchange on stderr, as it was sent and as it came, without keys."""
+"""``ask --wire``: each raw request and response on stderr, without keys."""
 
 import sys
 from collections.abc import Mapping

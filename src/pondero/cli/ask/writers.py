@@ -1,4 +1,4 @@
-"""What ``ask`` prints: the answer on stdout for people or as JSON, all else on stderr."""
+"""What ``ask`` prints: the answer on stdout, as text or JSON; all else on stderr."""
 
 import shutil
 import sys
@@ -23,8 +23,7 @@ from ...canon import (
 )
 from ...client import load_catalog
 from ...store import media_caption, redact_secrets
-from ...thinking import DEPTH, describe_result
-from ...thinking import describe_intent as worded
+from ...thinking import DEPTH, describe_intent, describe_result
 from ..command import print_json
 from ..output.echo import Typing, echo, style_text
 from .options import AskOptions
@@ -39,7 +38,7 @@ _REFUSED = ("refusal", "content_filter")
 
 
 class AnswerWriter(Protocol):
-    """What an answer is written to: its events as they come, then all of it, or its error."""
+    """Writes an answer: its events while they arrive, then its end or its error."""
 
     def write(self, event: Event) -> None:
         """Write one event, if it has something to read."""
@@ -58,7 +57,7 @@ class AnswerWriter(Protocol):
         ...
 
 
-def sheet_of(start: AskStart, given: AskOptions, *, shaped: bool) -> AnswerWriter:
+def make_writer(start: AskStart, given: AskOptions, *, shaped: bool) -> AnswerWriter:
     """Return what an answer is written to."""
     if given.as_lines:
         return JsonLinesWriter(start, paid=given.paid)
@@ -74,14 +73,14 @@ class TerminalWriter:
         self._start = start
         self._usage = given.usage
         self._show = sys.stderr.isatty() if given.shown is None else given.shown
-        self._due = bool(given.shown)  # thinking was asked for in so many words, and none came yet
+        self._due = bool(given.shown)  # --thinking was given, and none has arrived yet
         self._thinking = False
         self._open = False  # whether a line of the answer on a terminal has not ended yet
         self._shaped = shaped
-        self._drawn = not given.plain and _moves(sys.stdout)
+        self._drawn = not given.plain and _can_redraw(sys.stdout)
         self._answer: Typing | Typeset = _typeset() if self._drawn else Typing()
         self._thoughts = Typing(err=True, wrap=True, dim=True)
-        self._counter = _counter(start) if _moves(sys.stderr) else None
+        self._counter = _counter(start) if _can_redraw(sys.stderr) else None
         if self._counter is not None:
             self._counter.start()
 
@@ -133,7 +132,7 @@ class TerminalWriter:
             echo()
         if answer.reply is not None:
             if self._due:
-                say(f"no thinking to show: {_unseen(self._start, answer.reply)}")
+                say(f"no thinking to show: {_explain_no_thinking(self._start, answer.reply)}")
             for remark in remarks(answer.reply):
                 say(remark)
         if self._usage:
@@ -168,9 +167,9 @@ class JsonWriter:
 
 
 class JsonLinesWriter:
-    """Events as JSON, one a line; a Finished event with its cost, where that is known.
+    """Events as JSON, one a line; a Finished event has its cost, if known.
 
-    The last line is the last Finished event, or the error; adjustments stand before it. ``label``
+    The last line is the last Finished event, or the error; adjustments precede it. ``label``
     tells the events of several answers apart.
     """
 
@@ -182,7 +181,7 @@ class JsonLinesWriter:
         self._finished: Any = None
 
     def write(self, event: Event) -> None:
-        """Print one event, without its seal."""
+        """Print one event, without its signature."""
         raw = msgspec.to_builtins(event)
         if isinstance(part := raw.get("part"), dict):
             part.pop("seal", None)
@@ -237,7 +236,7 @@ class JsonLinesWriter:
         echo(dump_json(raw if self._label is None else {"of": self._label, **raw}), exact=True)
 
 
-def _moves(stream: TextIO) -> bool:
+def _can_redraw(stream: TextIO) -> bool:
     """Return whether lines can be drawn again there; rich is loaded only for a terminal."""
     if not stream.isatty():
         return False
@@ -259,15 +258,13 @@ def _counter(start: AskStart) -> "ThinkingCounter":
 
 
 def _print_value(answer: AskResult) -> None:
-    """Print the value of an answer: for people indented, in a pipe on one line."""
     if sys.stdout.isatty():
         print_json(answer.value)
     else:
         echo(dump_json(answer.value), exact=True)
 
 
-def _unseen(start: AskStart, reply: Reply) -> str:
-    """Return why --thinking has nothing to show."""
+def _explain_no_thinking(start: AskStart, reply: Reply) -> str:
     entry = load_catalog().entry(start.model)
     facts = entry.capability
     if not facts.thinks:
@@ -281,22 +278,20 @@ def _unseen(start: AskStart, reply: Reply) -> str:
     return "none came"
 
 
-def exit_code_for(reply: Reply, *, who: str = "") -> int:
+def exit_code_for(reply: Reply, *, prefix: str = "") -> int:
     """Return the exit code of an answer, and say why it is not what was asked for."""
     if reply.verdict == "exhausted":
-        say(
-            f"{who}all output went into thinking, none into an answer; try --max-tokens {reply.cap}"
-        )
+        say(f"{prefix}no answer: thinking took all output; try --max-tokens {reply.cap}")
         return 1
     if reply.finish == "length":
-        say(f"{who}the answer was cut off at max_tokens")
+        say(f"{prefix}the answer was cut off at max_tokens")
     return 3 if reply.finish in _REFUSED else 0
 
 
 def remarks(reply: Reply) -> Iterator[str]:
-    """Yield what was sent where that is not the level asked for, then why of each difference."""
+    """Yield the level that was sent if it differs from the request, then the reasons."""
     if reply.plan is not None and any(note.what in DEPTH for note in reply.adjustments):
-        yield f"asked for {worded(reply.plan.asked)}; sent: {describe_result(reply.plan)}"
+        yield f"asked for {describe_intent(reply.plan.asked)}; sent: {describe_result(reply.plan)}"
     for note in reply.adjustments:
         yield f"{note.why} ({note.code})"
 

@@ -1,4 +1,4 @@
-"""``batch``: many asks at a provider's own batch service, for its discount."""
+"""``batch``: many requests at a provider's own batch service, for its discount."""
 
 import sys
 from collections.abc import Iterable
@@ -8,16 +8,24 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from ..command import CommandGroup, check_free, examples, force_option, print_json
+from ..command import (
+    CommandGroup,
+    check_free,
+    confirm,
+    examples,
+    force_option,
+    json_option,
+    offline_transport,
+    print_json,
+)
 from ..output.echo import echo, style_text
 from .completion import model as complete_model
 
 if TYPE_CHECKING:
     from ...batch import BatchAnswer, Draft
-    from ...client import Batch, Client
+    from ...client import Batch
     from ...thinking import ThinkingLike
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 _ID = click.argument("id", metavar="ID")
 _WAIT = click.option(
     "--wait/--no-wait", default=True, help="Wait for the answers, or leave them at the service."
@@ -62,7 +70,7 @@ def batch() -> None:
 @click.option("--offline", is_flag=True, help="Ask the built-in emulator; no key, no cost.")
 @click.option("--dry-run", is_flag=True, help="Show what would be sent, and send nothing.")
 @click.option("--yes", is_flag=True, help="Send it without asking you first.")
-@_JSON
+@json_option
 def run(
     data: Path, model: str | None, thinking: str | None, output: Path | None, *,
     force: bool, wait: bool, offline: bool, dry_run: bool, yes: bool, as_json: bool,
@@ -74,26 +82,28 @@ def run(
     thinking, system and max_tokens. Everything is saved on disk before it is sent: 'pondero batch
     collect' continues after any interruption, even days later.
     """
+    from ...client import Client
+
     if offline and not wait:
         raise click.UsageError("the emulator forgets when this ends; leave out --no-wait")
     check_free(output, force=force)
-    client = _client(offline=offline or dry_run)  # a plan needs no key
+    client = Client(transport=offline_transport(offline=offline or dry_run))  # a plan needs no key
     given = {name: value for name, value in options.items() if value is not None}
-    draft = client.draft_batch(_asks(data), model, cast("ThinkingLike", thinking), **given)
+    draft = client.draft_batch(_read_requests(data), model, cast("ThinkingLike", thinking), **given)
     _print_draft(draft, err=as_json or not dry_run)
     if dry_run:
         if as_json:
-            print_json(_drafted(draft))
+            print_json(_draft_json(draft))
         return 0
     if not yes and not offline:
-        _confirm(f"send {sum(1 for _ in draft.asks):,} requests?")
+        confirm(f"send {sum(1 for _ in draft.asks):,} requests?")
     with client.batch(draft) as begun:
         echo(style_text(f"batch {begun.id}", bold=True), err=True)
-        return _collected(begun, output, wait=wait, as_json=as_json)
+        return _collect(begun, output, wait=wait, as_json=as_json)
 
 
 @batch.command("list")
-@_JSON
+@json_option
 def list_(*, as_json: bool) -> None:
     """List the batches on this disk, the newest first."""
     from msgspec import to_builtins
@@ -114,7 +124,7 @@ def list_(*, as_json: bool) -> None:
 
 @batch.command(epilog=examples("pondero batch show last", "pondero batch show last --json"))
 @_ID
-@_JSON
+@json_option
 def show(id: str, *, as_json: bool) -> None:
     """Show what is known of a batch; the service is not asked."""
     from ...batch import BatchFile, find_batch, iter_answers
@@ -123,7 +133,9 @@ def show(id: str, *, as_json: bool) -> None:
         known, lots = file.summary(), file.lots()
         answers = list(iter_answers(file))
     if as_json:
-        print_json({**_told(known.id, known.state, answers), "lots": [_lot(lot) for lot in lots]})
+        print_json(
+            {**_batch_json(known.id, known.state, answers), "lots": [_lot(lot) for lot in lots]}
+        )
         return
     echo(
         style_text(known.id, fg="cyan"),
@@ -134,7 +146,7 @@ def show(id: str, *, as_json: bool) -> None:
         note = f"  {lot.note}" if lot.note else ""
         echo(f"  {lot.provider}:{lot.model}  {lot.count:,} requests  {lot.state}  {where}{note}")
     if answers:
-        echo(f"  {_counted(answers)}")
+        echo(f"  {_describe_endings(answers)}")
 
 
 @batch.command(
@@ -147,46 +159,37 @@ def show(id: str, *, as_json: bool) -> None:
 @_OUTPUT
 @force_option
 @_WAIT
-@_JSON
+@json_option
 def collect(id: str, output: Path | None, *, force: bool, wait: bool, as_json: bool) -> int:
     """Fetch what has ended of a batch; send what was not sent."""
     check_free(output, force=force)
-    with _opened(id) as begun:
-        return _collected(begun, output, wait=wait, as_json=as_json)
+    with _open_batch(id) as begun:
+        return _collect(begun, output, wait=wait, as_json=as_json)
 
 
 @batch.command(epilog=examples("pondero batch cancel last"))
 @_ID
-@_JSON
+@json_option
 def cancel(id: str, *, as_json: bool) -> None:
     """Ask the service to stop a batch.
 
     What it has answered by then is billed, and can be collected.
     """
-    with _opened(id) as begun:
+    with _open_batch(id) as begun:
         state = begun.cancel()
         if as_json:
-            print_json(_told(begun.id, state, list(begun.answers.values())))
+            print_json(_batch_json(begun.id, state, list(begun.answers.values())))
         else:
-            echo(f"{begun.id} {state}: {_counted(list(begun.answers.values()))}")
+            echo(f"{begun.id} {state}: {_describe_endings(list(begun.answers.values()))}")
 
 
 # -- what they share -------------------------------------------------------------------------------
 
 
-def _client(*, offline: bool) -> "Client":
-    from ...client import Client
-
-    if not offline:
-        return Client()
-    from ...emulator import Emulator
-
-    return Client(transport=Emulator(any_model=True))
-
-
-def _opened(id: str) -> "Batch":
+def _open_batch(id: str) -> "Batch":
     """Return a batch to talk about; raises UsageError for one of an emulator that is gone."""
     from ...batch import BatchFile, find_batch
+    from ...client import Client
     from ...errors import UsageError
 
     whole = find_batch(id)
@@ -195,28 +198,26 @@ def _opened(id: str) -> "Batch":
     if lost:
         message = f"batch {whole} was with the emulator of a process that has ended; run it again"
         raise UsageError(message)
-    return _client(offline=False).open_batch(whole)
+    return Client().open_batch(whole)
 
 
-def _asks(path: Path) -> list[Any]:
-    """Return the lines of a file as asks; raises UsageError with the line that is none."""
+def _read_requests(path: Path) -> list[Any]:
+    """Return the requests of a file; raise BadParameter with the first invalid line."""
     from msgspec import DecodeError, json
 
     from ...errors import BadParameter
 
     try:
-        lines = path.read_text("utf-8-sig").split("\n")  # U+2028 may stand in a JSON string
+        lines = path.read_text("utf-8-sig").split("\n")  # a JSON string may contain U+2028
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{path} cannot be read: {error}"
-        raise BadParameter(message) from None
+        raise BadParameter(f"{path} cannot be read: {error}") from None
     found = []
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
                 ask = json.decode(line)
             except DecodeError as error:
-                message = f"{path}:{number}: this is no JSON: {error}"
-                raise BadParameter(message) from None
+                raise BadParameter(f"{path}:{number}: this is no JSON: {error}") from None
             if not isinstance(ask, str | dict):
                 message = f"{path}:{number}: a request is a text or an object, not {line[:40]!r}"
                 raise BadParameter(message)
@@ -224,7 +225,7 @@ def _asks(path: Path) -> list[Any]:
     return found
 
 
-def _collected(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) -> int:
+def _collect(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) -> int:
     """Look at a batch, or wait for it; print what has come, and return the exit code."""
     try:
         if wait:
@@ -239,20 +240,19 @@ def _collected(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool
     if output is not None:
         output.write_text("".join(f"{_line(each)}\n" for each in answers), "utf-8")
     if as_json:
-        print_json(_told(begun.id, begun.state, answers))
+        print_json(_batch_json(begun.id, begun.state, answers))
     elif output is None:
         for each in answers:
             echo(_line(each), exact=True)
     for lot in begun.lots:
         if lot.note and lot.state != "ended":
             echo(style_text(lot.note, fg="yellow"), err=True)
-    said = _counted(answers) or "no answers yet"
+    said = _describe_endings(answers) or "no answers yet"
     echo(f"{begun.state}: {said}", err=True)
     return 0 if all(each.ending == "answered" for each in answers) else 1
 
 
 def _progress(begun: Any) -> None:
-    """Say how far a batch is, where somebody looks."""
     if sys.stderr.isatty():
         done = sum(lot.done for lot in begun.lots)
         echo(f"{begun.state}: {done:,} of {sum(lot.count for lot in begun.lots):,}", err=True)
@@ -264,7 +264,7 @@ def _line(answer: "BatchAnswer") -> str:
     return dump_json(answer.to_json())
 
 
-def _told(id: str, state: str, answers: "list[BatchAnswer]") -> dict[str, Any]:
+def _batch_json(id: str, state: str, answers: "list[BatchAnswer]") -> dict[str, Any]:
     costs = [float(each.cost) for each in answers if each.cost is not None]
     return {
         "batch": id,
@@ -279,8 +279,7 @@ def _lot(lot: Any) -> dict[str, Any]:
     return {name: getattr(lot, name) for name in names}
 
 
-def _counted(answers: "Iterable[BatchAnswer]") -> str:
-    """Return in words how many ended how, and what they cost."""
+def _describe_endings(answers: "Iterable[BatchAnswer]") -> str:
     counts: dict[str, int] = {}
     cost = 0.0
     for each in answers:
@@ -294,8 +293,7 @@ def _counted(answers: "Iterable[BatchAnswer]") -> str:
 
 
 def _print_draft(draft: "Draft", *, err: bool) -> None:
-    """Print what each level becomes, how the asks are split, and the most they can cost."""
-    told = _drafted(draft)
+    told = _draft_json(draft)
     for note in told["adjustments"]:
         words = f"{note['model']}: {note['why']} ({note['code']})"
         echo(style_text(words, fg="yellow"), err=err)
@@ -311,7 +309,7 @@ def _print_draft(draft: "Draft", *, err: bool) -> None:
         echo(words, err=err)
 
 
-def _drafted(draft: "Draft") -> dict[str, Any]:
+def _draft_json(draft: "Draft") -> dict[str, Any]:
     price = draft.price()
     notes = {
         (ask.exchange.plan.model, note.code, str(note.asked)): note
@@ -321,7 +319,7 @@ def _drafted(draft: "Draft") -> dict[str, Any]:
     return {
         "batch": None,
         "asks": sum(1 for _ in draft.asks),
-        "lots": [_lot_drafted(lot) for lot in draft.lots],
+        "lots": [_draft_lot_json(lot) for lot in draft.lots],
         "price": None if price is None else {
             "live": float(price.live), "batch": float(price.batch)
         },
@@ -332,7 +330,7 @@ def _drafted(draft: "Draft") -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _lot_drafted(lot: Any) -> dict[str, Any]:
+def _draft_lot_json(lot: Any) -> dict[str, Any]:
     plans = [ask.exchange.plan for ask in lot]
     levels = dict.fromkeys(str(plan.level or plan.budget or "its own level") for plan in plans)
     origin = lot[0].exchange.origin
@@ -342,10 +340,3 @@ def _lot_drafted(lot: Any) -> dict[str, Any]:
         "asks": len(lot),
         "levels": list(levels),
     }
-
-
-def _confirm(question: str) -> None:
-    if sys.stdin is None or not sys.stdin.isatty():
-        message = f"nobody is here to be asked: {question} --yes says so beforehand"
-        raise click.UsageError(message)
-    click.confirm(question, abort=True, err=True)

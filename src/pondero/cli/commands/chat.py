@@ -84,30 +84,29 @@ def chat(
     _check_terminal()
     _check_textual()
     from ...cassettes import AsyncTap
-    from ...client import AsyncClient, Tools, load_catalog
-    from ...client import resolve_policy as policy_from
+    from ...client import AsyncClient, Tools, load_catalog, resolve_policy
     from ...store import load_settings, resolve_auto
     from ...tui import ChatApp, DialView, Session, approve, initial_state, theme_of
     from ..ask.tools import function_of
 
     yours = load_settings()
-    dial = DialView(load_catalog(), policy_from(parse_policy(policies)), resolve_auto)
+    dial = DialView(load_catalog(), resolve_policy(parse_policy(policies)), resolve_auto)
     save = yours.save and not no_save
     if resume is not None and not save:
         said = "--no-save" if no_save else "save = false in config.toml"
         message = f"--resume needs the threads, and {said} keeps none; take one of them away"
         raise UsageError(message)
-    keeper, first = _keeper(save=save)
+    writer, first = _open_writer(save=save)
     if offline:
         first = (_report("offline: the built-in emulator answers in its place"), *first)
     if resume is not None:
-        first = (*_resumed(keeper, resume, model), *first)
+        first = (*_resume_actions(writer, resume, model), *first)
     tap = AsyncTap(_transport(offline=offline))
     client = AsyncClient(transport=tap, policy=dial.policy)
     functions = {named: function_of(named) for named in tools}
     session = Session(
         client,
-        keeper,
+        writer,
         dial,
         clock=monotonic,
         paid=not offline,
@@ -117,7 +116,7 @@ def chat(
     )
     state = initial_state(dial, *_model(model, yours), system=system)
     app = ChatApp(
-        state.but(unsaved=keeper.why_unsaved),
+        state.but(unsaved=writer.why_unsaved),
         dial,
         session,
         tap=tap,
@@ -128,7 +127,7 @@ def chat(
     try:
         app.run()
     finally:
-        keeper.close()
+        writer.close()
 
 
 def _check_terminal() -> None:
@@ -143,12 +142,11 @@ def _check_textual() -> None:
     try:
         import_module("textual")
     except ImportError:
-        message = "the chat is drawn with textual; pip install 'pondero[tui]'"
-        raise MissingExtra(message) from None
+        raise MissingExtra("the chat is drawn with textual; pip install 'pondero[tui]'") from None
 
 
 def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
-    """Return the model to begin with, and the configured wish where the model names none."""
+    """Return the model to begin with, and the configured level if the model names none."""
     from ...client import load_catalog
 
     model = named or settled.model or _MODEL
@@ -157,8 +155,7 @@ def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
     return model, str(settled.thinking)
 
 
-def _keeper(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
-    """Return the keeper of the thread, and reports for the user about the file."""
+def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
     from ...store import Threads
     from ...tui import ThreadWriter
 
@@ -167,16 +164,16 @@ def _keeper(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
     try:
         threads = Threads.open()
     except StoreError as error:
-        said = _report(f"⚠ {error}", "  → the chat goes on, unsaved", warning=True)
+        said = _report(f"⚠ {error}", "  → the chat continues, unsaved", warning=True)
         return ThreadWriter(unsaved=str(error)), (said,)
     notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
     return ThreadWriter(threads), notice
 
 
-def _resumed(keeper: "ThreadWriter", id: str, model: str | None) -> "tuple[Action, ...]":
+def _resume_actions(writer: "ThreadWriter", id: str, model: str | None) -> "tuple[Action, ...]":
     from ...tui import actions
 
-    opened = keeper.open(id)
+    opened = writer.open(id)
     return (opened,) if model is None else (opened, actions.Submitted(f"/model {model}"))
 
 
@@ -193,8 +190,8 @@ def _transport(*, offline: bool) -> "AsyncTransport":
         return AsyncHttpTransport()
     from ...emulator import Emulator
 
-    return Emulator(any_model=True, asleep=_unhurried)
+    return Emulator(any_model=True, asleep=_sleep_paced)
 
 
-async def _unhurried(seconds: float) -> None:
+async def _sleep_paced(seconds: float) -> None:
     await asyncio.sleep(seconds or _PACE)

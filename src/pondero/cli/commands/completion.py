@@ -3,6 +3,7 @@
 The commands name the functions here as the ``shell_complete`` of their parameters.
 """
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -11,15 +12,28 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, Z
 from ..command import examples
 from ..output.echo import echo
 
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
-def model(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+
+def _completer(complete: Callable[[str], Iterable[str | CompletionItem]]) -> Completer:
+    def complete_for_click(
+        _context: click.Context, _parameter: click.Parameter, typed: str
+    ) -> list[CompletionItem]:
+        found = complete(typed)
+        return [CompletionItem(each) if isinstance(each, str) else each for each in found]
+
+    return complete_for_click
+
+
+@_completer
+def model(typed: str) -> Iterable[str]:
     """Return the model strings that begin with this; for a whole name, its levels too."""
     from ...client import complete, level_choices
 
     found = complete(typed)
     if found == (typed,) and "/" not in typed.rpartition(":")[2]:
-        found = (typed, *(f"{typed}/{level}" for level in level_choices(typed)))
-    return [CompletionItem(each) for each in found]
+        return (typed, *(f"{typed}/{level}" for level in level_choices(typed)))
+    return found
 
 
 def first_model(
@@ -30,39 +44,37 @@ def first_model(
     return [] if said else model(context, parameter, typed)
 
 
-def level(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+@_completer
+def level(typed: str) -> Iterable[str]:
     """Return lists of levels that begin with this: the last of them completed."""
     from ...thinking import LEVELS
 
     before, comma, last = typed.rpartition(",")
-    return [CompletionItem(f"{before}{comma}{each}") for each in LEVELS if each.startswith(last)]
+    return (f"{before}{comma}{each}" for each in LEVELS if each.startswith(last))
 
 
-def template(
-    _context: click.Context, _parameter: click.Parameter, typed: str
-) -> list[CompletionItem]:
+@_completer
+def template(typed: str) -> Iterable[str]:
     """Return the templates whose names begin with this."""
     from ...store import template_names
 
-    return [CompletionItem(each) for each in template_names() if each.startswith(typed)]
+    return (each for each in template_names() if each.startswith(typed))
 
 
-def server(
-    _context: click.Context, _parameter: click.Parameter, typed: str
-) -> list[CompletionItem]:
+@_completer
+def server(typed: str) -> Iterable[str]:
     """Return the MCP servers of config.toml whose names begin with this."""
     from ...errors import PonderoError
     from ...store import load_tool_servers
 
     try:
-        return [CompletionItem(each) for each in load_tool_servers() if each.startswith(typed)]
+        return [each for each in load_tool_servers() if each.startswith(typed)]
     except PonderoError:
-        return []
+        return ()
 
 
-def thread(
-    _context: click.Context, _parameter: click.Parameter, typed: str
-) -> list[CompletionItem]:
+@_completer
+def thread(typed: str) -> Iterable[CompletionItem]:
     """Return the ids of threads that begin with this, each with its title."""
     from ...canon import escape_controls
     from ...errors import PonderoError
@@ -72,47 +84,38 @@ def thread(
         with Threads.open() as threads:
             found = threads.list(limit=200)
     except PonderoError:
-        return []
+        return ()
     items = [CompletionItem(each.id, help=escape_controls(each.title)) for each in found]
-    return [
-        each
-        for each in (CompletionItem("last", help="the last used"), *items)
-        if each.value.startswith(typed)
-    ]
+    last = CompletionItem("last", help="the last used")
+    return (each for each in (last, *items) if each.value.startswith(typed))
 
 
-def provider(
-    _context: click.Context, _parameter: click.Parameter, typed: str
-) -> list[CompletionItem]:
+@_completer
+def provider(typed: str) -> Iterable[CompletionItem]:
     """Return the providers that begin with this."""
     from ...client import load_catalog
 
     providers = load_catalog().catalog.providers.values()
-    return [
-        CompletionItem(each.name, help=each.label)
-        for each in providers
-        if each.name.startswith(typed)
-    ]
+    found = (each for each in providers if each.name.startswith(typed))
+    return (CompletionItem(each.name, help=each.label) for each in found)
 
 
-def setting(
-    _context: click.Context, _parameter: click.Parameter, typed: str
-) -> list[CompletionItem]:
+@_completer
+def setting(typed: str) -> Iterable[str]:
     """Return the settings that begin with this."""
     from ...store import SETTINGS
 
-    return [CompletionItem(each) for each in SETTINGS if each.startswith(typed)]
+    return (each for each in SETTINGS if each.startswith(typed))
 
 
-def policy(
-    _context: click.Context, _parameter: click.Parameter, typed: str
-) -> list[CompletionItem]:
+@_completer
+def policy(typed: str) -> Iterable[str]:
     """Return the policy choices that begin with this, each with its value."""
     from ...thinking import CHOICES, TOKENS
 
     choices = [f"{name}={value}" for name, values in CHOICES.items() for value in values]
     choices += [f"{name}={usual}" for name, usual in TOKENS.items()]
-    return [CompletionItem(each) for each in choices if each.startswith(typed)]
+    return (each for each in choices if each.startswith(typed))
 
 
 # bash takes provider:model and name=value for several words. Its own setting of that is everyone's

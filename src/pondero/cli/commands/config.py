@@ -15,12 +15,12 @@ from ...store import (
     unset_config,
     write_atomic,
 )
-from ..command import CommandGroup, examples, print_json
+from ..command import CommandGroup, examples, json_option, print_json
 from ..output.echo import echo
 from .completion import setting
 
 _FIRST = """\
-# pondero's settings; 'pondero config set NAME VALUE' changes them too. No key stands here: see
+# pondero's settings; 'pondero config set NAME VALUE' changes them too. Keep no key here: see
 # 'pondero keys'.
 
 # model = "claude-opus-5/high"     for ask and chat when none is named; PONDERO_MODEL wins
@@ -47,7 +47,7 @@ def config() -> None:
 
 @config.command(epilog=examples("pondero config path", 'cat "$(pondero config path)"'))
 def path() -> None:
-    """Print where config.toml is, or would be."""
+    """Print the path of config.toml, even if there is none yet."""
     echo(str(config_file()), exact=True)
 
 
@@ -57,11 +57,11 @@ def path() -> None:
     )
 )
 @click.argument("name", required=False, shell_complete=setting)
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def get(name: str | None, *, as_json: bool) -> int:
     """Print one setting, or all that are set.
 
-    The exit code is 1 where it is not set.
+    The exit code is 1 if it is not set.
     """
     if name is not None:
         check_setting(name)
@@ -101,7 +101,7 @@ def set_(name: str, value: str) -> None:
 @config.command(epilog=examples("pondero config unset thinking"))
 @click.argument("name", shell_complete=setting)
 def unset(name: str) -> None:
-    """Take NAME out, so that its default counts again."""
+    """Remove NAME, so that its default applies again."""
     if not unset_config(name):
         echo(f"{name} is not set", err=True)
 
@@ -111,8 +111,7 @@ def edit() -> None:
     """Open config.toml in your editor, and check it afterwards."""
     file = config_file()
     if not sys.stdin.isatty():
-        message = f"an editor needs a terminal; the file is {file}"
-        raise click.UsageError(message)
+        raise click.UsageError(f"an editor needs a terminal; the file is {file}")
     if not file.exists():
         write_atomic(file, _FIRST)
     click.edit(filename=str(file))

@@ -3,9 +3,8 @@
 import click
 import msgspec
 
-from ...client import HealthCheck, load_catalog, run_checks
-from ...client import resolve_policy as policy_from
-from ..command import examples, parse_policy, policy_option, print_json
+from ...client import HealthCheck, load_catalog, resolve_policy, run_checks
+from ..command import examples, json_option, parse_policy, policy_option, print_json
 from ..output.echo import echo, style_text
 from ..output.thread_tables import open_threads
 from .completion import model as models
@@ -30,7 +29,7 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_bl
     shell_complete=models,
 )
 @policy_option
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def doctor(
     thread: str | None, *, target: str | None, policies: tuple[str, ...], as_json: bool
 ) -> int:
@@ -67,7 +66,7 @@ def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_j
         found = shelf.get(thread)
         messages = shelf.messages(found.id)
     entry = load_catalog().entry(target or found.model)
-    policy = policy_from(parse_policy(policies))
+    policy = resolve_policy(parse_policy(policies))
     manifest = handoff(messages, make_destination(entry, policy)).manifest
     if as_json:
         print_json({"thread": found.id, "for": entry.id, "manifest": manifest.to_json()})

@@ -22,7 +22,7 @@ from ...catalog import (
     rows_to_add,
 )
 from ...client import load_catalog
-from ...client import models as catalogued
+from ...client import models as list_models
 from ...errors import BadCatalog, BadParameter, ServiceError
 from ...store import append_models, models_file, write_models
 from ..command import examples, print_json
@@ -81,9 +81,8 @@ def models(
         _refresh(refresh, provider=provider, as_json=as_json, flags=flags)
         return
     if any(flags.values()):
-        message = "--write, --force, --yes and --check go with --refresh"
-        raise click.UsageError(message)
-    entries = catalogued(provider)
+        raise click.UsageError("--write, --force, --yes and --check go with --refresh")
+    entries = list_models(provider)
     if as_json:
         listed = load_catalog().catalog.listed
         source = {"name": listed.name, "date": listed.date} if listed else None
@@ -99,11 +98,10 @@ def models(
 
 
 def _refresh(where: str, *, provider: str | None, as_json: bool, flags: Flags) -> None:
-    """Report how a list differs from the catalog, and with ``write`` add to models.toml."""
     if provider is not None:
         load_catalog().entries(provider)  # raises UnknownProvider
     if flags["write"] and not flags["yes"] and (as_json or not sys.stdin.isatty()):
-        raise BadParameter("nobody can be asked here: add --yes to --write")
+        raise BadParameter("no terminal to ask on; add --yes to --write")
     theirs, ours = read_listing(_read(where)), provider_map()
     if not flags["check"]:
         here = {name: (name,) for name in load_catalog().catalog.providers}
@@ -151,8 +149,7 @@ def _read(where: str) -> bytes:
         try:
             return Path(where).read_bytes()
         except OSError as error:
-            message = f"{where} cannot be read: {error.strerror or error}"
-            raise BadParameter(message) from None
+            raise BadParameter(f"{where} cannot be read: {error.strerror or error}") from None
     from ...canon import HttpRequest
     from ...exchange import Timeouts
     from ...transport import HttpTransport
@@ -187,9 +184,9 @@ def _rows(
         new = [
             row
             for row in rows_to_add(theirs, found, finder, ours=ours, force=force)
-            if (row["provider"], *row["match"]) not in known and _extended([row]) is not None
+            if (row["provider"], *row["match"]) not in known and _extend_catalog([row]) is not None
         ]
-        whole = _extended([*made, *new])
+        whole = _extend_catalog([*made, *new])
         if not new or whole is None:
             return made
         made += new
@@ -200,8 +197,8 @@ def _rows(
         found = replace(again, differences=mine)
 
 
-def _extended(made: list[dict[str, Any]]) -> Catalog | None:
-    """Return the catalog with these rows; None where they contradict the facts of a family."""
+def _extend_catalog(made: list[dict[str, Any]]) -> Catalog | None:
+    """Return the catalog with these rows; None if they contradict the facts of a family."""
     import tomlkit
 
     document = tomlkit.document()
@@ -213,7 +210,6 @@ def _extended(made: list[dict[str, Any]]) -> Catalog | None:
 
 
 def _write(text: str, added: int, *, yes: bool) -> Path | None:
-
     if not yes and not click.confirm(f"write {added:,} models to {models_file()}?"):
         return None
     path = write_models(text)

@@ -1,4 +1,4 @@
-"""``plan`` and ``levels``: what would be sent to a model, printed for people or as JSON."""
+"""``plan`` and ``levels``: what would be sent to a model, as text or JSON."""
 
 import shutil
 import textwrap
@@ -9,7 +9,7 @@ import click
 
 from ...client import levels as ladder
 from ...client import load_catalog
-from ...client import plan as planned
+from ...client import plan as make_plan
 from ...thinking import Plan, describe_plan
 from ..command import examples, parse_policy, policy_option, print_json
 from ..output.echo import echo, style_text
@@ -59,10 +59,10 @@ def plan(
 ) -> None:
     """Show what would be sent to MODEL for a level, and why.
 
-    Several models stand side by side.
+    Several models are shown side by side.
     """
-    wish, policy = _wish(thinking), parse_policy(policies)
-    plans = [planned(model, wish, policy=policy, **asked) for model in models]
+    level_text, policy = _parse_thinking(thinking), parse_policy(policies)
+    plans = [make_plan(model, level_text, policy=policy, **asked) for model in models]
     if as_json:
         all_of_them = [made.to_json() for made in plans]
         print_json(all_of_them[0] if len(plans) == 1 else {"plans": all_of_them})
@@ -93,7 +93,7 @@ def levels(
 ) -> None:
     """Show every level of MODEL, and what each becomes there.
 
-    Several models stand side by side.
+    Several models are shown side by side.
     """
     policy = parse_policy(policies)
     ladders = [ladder(model, max_tokens=max_tokens, policy=policy) for model in models]
@@ -115,7 +115,7 @@ def _ladder_json(plans: list[Plan]) -> dict[str, Any]:
     return {**head, "levels": [made.to_json() for made in plans]}
 
 
-def _wish(text: str | None) -> Any:
+def _parse_thinking(text: str | None) -> Any:
     if text is None or not text.lstrip().startswith("{"):
         return text
     from msgspec.json import decode
@@ -132,24 +132,24 @@ _COLOURS |= {"thinking": "bright_black", "text": "green", "error": "red"}
 
 
 def print_plan(plan: Plan, *, indent: int = 0, without: Container[str] = ()) -> None:
-    """Print a plan for people, without the lines of these labels."""
+    """Print a plan, without the lines of these labels."""
     lines = [(label, text) for label, text in describe_plan(plan) if label not in without]
     print_lines(lines, indent=indent)
 
 
 def print_lines(lines: list[tuple[str, str]], *, indent: int = 0) -> None:
-    """Print labelled lines, wrapped so that the text stands in a column of its own."""
+    """Print labelled lines, the text wrapped in its own column."""
     column = max(8, *(len(label) + 2 for label, _ in lines))
     width = max(40, shutil.get_terminal_size().columns) - column - indent
     for label, text in lines:
-        for number, line in enumerate(_wrapped(text, width)):
+        for number, line in enumerate(_wrap(text, width)):
             name = style_text(
                 f"{'' if number else label:<{column}}", fg=_COLOURS.get(label), bold=True
             )
             echo(f"{'':<{indent}}", name, line)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
+def _wrap(text: str, width: int) -> list[str]:
     lines = [
         piece
         for line in text.splitlines() or [""]

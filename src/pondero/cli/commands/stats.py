@@ -1,4 +1,4 @@
-"""``stats``: what thinking took in tokens, money and seconds, by model and level."""
+"""``stats``: tokens, cost and time of thinking, by model and level."""
 
 import shutil
 import sys
@@ -14,7 +14,15 @@ from msgspec import Struct
 
 from ...errors import PonderoError
 from ...store import UsageTotal, format_dollars, load_catalog, write_atomic
-from ..command import check_free, examples, force_option, print_json, warn
+from ..command import (
+    check_free,
+    config_option,
+    examples,
+    force_option,
+    json_option,
+    print_json,
+    warn,
+)
 from ..output.echo import echo
 from ..output.thread_tables import open_threads
 
@@ -25,7 +33,7 @@ _LEAST = ("turns", "share", "in", "seconds")
 
 
 class StatsRow(Struct, frozen=True):
-    """One line: a model, a level, both or a key, and what was taken; None where it is unknown."""
+    """One line: the usage of a model, a level, both or a key; None is unknown."""
 
     model: str | None
     level: str | None
@@ -74,13 +82,7 @@ class StatsRow(Struct, frozen=True):
     type=click.Choice([_THREADS, "gateway"]),
     help="Only local threads, or only gateway requests.",
 )
-@click.option(
-    "--config",
-    "file",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
-)
+@config_option
 @click.option(
     "--svg",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -89,7 +91,7 @@ class StatsRow(Struct, frozen=True):
 )
 @force_option
 @click.option("--offline", is_flag=True, help="Only answers of the emulator and of recordings.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def stats(
     *,
     days: float | None,
@@ -107,7 +109,7 @@ def stats(
     runs are not counted.
     """
     check_free(svg, force=force)
-    spent = _spent(days, only, file)
+    spent = _load_usage(days, only, file)
     rows = load_rows((each for each in spent if each.offline == offline), by=by)
     left_out = 0 if offline else sum(each.replies for each in spent if each.offline)
     if svg is not None:
@@ -125,24 +127,23 @@ def stats(
         echo(f"without {answers} of offline runs; --offline shows them", err=True)
 
 
-def _spent(days: float | None, only: str | None, file: str | None) -> list[UsageTotal]:
+def _load_usage(days: float | None, only: str | None, file: str | None) -> list[UsageTotal]:
     spent: list[UsageTotal] = []
     if only != "gateway":
         with open_threads() as threads:
             spent += threads.stats(days=days)
     if only != _THREADS:
-        spent += _through_gateway(days, file)
+        spent += _load_gateway_usage(days, file)
     return spent
 
 
-def _through_gateway(days: float | None, file: str | None) -> list[UsageTotal]:
-    """Return what the ledger holds; where it cannot be read, nothing, and a warning."""
-    from ...gateway import load_config
-    from ...gateway import load_usage as through_gateway
+def _load_gateway_usage(days: float | None, file: str | None) -> list[UsageTotal]:
+    """Return the usage in the ledger; if it cannot be read, warn and return none."""
+    from ...gateway import load_config, load_usage
 
     try:
         ledger = load_config(file, load_catalog(), offline=True).server.ledger
-        return through_gateway(ledger, days=days)
+        return load_usage(ledger, days=days)
     except PonderoError as error:
         if file is not None:
             raise
@@ -197,17 +198,16 @@ def _columns(rows: Sequence[StatsRow]) -> dict[str, list[str]]:
     return {
         "what": [row.name for row in rows],
         "turns": [f"{row.turns:,}" for row in rows],
-        "in": [_count(_together(row.input, row.cached)) for row in rows],
+        "in": [_count(_sum_known(row.input, row.cached)) for row in rows],
         "thinking": [_count(row.thinking) for row in rows],
         "answer": [_count(row.output) for row in rows],
         "share": [_share(row) for row in rows],
-        "cost": [_money(row) for row in rows],
+        "cost": [_format_cost(row) for row in rows],
         "seconds": seconds,
     }
 
 
 def _width(columns: Mapping[str, Iterable[str]]) -> int:
-    """Return how wide a table of these columns is, with the space around them."""
     lines = ([name, *"\n".join(cells).split("\n")] for name, cells in columns.items())
     return sum(max(map(len, column)) + 3 for column in lines) + 1
 
@@ -215,17 +215,17 @@ def _width(columns: Mapping[str, Iterable[str]]) -> int:
 def _row(
     model: str | None, level: str | None, key: str | None, group: list[UsageTotal]
 ) -> StatsRow:
-    costs = _known(group, lambda each: each.cost)
-    seconds = _known(group, lambda each: each.seconds)
+    costs = _known_values(group, lambda each: each.cost)
+    seconds = _known_values(group, lambda each: each.seconds)
     return StatsRow(
         model,
         level,
         turns=sum(each.turns for each in group),
         replies=sum(each.replies for each in group),
-        input=_together(*(each.input for each in group)),
-        cached=_together(*(each.cached for each in group)),
-        thinking=_together(*(each.thinking for each in group)),
-        output=_together(*(each.output for each in group)),
+        input=_sum_known(*(each.input for each in group)),
+        cached=_sum_known(*(each.cached for each in group)),
+        thinking=_sum_known(*(each.thinking for each in group)),
+        output=_sum_known(*(each.output for each in group)),
         cost=str(sum(map(Decimal, costs))) if costs else None,
         priced=sum(each.priced for each in group),
         seconds=sum(seconds) if seconds else None,
@@ -234,11 +234,11 @@ def _row(
     )
 
 
-def _known(group: Iterable[UsageTotal], get: Callable[[UsageTotal], Any]) -> list[Any]:
+def _known_values(group: Iterable[UsageTotal], get: Callable[[UsageTotal], Any]) -> list[Any]:
     return [value for each in group if (value := get(each)) is not None]
 
 
-def _together(*counts: int | None) -> int | None:
+def _sum_known(*counts: int | None) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
@@ -252,8 +252,8 @@ def _share(row: StatsRow) -> str:
     return "" if row.thinking is None or not total else f"{row.thinking / total:.0%}"
 
 
-def _money(row: StatsRow) -> str:
-    """Return the cost; "over" where not every reply has a known price."""
+def _format_cost(row: StatsRow) -> str:
+    """Return the cost; "over" if some reply has no known price."""
     if row.cost is None:
         return "unknown"
     return f"{'' if row.priced == row.replies else 'over '}{format_dollars(row.cost)}"
@@ -290,23 +290,23 @@ def chart(rows: Sequence[StatsRow], title: str) -> str:
     return "\n".join((*lines, "</svg>", ""))
 
 
-def _key(x: int, name: str) -> str:
+def _key(left: int, name: str) -> str:
     return (
-        f'<rect class="{name}" x="{x}" y="38" width="10" height="10" rx="2"/>'
-        f'<text class="dim" x="{x + 15}" y="47">{name}</text>'
+        f'<rect class="{name}" x="{left}" y="38" width="10" height="10" rx="2"/>'
+        f'<text class="dim" x="{left + 15}" y="47">{name}</text>'
     )
 
 
-def _line(row: StatsRow, most: int, y: int) -> str:
+def _line(row: StatsRow, most: int, top: int) -> str:
     scale = (_WIDTH - _LEFT - _RIGHT) / most
     thinking, answer = (row.thinking or 0) * scale, (row.output or 0) * scale
     said = f"{_tokens(row):,}" + ("" if row.cost is None else f" · {format_dollars(row.cost)}")
     return (
-        f'<text x="{_LEFT - 10}" y="{y + 12}" text-anchor="end">{escape(_short(row.name))}</text>'
-        f'<rect class="thinking" x="{_LEFT}" y="{y}" width="{thinking:.1f}" height="{_BAR}"/>'
-        f'<rect class="answer" x="{_LEFT + thinking:.1f}" y="{y}" width="{answer:.1f}" '
+        f'<text x="{_LEFT - 10}" y="{top + 12}" text-anchor="end">{escape(_short(row.name))}</text>'
+        f'<rect class="thinking" x="{_LEFT}" y="{top}" width="{thinking:.1f}" height="{_BAR}"/>'
+        f'<rect class="answer" x="{_LEFT + thinking:.1f}" y="{top}" width="{answer:.1f}" '
         f'height="{_BAR}"/>'
-        f'<text class="dim" x="{_LEFT + thinking + answer + 8:.1f}" y="{y + 12}">'
+        f'<text class="dim" x="{_LEFT + thinking + answer + 8:.1f}" y="{top + 12}">'
         f"{escape(said)}</text>"
     )
 

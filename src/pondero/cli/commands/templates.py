@@ -1,4 +1,4 @@
-"""``templates``: the questions kept for ``ask --template``: listed, shown, edited and removed."""
+"""``templates``: lists, shows, edits and removes the questions of ``ask --template``."""
 
 import sys
 
@@ -6,20 +6,20 @@ import click
 import msgspec
 
 from ...errors import BadConfig
-from ...store import load_template as kept_template
 from ...store import (
+    load_template,
     remove_template,
     template_file,
     template_names,
     write_template,
 )
-from ..command import CommandGroup, examples, print_json
+from ..command import CommandGroup, examples, json_option, print_json
 from ..output.echo import echo, style_text
 from .completion import template as complete_template
 
 _FIRST = """\
 # A question for 'pondero ask --template NAME'. $input is what the command line and a pipe say;
-# every other $variable is filled in with -p NAME VALUE, or stands under [defaults].
+# every other $variable is filled in with -p NAME VALUE, or set under [defaults].
 
 prompt = \"\"\"
 Summarise this in $words words:
@@ -38,7 +38,6 @@ $input
 words = 50
 """
 _NAME = click.argument("name", shell_complete=complete_template)
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 
 
 @click.group(
@@ -50,18 +49,18 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON."
     ),
 )
 def templates() -> None:
-    """Keep questions that are asked again and again."""
+    """Save questions that you ask again and again."""
 
 
 @templates.command(
     "list", epilog=examples("pondero templates list", "pondero templates list --json")
 )
-@_JSON
+@json_option
 def list_(*, as_json: bool) -> None:
     """List the templates with their variables."""
     names = template_names()
     if as_json:
-        print_json({"templates": [_listed(name) for name in names]})
+        print_json({"templates": [_template_json(name) for name in names]})
         return
     width = max(map(len, names), default=0)
     for name in names:
@@ -74,10 +73,10 @@ def list_(*, as_json: bool) -> None:
     epilog=examples("pondero templates show summary", "pondero templates show summary --json")
 )
 @_NAME
-@_JSON
+@json_option
 def show(name: str, *, as_json: bool) -> None:
     """Print a template."""
-    kept = kept_template(name)
+    kept = load_template(name)
     if as_json:
         values = msgspec.to_builtins(kept)
         print_json({**values, "variables": kept.variables, "path": str(template_file(name))})
@@ -95,23 +94,22 @@ def show(name: str, *, as_json: bool) -> None:
 def edit(name: str) -> None:
     """Open a template in your editor, or take a new one from a pipe.
 
-    It is made where it is not there, and checked afterwards.
+    It is created if missing, and checked afterwards.
     """
     path = template_file(name)
     if sys.stdin.isatty():
         if not path.exists():
             write_template(name, _FIRST)
         click.edit(filename=str(path))
-        kept_template(name)
+        load_template(name)
         return
     text = sys.stdin.read()
     if not text.strip():
-        message = f"an editor needs a terminal; the file is {path}"
-        raise click.UsageError(message)
+        raise click.UsageError(f"an editor needs a terminal; the file is {path}")
     before = path.read_text("utf-8") if path.is_file() else None
     write_template(name, text)
     try:
-        kept_template(name)
+        load_template(name)
     except BadConfig:
         if before is None:
             remove_template(name)
@@ -125,12 +123,12 @@ def edit(name: str) -> None:
 def remove(name: str) -> None:
     """Delete a template."""
     if not remove_template(name):
-        kept_template(name)  # says which there are
+        load_template(name)  # says which there are
 
 
-def _listed(name: str) -> dict[str, object]:
+def _template_json(name: str) -> dict[str, object]:
     try:
-        kept = kept_template(name)
+        kept = load_template(name)
     except BadConfig as error:
         return {"name": name, "error": str(error)}
     return {
@@ -144,7 +142,7 @@ def _listed(name: str) -> dict[str, object]:
 
 def _summary(name: str) -> str:
     try:
-        kept = kept_template(name)
+        kept = load_template(name)
     except BadConfig as error:
         return str(error)
     needs = " ".join(f"${each}" for each in kept.variables)

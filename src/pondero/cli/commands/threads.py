@@ -9,18 +9,17 @@ import click
 from ...canon import escape_controls
 from ...errors import UnknownThread
 from ...store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_atomic
-from ..command import CommandGroup, check_free, examples, force_option, print_json
+from ..command import CommandGroup, check_free, examples, force_option, json_option, print_json
 from ..output.echo import echo, style_text
 from ..output.thread_tables import (
     message_json,
     open_threads,
-    print_kept,
+    print_messages,
     print_threads,
     thread_json,
 )
 from . import completion
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 _FORMS = {"md": "markdown", "markdown": "markdown", "jsonl": "jsonl", "html": "html", "htm": "html"}
 
 
@@ -55,7 +54,7 @@ def threads() -> None:
     metavar="N",
     help="Maximum number of threads, the last used first.",
 )
-@_JSON
+@json_option
 def list_(*, limit: int, as_json: bool) -> None:
     """List the threads, the last used first."""
     with open_threads() as shelf:
@@ -74,7 +73,7 @@ def list_(*, limit: int, as_json: bool) -> None:
 @click.argument("thread", metavar="[THREAD]", default="last", shell_complete=completion.thread)
 @click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N messages.")
 @click.option("--thinking", is_flag=True, help="Show the thinking too.")
-@_JSON
+@json_option
 def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> None:
     """Show a conversation; without THREAD, the last one."""
     with open_threads() as shelf:
@@ -87,7 +86,7 @@ def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> Non
         return
     echo(style_text(f"{_title(found)}  ({found.id})", bold=True))
     echo()
-    print_kept(kept, thinking=thinking)
+    print_messages(kept, thinking=thinking)
 
 
 @threads.command(
@@ -97,7 +96,7 @@ def show(thread: str, *, last: int | None, thinking: bool, as_json: bool) -> Non
 @click.option(
     "--limit", type=click.IntRange(1), default=50, metavar="N", help="Maximum number of results."
 )
-@_JSON
+@json_option
 def search(words: tuple[str, ...], *, limit: int, as_json: bool) -> None:
     """Search titles and messages for WORDS; all of them must be there."""
     with open_threads() as shelf:
@@ -166,9 +165,9 @@ def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> No
     ),
 )
 @click.argument("file", type=click.File("rb"), metavar="FILE|-")
-@_JSON
+@json_option
 def import_(file: BinaryIO, *, as_json: bool) -> None:
-    """Read a thread that was exported as JSON Lines, seals and all."""
+    """Read a thread that was exported as JSON Lines, signatures included."""
     thread, lines = from_jsonl(file.read())
     with open_threads() as shelf:
         made = shelf.restore(thread, lines)
@@ -214,6 +213,6 @@ def _title(thread: Thread) -> str:
 
 def _confirm(question: str) -> None:
     if not sys.stdin.isatty():
-        raise click.UsageError("nobody is there to ask; say --yes")
+        raise click.UsageError("no terminal to ask on; add --yes")
     if not click.confirm(escape_controls(question), err=True):
         raise click.exceptions.Exit(1)

@@ -11,7 +11,7 @@ from ...catalog import Provider
 from ...client import load_catalog
 from ...errors import UnknownProvider, UsageError
 from ...store import forget_key, list_saved_keys, save_key
-from ..command import CommandGroup, examples, print_json
+from ..command import CommandGroup, config_option, examples, json_option, print_json
 from ..commands.completion import provider as provider_names
 from ..output.echo import echo
 
@@ -30,7 +30,7 @@ _ENVIRONMENT = "environment"
         "pass show openai | pondero keys set openai",
         "pondero keys list",
         "pondero keys remove openai",
-        "pondero keys make --gateway ci >> gateway.toml",
+        "pondero keys create --gateway ci >> gateway.toml",
         "pondero keys block ci                      at once, also while it serves",
     ),
 )
@@ -50,23 +50,18 @@ def set_(provider: str) -> None:
     """Store a key for PROVIDER: typed at a hidden prompt, or piped in."""
     found = _provider(provider)
     variable = _variable(found)
-    key = _typed(found) if sys.stdin.isatty() else sys.stdin.readline().strip()
+    key = _prompt_key(found) if sys.stdin.isatty() else sys.stdin.readline().strip()
     if not key or not key.isprintable() or " " in key:
         raise UsageError("this is not a key: it is empty or contains spaces; nothing was stored")
     where = save_key(variable, key)
-    echo(f"the key of {found.label} is stored in {_place(where)}, for {variable}", err=True)
+    echo(
+        f"the key of {found.label} is stored in {_describe_place(where)}, for {variable}", err=True
+    )
     if os.environ.get(variable):
         echo(f"{variable} is set in the environment, and takes precedence", err=True)
 
 
 _of_gateway = click.option("--gateway", is_flag=True, help="Keys for clients of the gateway.")
-_config = click.option(
-    "--config",
-    "file",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
-)
 
 
 @keys.command(
@@ -74,9 +69,9 @@ _config = click.option(
     epilog=examples("pondero keys list", "pondero keys list --json", "pondero keys list --gateway"),
 )
 @click.option("--all", "every", is_flag=True, help="Also list providers without a key.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 @_of_gateway
-@_config
+@config_option
 def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> None:
     """List which providers have a key, and where from; never the key."""
     if gateway:
@@ -92,7 +87,7 @@ def list_(*, every: bool, as_json: bool, gateway: bool, file: str | None) -> Non
         print_json({"keys": rows})
         return
     for row in rows:
-        source = _place(row["from"]) if row["from"] else "none"
+        source = _describe_place(row["from"]) if row["from"] else "none"
         echo(f"{row['provider']:<20}{row['variable']:<28}{source}")
     if not rows:
         echo("no keys; 'pondero keys set PROVIDER' stores one", err=True)
@@ -115,17 +110,25 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
         state = "blocked" if row["blocked"] else "active"
         echo(f"{row['name']:<20}{row['from']:<16}{state}")
     if not rows:
-        echo("no keys; 'pondero keys make --gateway NAME' creates one", err=True)
+        echo("no keys; 'pondero keys create --gateway NAME' creates one", err=True)
 
 
-@keys.command(epilog=examples("pondero keys block ci", "pondero keys block ci --undo"))
+@keys.command(epilog=examples("pondero keys block ci"))
 @click.argument("name")
-@click.option("--undo", is_flag=True, help="Unblock it.")
-@_config
-def block(*, name: str, undo: bool, file: str | None) -> None:
+@config_option
+def block(*, name: str, file: str | None) -> None:
     """Block the gateway's key NAME at once, without a restart."""
-    _with_gateway(file, lambda known: known.block(name, blocked=not undo))
-    echo(f"the key {name!r} {'is active again' if undo else 'is blocked'}", err=True)
+    _with_gateway(file, lambda known: known.block(name, blocked=True))
+    echo(f"the key {name!r} is blocked", err=True)
+
+
+@keys.command(epilog=examples("pondero keys unblock ci"))
+@click.argument("name")
+@config_option
+def unblock(*, name: str, file: str | None) -> None:
+    """Unblock the gateway's key NAME at once, without a restart."""
+    _with_gateway(file, lambda known: known.block(name, blocked=False))
+    echo(f"the key {name!r} is active again", err=True)
 
 
 def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]") -> None:
@@ -133,11 +136,11 @@ def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]")
 
     config = load_config(file, load_catalog())
 
-    async def acted() -> None:
+    async def open_and_act() -> None:
         async with load_keys(config) as known:
             await act(known)
 
-    run(acted())
+    run(open_and_act())
 
 
 @keys.command(
@@ -145,7 +148,7 @@ def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]")
 )
 @click.argument("provider", shell_complete=provider_names)
 @_of_gateway
-@_config
+@config_option
 def remove(*, provider: str, gateway: bool, file: str | None) -> int:
     """Delete the key of PROVIDER, or with --gateway a gateway key."""
     if gateway:
@@ -164,14 +167,14 @@ def remove(*, provider: str, gateway: bool, file: str | None) -> int:
 
 @keys.command(
     epilog=examples(
-        "pondero keys make --gateway ci                     shows both",
-        "pondero keys make --gateway ci >> gateway.toml     shows the key alone",
+        "pondero keys create --gateway ci                     shows both",
+        "pondero keys create --gateway ci >> gateway.toml     shows the key alone",
     )
 )
 @click.option("--gateway", is_flag=True, required=True, help="A key for clients of the gateway.")
 @click.option("--admin", is_flag=True, help="Allow it to use the console and the admin API.")
 @click.argument("name", default="me")
-def make(*, name: str, gateway: bool, admin: bool) -> None:  # noqa: ARG001 - there are no other keys to make
+def create(*, name: str, gateway: bool, admin: bool) -> None:  # noqa: ARG001 - there are no other keys to create
     """Create a key for clients of the gateway; it is shown once.
 
     NAME says whose it is. The lines for gateway.toml, which are printed too, have its hash alone.
@@ -195,24 +198,21 @@ def _provider(name: str) -> Provider:
 
     close = get_close_matches(name.lower(), providers, n=1)
     guess = f"did you mean {close[0]!r}? " if close else ""
-    message = f"unknown provider {name!r}; {guess}see 'pondero keys list --all'"
-    raise UnknownProvider(message)
+    raise UnknownProvider(f"unknown provider {name!r}; {guess}see 'pondero keys list --all'")
 
 
 def _variable(provider: Provider) -> str:
     if not provider.keys:
-        message = f"{provider.label} needs no key"
-        raise UsageError(message)
+        raise UsageError(f"{provider.label} needs no key")
     return provider.keys[0]
 
 
-def _typed(provider: Provider) -> str:
+def _prompt_key(provider: Provider) -> str:
     typed: str = click.prompt(f"Key of {provider.label}", hide_input=True, err=True)
     return typed.strip()
 
 
 def _source(provider: Provider, kept: dict[str, str]) -> tuple[str, str | None]:
-    """Return the variable of a provider's key, and where the key comes from."""
     for variable in provider.keys:
         if os.environ.get(variable, "").strip():
             return variable, _ENVIRONMENT
@@ -222,5 +222,5 @@ def _source(provider: Provider, kept: dict[str, str]) -> tuple[str, str | None]:
     return next(iter(provider.keys), ""), None
 
 
-def _place(where: str) -> str:
+def _describe_place(where: str) -> str:
     return {"keyring": "the keyring", _ENVIRONMENT: "the environment"}.get(where, where)

@@ -1,14 +1,14 @@
-"""``launch``: a client on a gateway of its own, which ends with it."""
+"""``launch``: runs a client on a gateway of its own, which ends with it."""
 
 import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ..command import examples
+from ..command import config_option, examples, offline_transport
 from ..commands.completion import model as model_names
 
 if TYPE_CHECKING:
@@ -42,13 +42,7 @@ def _names(_context: click.Context, _parameter: click.Parameter, typed: str) -> 
     shell_complete=model_names,
     help="The model that answers, whatever the client asks for; a level overrules the client's.",
 )
-@click.option(
-    "--config",
-    "file",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="The gateway's configuration. Default: gateway.toml in pondero's config folder.",
-)
+@config_option
 @click.option(
     "--offline", is_flag=True, help="Answer with the built-in emulator instead of real providers."
 )
@@ -59,8 +53,8 @@ def launch(
     """Run a client, such as Claude Code, on any model.
 
     CLIENT is claude, codex, gemini, opencode, pi, aider or llm. A gateway starts on a free port
-    with a key of its own and ends with the client, whose own settings are left alone. What stands
-    after -- goes to the client.
+    with a key of its own and ends with the client, whose own settings are left alone. Arguments
+    after -- go to the client.
     """
     from pathlib import Path
     from tempfile import TemporaryDirectory
@@ -82,8 +76,7 @@ def launch(
         offline=offline,
     )
     if chosen is None and row.needs_model:
-        message = f"{row.label} has no model of its own to ask for; say which with -m MODEL"
-        raise UsageError(message)
+        raise UsageError(f"{row.label} has no model of its own to ask for; say which with -m MODEL")
     with (
         TemporaryDirectory(prefix="pondero-", ignore_cleanup_errors=True) as folder,
         _gateway(config, offline=offline) as url,
@@ -112,7 +105,7 @@ def _gateway(config: "GatewayConfig", *, offline: bool) -> Iterator[str]:
     with (
         open_observers(replace(config.server, log="off")) as seen,
         run_gateway_in_thread(
-            config, transport=_behind(offline=offline), observers=seen.told
+            config, transport=offline_transport(offline=offline), observers=seen.told
         ) as url,
     ):
         yield url
@@ -126,8 +119,7 @@ def _client(name: str) -> "LaunchClient":
     known = load_clients()
     if name in known:
         return known[name]
-    message = f"unknown client {name!r}; {did_you_mean(name, known)}use {' '.join(known)}"
-    raise UsageError(message)
+    raise UsageError(f"unknown client {name!r}; {did_you_mean(name, known)}use {' '.join(known)}")
 
 
 def _program(client: "LaunchClient") -> str:
@@ -137,21 +129,11 @@ def _program(client: "LaunchClient") -> str:
 
     found = which(client.program)
     if found is None:
-        message = f"{client.label} is not installed here; install it with: {client.install}"
-        raise UsageError(message)
+        raise UsageError(f"{client.label} is not installed here; install it with: {client.install}")
     return found
 
 
-def _behind(*, offline: bool) -> Any:
-    if not offline:
-        return None
-    from ...emulator import Emulator
-
-    return Emulator(any_model=True)
-
-
 def _run(command: list[str], env: dict[str, str]) -> int:
-    """Run a program with this terminal and return its exit code, as a shell would say it."""
     import subprocess
 
     with subprocess.Popen(command, env=env) as child, _signals_to(child):  # noqa: S603 - the user's
@@ -161,7 +143,7 @@ def _run(command: list[str], env: dict[str, str]) -> int:
 
 @contextmanager
 def _signals_to(child: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """Pass on what ends a process; Ctrl-C reaches the client by itself, and is its to decide."""
+    """Forward signals that end a process; Ctrl-C reaches the client by itself."""
 
     def pass_on(number: int, _frame: object) -> None:
         child.send_signal(number)

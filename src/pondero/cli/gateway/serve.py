@@ -1,11 +1,11 @@
-"""``serve``: the gateway on a port, and what would be served, without serving it."""
+"""``serve``: runs the gateway on a port; ``--check`` only prints what it would serve."""
 
 import textwrap
 from typing import TYPE_CHECKING
 
 import click
 
-from ..command import examples, warn
+from ..command import examples, offline_transport, warn
 from ..output.echo import echo, narrow
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def serve(
     """
     from msgspec.structs import replace
 
-    from ...gateway import Routing, check_exposure, load_config
+    from ...gateway import Routing, check_exposure, load_config, run
     from ...store import load_catalog
 
     config = load_config(file, load_catalog(), offline=offline)
@@ -72,25 +72,18 @@ def serve(
     check_exposure(config)
     routing = Routing(config, load_catalog())
     if check:
-        return _checked(config, routing, offline=offline)
+        return _print_check(config, routing, offline=offline)
     if not offline:
         _check_providers(config, routing)
-    return _served(config, routing, offline=offline)
 
+    def greet(where: str) -> None:
+        echo(_format_greeting(where, config, routing))
 
-def _served(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
-    from ...gateway import run
-
-    transport = None
-    if offline:
-        from ...emulator import Emulator
-
-        transport = Emulator(any_model=True)
-    run(config, transport=transport, ready=lambda where: echo(_greeting(where, config, routing)))
+    run(config, transport=offline_transport(offline=offline), ready=greet)
     return 0
 
 
-def _greeting(where: str, config: "GatewayConfig", routing: "Routing") -> str:
+def _format_greeting(where: str, config: "GatewayConfig", routing: "Routing") -> str:
     key = "any" if not config.keys else "YOUR_KEY"
     names = routing.names()
     name = _example(config, routing)
@@ -130,7 +123,7 @@ def _example(config: "GatewayConfig", routing: "Routing") -> str:
     return alike[0 if config.routes else -1]
 
 
-# -- what is behind it ---------------------------------------------------------------------------
+# -- providers -----------------------------------------------------------------------------------
 
 
 def _check_providers(config: "GatewayConfig", routing: "Routing") -> None:
@@ -153,7 +146,6 @@ def _check_providers(config: "GatewayConfig", routing: "Routing") -> None:
 
 
 def _missing(config: "GatewayConfig", provider: "Provider") -> str | None:
-    """Return what a provider lacks, or None."""
     from ...errors import MissingKey
     from ...gateway import find_provider_key, find_provider_url
 
@@ -165,8 +157,8 @@ def _missing(config: "GatewayConfig", provider: "Provider") -> str | None:
     return None
 
 
-def _checked(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
-    """Print what would be served; the exit code is 1 where a provider of it lacks something."""
+def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) -> int:
+    """Print what would be served; return 1 if one of its providers lacks something."""
     where = f"http://{config.server.host}:{config.server.port}"
     said = f"{config.path} is right." if config.path else "There is no gateway.toml."
     if config.routes:
@@ -190,17 +182,17 @@ def _print_routes(config: "GatewayConfig") -> None:
     width = max(len(route.match) for route in config.routes)
     for route in config.routes:
         _print_row(f"{route.match:<{width}}", ", then ".join(route.to))
-        if dial := _dial(route.thinking):
+        if dial := _describe_rules(route.thinking):
             _print_row(" " * width, f"thinking: {dial}")
     for key in config.keys:
         models = " ".join(key.models) or "everything"
-        dial = _dial(key.thinking)
+        dial = _describe_rules(key.thinking)
         state = " (blocked)" if key.blocked else ""
         said = f"key {key.name}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
         _print_text(said, indent=2)
 
 
-def _dial(dial: "LevelRules") -> str:
+def _describe_rules(dial: "LevelRules") -> str:
     words = {
         "always": dial.force,
         "default": dial.default,
@@ -221,7 +213,7 @@ def _print_providers(routing: "Routing") -> None:
 
 
 def _print_row(name: str, text: str) -> None:
-    """Print a name, in its column, and a text beside it; on a narrow terminal under it."""
+    """Print a name and a text in two columns; on a narrow terminal, one under the other."""
     if narrow() is None:
         echo(f"  {name}  {text}")
         return

@@ -28,7 +28,7 @@ def print_comparison(found: CatalogComparison, added: list[dict[str, Any]]) -> N
     if shown:
         sheet = table("model", "", "here", "there")
         for each in shown[:_SHOWN]:
-            sheet.add_row(f"{each.provider}:{each.model}", _what(each), *_sides(each))
+            sheet.add_row(f"{each.provider}:{each.model}", _describe_kind(each), *_sides(each))
         screen.print(sheet)
     if len(shown) > _SHOWN:
         screen.print(f"and {len(shown) - _SHOWN:,} more; --json has them all")
@@ -43,7 +43,7 @@ def print_comparison(found: CatalogComparison, added: list[dict[str, Any]]) -> N
         screen.print(sheet)
 
 
-def _what(each: CatalogDifference) -> str:
+def _describe_kind(each: CatalogDifference) -> str:
     return each.what if each.field is None else f"{each.field} differs"
 
 
@@ -51,12 +51,12 @@ def _sides(each: CatalogDifference) -> tuple[str, str]:
     if each.what == "new":
         there = "thinks" if each.theirs else "does not think"
         return (f"taken for {each.like}" if each.like else "its line is not known"), there
-    return f"{_said(each.ours)} ({each.evidence})", _said(each.theirs)
+    return f"{_format_value(each.ours)} ({each.evidence})", _format_value(each.theirs)
 
 
-def _said(value: object) -> str:
+def _format_value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list):
-        return " ".join("-" if item is None else _said(item) for item in value) or "none"
+        return " ".join("-" if item is None else _format_value(item) for item in value) or "none"
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,4 +1,4 @@
-"""Several answers to one question: side by side where the terminal is wide enough, else stacked.
+"""Several answers to one question: side by side if the terminal is wide enough, else stacked.
 
 ``ask_many`` prints with it, and shows how far each has come until then.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.live import Live
 
-_NARROWEST = 30  # columns that an answer needs to be read beside another
+_NARROWEST = 30  # columns that an answer needs in a row of several
 _LETTERS_A_TOKEN = 4
 
 
-class _Way(Struct):
+class _AnswerProgress(Struct):
     """How far one answer has come."""
 
     name: str
@@ -46,7 +46,7 @@ class ColumnProgress:
     """A line for each answer on stderr while they come, if it is a terminal; gone when left."""
 
     def __init__(self, starts: Sequence[AskStart], *, shown: bool) -> None:
-        self._ways = [_Way(start.name) for start in starts]
+        self._progress = [_AnswerProgress(start.name) for start in starts]
         self._shown = shown
         self._began = monotonic()
         self._live: Live | None = None
@@ -72,20 +72,20 @@ class ColumnProgress:
     def feed(self, number: int, event: Event) -> None:
         """Count what an event of one of the answers brings."""
         if isinstance(event, ThinkingDelta):
-            self._ways[number].thought += len(event.text)
+            self._progress[number].thought += len(event.text)
         elif isinstance(event, TextDelta):
-            self._ways[number].said += len(event.text)
+            self._progress[number].said += len(event.text)
 
     def end(self, number: int) -> None:
         """Note that one of the answers is whole."""
-        self._ways[number].seconds = monotonic() - self._began
+        self._progress[number].seconds = monotonic() - self._began
 
     def _lines(self) -> "RenderableType":
         from rich.text import Text
 
         now = monotonic() - self._began
-        width = max(len(way.name) for way in self._ways)
-        lines = "\n".join(way.line(width, now) for way in self._ways)
+        width = max(len(each.name) for each in self._progress)
+        lines = "\n".join(each.line(width, now) for each in self._progress)
         return Text(lines, style="dim", no_wrap=True, overflow="ellipsis")
 
 
@@ -110,7 +110,6 @@ def print_answers(answers: Sequence[AskResult], *, plain: bool, thinking: bool) 
 
 
 def _draw(answers: Sequence[AskResult], *, thinking: bool) -> None:
-    """Draw them as Markdown, in columns where each has room."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Group
     from rich.table import Table
@@ -152,9 +151,9 @@ def _body(answer: AskResult, *, thinking: bool) -> "Iterator[RenderableType]":
 
 
 def _foot(answer: AskResult) -> Iterator[str]:
-    """Yield the figures of an answer, one a line, so that they stand beside those of the others."""
+    """Yield the figures of an answer, one a line, so that columns can be compared."""
     figures = [(kind, f"{count:,}") for kind, count in answer.counts()]
-    figures += [("money", answer.money()), ("time", f"{answer.seconds:,.1f} s")]
+    figures += [("cost", answer.money()), ("time", f"{answer.seconds:,.1f} s")]
     width = max(len(label) for label, _ in figures)
     for label, figure in (*figures, ("verdict", answer.verdict())):
         yield f"{label:<{width}}  {figure}"
@@ -165,7 +164,6 @@ def _thoughts(answer: AskResult) -> list[str]:
 
 
 def _words(answer: AskResult) -> str:
-    """Return what an answer says: its words, its value, or why there is none."""
     if answer.error is not None:
         return redact_secrets(str(answer.error))
     if answer.shaped:

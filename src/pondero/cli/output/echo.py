@@ -12,7 +12,7 @@ import click
 if TYPE_CHECKING:
     from .line_wrap import LineWrap
 
-_USUAL = 80  # columns of a terminal that nobody made wider or narrower
+_USUAL = 80  # columns of a usual terminal
 
 
 class StyledText(NamedTuple):
@@ -23,7 +23,7 @@ class StyledText(NamedTuple):
 
 
 def style_text(text: str, **style: Any) -> StyledText:
-    """Return words for ``echo`` to print in a colour, where there are colours."""
+    """Return words for ``echo`` to print in a colour, if colours are on."""
     return StyledText(text, style)
 
 
@@ -36,9 +36,9 @@ def echo(
     """
     stream = sys.stderr if err else sys.stdout
     on_screen = stream is not None and stream.isatty()
-    coloured = on_screen if (said := _wanted()) is None else said
+    coloured = on_screen if (said := _color_setting()) is None else said
     line = "".join(
-        _drawn(piece, coloured=coloured, exact=exact and not on_screen) for piece in pieces
+        _render(piece, coloured=coloured, exact=exact and not on_screen) for piece in pieces
     )
     click.echo(line, err=err, nl=nl, color=True)  # click would take colours out of each piece alone
 
@@ -53,7 +53,7 @@ def narrow() -> int | None:
     return columns if columns < _USUAL else None
 
 
-def _drawn(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
+def _render(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
     from ...canon import escape_controls
 
     text = piece if isinstance(piece, str) else piece.text
@@ -64,8 +64,8 @@ def _drawn(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
     return text
 
 
-def _wanted() -> bool | None:
-    """Return whether colours are wanted; None where that is up to the terminal."""
+def _color_setting() -> bool | None:
+    """Return whether to print colours; None leaves it to the terminal."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.color
 
@@ -115,7 +115,6 @@ def _line_wrap() -> "LineWrap":
 
 
 def _width_of(stream: TextIO) -> int:
-    """Return the columns of the terminal that a stream is, as it is now."""
     import os
 
     try:

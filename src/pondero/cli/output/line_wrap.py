@@ -29,8 +29,8 @@ class LineWrap:
 
     def end(self, width: int) -> str:
         """Return what waits; the next text begins a line."""
-        rest = self._placed(width)
-        if self._indented() <= width:
+        rest = self._place_word(width)
+        if self._next_column() <= width:
             rest += self._blanks
         self._column, self._blanks = 0, ""
         return rest
@@ -39,23 +39,22 @@ class LineWrap:
         if letter == "\n":
             return f"{self.end(width)}\n"
         if letter in " \t":
-            done = self._placed(width)
+            done = self._place_word(width)
             self._blanks += letter
             return done
         size = get_character_cell_size(letter)
         is_wide = size == _WIDE or (self._is_wide and not size)  # an accent is of its letter
         apart = size and (is_wide or self._is_wide or self._cells + size > width)
-        done = self._placed(width) if apart else ""
+        done = self._place_word(width) if apart else ""
         self._word += letter
         self._cells += size
         self._is_wide = is_wide
         return done
 
-    def _placed(self, width: int) -> str:
-        """Return the word that waits, after its blanks or on the next line."""
+    def _place_word(self, width: int) -> str:
         if not self._word:
             return ""
-        begin, before = self._indented(), self._blanks
+        begin, before = self._next_column(), self._blanks
         if begin + self._cells > width:
             begin, before = 0, "\n" if self._column else ""
         placed = before + self._word
@@ -63,8 +62,7 @@ class LineWrap:
         self._blanks, self._word, self._cells, self._is_wide = "", "", 0, False
         return placed
 
-    def _indented(self) -> int:
-        """Return the column after the blanks that wait."""
+    def _next_column(self) -> int:
         column = self._column
         for blank in self._blanks:
             column += _TAB - column % _TAB if blank == "\t" else 1

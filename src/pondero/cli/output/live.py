@@ -53,7 +53,7 @@ class _Code(CodeBlock):
 
 
 class _Document(Markdown):
-    """Markdown of somebody else's: links are words and an address, never a sequence for it."""
+    """Markdown from a model: links are printed as words and an address, not as escape codes."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {
         **Markdown.elements,
@@ -169,7 +169,7 @@ class Typeset:
         self._next = now + max(_OFTEN, _SHARE * (now - began))
 
     def _print(self, whole: list[str], rest: Group | None = None) -> None:
-        """Print whole blocks in the place of what was drawn last, and the rest below them."""
+        """Print whole blocks over the last drawing, and the rest below them."""
         made: list[RenderableType] = [self._region.position_cursor()]
         for block in whole:
             made += [Text(), Block(block)] if self._begun else [Block(block)]
@@ -195,7 +195,7 @@ def live_lines(lines: Callable[[], RenderableType]) -> Live:
 class ThinkingCounter:
     """A line on stderr while there is nothing to read: seconds, and tokens of hidden thinking.
 
-    ``doing`` is the word for what the model does meanwhile.
+    ``doing`` names the activity: thinking or waiting.
     """
 
     def __init__(self, doing: str) -> None:

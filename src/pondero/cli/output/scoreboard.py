@@ -1,4 +1,4 @@
-"""The results of ``contract`` for people: a row of marks for each model, then the reasons."""
+"""The results of ``contract`` as a table: a row of marks for each model, then the reasons."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from .tables import Screen
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "bold red")}
 _MARKS |= {"unsupported": ("–", "bright_black"), "skipped": ("·", "yellow")}
 _LEAST = 12  # columns of a model's name, however narrow the screen
-_NAMED = 6  # models that are named where many share one reason
+_NAMED = 6  # models that are named if many share one reason
 
 
 def print_results(
@@ -28,17 +28,17 @@ def print_results(
     console = Screen()
     models = dict.fromkeys((result.provider, result.model) for result in results)
     if len(models) == 1:
-        _one(console, results, {scenario.name: scenario.shows for scenario in scenarios})
+        _print_one(console, results, {scenario.name: scenario.shows for scenario in scenarios})
     else:
-        _many(console, results, list(models))
-        _reasons(console, results)
+        _print_many(console, results, list(models))
+        _print_reasons(console, results)
     for result in results:
         if result.status == "failed":
             echo("\n", style_text("FAILED", fg="red", bold=True), f" {describe_failure(result)}")
     console.print(_total(results))
 
 
-def _one(console: Console, results: Sequence[ScenarioResult], shows: dict[str, str]) -> None:
+def _print_one(console: Console, results: Sequence[ScenarioResult], shows: dict[str, str]) -> None:
     console.print(Text(f"{results[0].provider}:{results[0].model}", style="bold"))
     for result in results:
         mark, style = _MARKS[result.status]
@@ -49,7 +49,7 @@ def _one(console: Console, results: Sequence[ScenarioResult], shows: dict[str, s
         console.print(line)
 
 
-def _many(
+def _print_many(
     console: Console, results: Sequence[ScenarioResult], models: list[tuple[str, str]]
 ) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
@@ -68,9 +68,8 @@ def _many(
     console.print(Text(f"{legend}; in the order of docs/contracts.md", style="dim"))
 
 
-def _reasons(console: Console, results: Sequence[ScenarioResult]) -> None:
-    """Print why something was not checked, once for all models that share the reason."""
-    for (status, detail), found in _shared(results).items():
+def _print_reasons(console: Console, results: Sequence[ScenarioResult]) -> None:
+    for (status, detail), found in _group_by_reason(results).items():
         mark, style = _MARKS[status]
         models = list(dict.fromkeys(f"{each.provider}:{each.model}" for each in found))
         scenarios = ", ".join(dict.fromkeys(each.scenario for each in found))
@@ -79,7 +78,9 @@ def _reasons(console: Console, results: Sequence[ScenarioResult]) -> None:
         console.print(Text.assemble((f"{mark} {scenarios}: ", style), detail, (who, "dim")))
 
 
-def _shared(results: Sequence[ScenarioResult]) -> dict[tuple[str, str], list[ScenarioResult]]:
+def _group_by_reason(
+    results: Sequence[ScenarioResult],
+) -> dict[tuple[str, str], list[ScenarioResult]]:
     shared: dict[tuple[str, str], list[ScenarioResult]] = {}
     for result in results:
         if result.status in ("unsupported", "skipped"):

@@ -1,4 +1,4 @@
-"""Tables for people: a model's ladder, and the catalog."""
+"""Tables on the terminal: a model's ladder, and the catalog."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -21,8 +21,11 @@ _Row = tuple[str | Text, ...]
 _BAR = 12
 _STARRED = "* is not what was asked for; 'pondero levels MODEL' says why"
 _NOTHING = object()
-_UNASKED = {"off": "does not think unasked", "dynamic": "decides by itself when nothing is sent"}
-_UNASKED |= {"on": "thinks unasked", "unaudited": "unasked: not known"}
+_DEFAULTS = {
+    "off": "does not think by default",
+    "dynamic": "decides by itself when nothing is sent",
+}
+_DEFAULTS |= {"on": "thinks by default", "unaudited": "default not known"}
 
 
 class Screen(Console):
@@ -54,14 +57,15 @@ def print_ladder(entry: ModelEntry, plans: list[Plan]) -> None:
     """Print every level of one model and what it becomes there."""
     console = Screen()
     default = entry.capability.default
-    unasked = _UNASKED.get(default, f"thinks unasked, at {default}")
-    console.print(Text.assemble((entry.id, "bold"), f"  {unasked}"))
-    shared = _shared(plans)
+    by_default = _DEFAULTS.get(default, f"thinks by default, at {default}")
+    console.print(Text.assemble((entry.id, "bold"), f"  {by_default}"))
+    shared = _find_shared(plans)
     deepest = max((plan.budget or 0 for plan in plans), default=0)
     rows = [
-        (str(plan.asked), _got(plan), _bar(plan, deepest), _said(plan, shared)) for plan in plans
+        (str(plan.asked), _got(plan), _bar(plan, deepest), _format_fields(plan, shared))
+        for plan in plans
     ]
-    console.print(*_fitted(console, ("asked", "gets", "depth", "sends"), [rows]))
+    console.print(*_fit_tables(console, ("asked", "gets", "depth", "sends"), [rows]))
     if shared:
         also = ", ".join(f"{path} {_value(value)}" for path, value in shared.items())
         console.print(
@@ -83,7 +87,7 @@ def print_ladders(ladders: Sequence[list[Plan]]) -> None:
         (str(wish), *(_cell(plans.get(wish)) for plans in by_model)) for wish in asked
     ]
     columns = ("asked", *(plans[0].model for plans in ladders))
-    console.print(*_fitted(console, columns, [rows]))
+    console.print(*_fit_tables(console, columns, [rows]))
     console.print(Padding(Text(_STARRED, style="dim"), (0, 1)))
 
 
@@ -92,10 +96,10 @@ def print_plans(plans: Sequence[Plan]) -> None:
     console = Screen()
     asked = ("nothing" if plan.asked is None else str(plan.asked) for plan in plans)
     rows = [
-        (plan.model, wish, _cell(plan), _said(plan, {}))
+        (plan.model, wish, _cell(plan), _format_fields(plan, {}))
         for plan, wish in zip(plans, asked, strict=True)
     ]
-    console.print(*_fitted(console, ("model", "asked", "gets", "sends"), [rows]))
+    console.print(*_fit_tables(console, ("model", "asked", "gets", "sends"), [rows]))
     for plan in plans:
         for note in plan.adjustments:
             line = Text.assemble((f"* {plan.model}: ", "yellow"), f"{note.why} ({note.code})")
@@ -103,7 +107,6 @@ def print_plans(plans: Sequence[Plan]) -> None:
 
 
 def _cell(plan: Plan | None) -> Text:
-    """Return what a model gets for a wish: the level, its tokens, a star where it differs."""
     if plan is None:
         return Text("")
     got = _got(plan)
@@ -115,10 +118,13 @@ def print_models(entries: Iterable[ModelEntry]) -> None:
     console = Screen()
     groups = [list(group) for _, group in groupby(entries, key=lambda entry: entry.provider)]
     rows = [
-        [(each.model, _has(each), _off(each), each.capability.default) for each in group]
+        [
+            (each.model, _format_levels(each), _format_off(each), each.capability.default)
+            for each in group
+        ]
         for group in groups
     ]
-    listed = _fitted(console, ("model", "levels", "off", "unasked"), rows)
+    listed = _fit_tables(console, ("model", "levels", "off", "unasked"), rows)
     for group, shown in zip(groups, listed, strict=True):
         provider = group[0].provider
         keys = f", key {' or '.join(provider.keys)}" if provider.keys else ""
@@ -135,7 +141,7 @@ def table(*columns: str) -> Table:
     return made
 
 
-def _fitted(
+def _fit_tables(
     screen: Screen, columns: Sequence[str], groups: Sequence[Sequence[_Row]]
 ) -> Sequence[RenderableType]:
     """Return a table for each group of rows; on a terminal too narrow for its words, blocks."""
@@ -153,13 +159,11 @@ def _fitted(
 
 
 def _is_whole(screen: Screen, made: Table, rows: Iterable[Iterable[str | Text]]) -> bool:
-    """Return whether a table on this screen cuts no word of these rows in two."""
     drawn = "".join(segment.text for segment in screen.render(made)).split()
     return {word for row in rows for cell in row for word in str(cell).split()} <= set(drawn)
 
 
 def _block(columns: Sequence[str], row: _Row) -> Group:
-    """Return a row as lines: its first cell, and under it each of the others by its column."""
     name, *cells = row
     lines = Table.grid(padding=(0, 2, 0, 0))
     for style in ("dim", None):
@@ -185,13 +189,13 @@ def _bar(plan: Plan, deepest: int) -> Text:
     return Text("━" * 8 if plan.will_think else "")
 
 
-def _said(plan: Plan, shared: Mapping[str, Any]) -> str:
+def _format_fields(plan: Plan, shared: Mapping[str, Any]) -> str:
     own = {path: v for path, v in _leaves(plan.fields) if shared.get(path, _NOTHING) != v}
     words = [f"{path.rpartition('.')[2]} {_value(v)}" for path, v in own.items()]
     return ", ".join(words) or ("nothing" if not plan.fields else "no more")
 
 
-def _shared(plans: list[Plan]) -> dict[str, Any]:
+def _find_shared(plans: list[Plan]) -> dict[str, Any]:
     """Return the fields that every level that thinks sends alike, so that they are shown once."""
     bodies = [
         dict(_leaves(plan.fields)) for plan in plans if plan.will_think and plan.asked != "off"
@@ -223,7 +227,7 @@ def _reasons(plans: list[Plan]) -> dict[str, list[str]]:
     return reasons
 
 
-def _has(entry: ModelEntry) -> str:
+def _format_levels(entry: ModelEntry) -> str:
     facts = entry.capability
     if not facts.thinks:
         return "does not think"
@@ -231,7 +235,7 @@ def _has(entry: ModelEntry) -> str:
     return f"{words} ({facts.budget.min:,} to {facts.budget.max:,})" if facts.budget else words
 
 
-def _off(entry: ModelEntry) -> str:
+def _format_off(entry: ModelEntry) -> str:
     if not entry.capability.thinks:
         return "-"
     return "yes" if entry.capability.off else "no"

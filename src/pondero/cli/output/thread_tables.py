@@ -1,4 +1,4 @@
-"""Threads on the command line: opened with a warning where the file was damaged, and printed."""
+"""Threads on the command line: open them, with a warning if the file was damaged, and print."""
 
 import shutil
 import sys
@@ -26,7 +26,7 @@ from .echo import echo, style_text
 
 @contextmanager
 def open_threads() -> Iterator[Threads]:
-    """Open the user's threads; warn on stderr where a damaged file was moved aside."""
+    """Open the user's threads; warn on stderr if a damaged file was moved aside."""
     with Threads.open() as threads:
         if threads.notice:
             warn(threads.notice)
@@ -36,12 +36,12 @@ def open_threads() -> Iterator[Threads]:
 def thread_json(thread: Thread) -> dict[str, Any]:
     """Return a thread as plain JSON values; the keys are a stable contract."""
     made: dict[str, Any] = msgspec.to_builtins(thread)
-    del made["refusals"]  # digests of seals: of use only to pondero
+    del made["refusals"]  # digests of signatures: of use only to pondero
     return made
 
 
 def message_json(kept: StoredMessage) -> dict[str, Any]:
-    """Return a message as plain JSON values, without its seals."""
+    """Return a message as plain JSON values, without its signatures."""
     made: dict[str, Any] = msgspec.to_builtins(kept, builtin_types=())
     for part in made["message"]["parts"]:
         for each in (part, *_contents(part)):
@@ -70,8 +70,8 @@ def print_threads(threads: Sequence[Thread]) -> None:
         echo(style_text(f"{id:<{widths[0]}}", fg="cyan"), "  ", when, "  ", rest.rstrip())
 
 
-def print_kept(kept: Iterable[StoredMessage], *, thinking: bool) -> None:
-    """Print a conversation: who spoke, what was said, and thinking where it is asked for."""
+def print_messages(kept: Iterable[StoredMessage], *, thinking: bool) -> None:
+    """Print a conversation: who spoke, what was said, and with ``thinking`` that too."""
     for each in kept:
         echo(style_text(speaker_name(each), fg="cyan", bold=True))
         for line, dim in _lines(each, thinking=thinking):
@@ -82,7 +82,6 @@ def print_kept(kept: Iterable[StoredMessage], *, thinking: bool) -> None:
 
 
 def _lines(kept: StoredMessage, *, thinking: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the lines of a message, and whether each is dim."""
     for part in kept.message.parts:
         match part:
             case Text():

@@ -1,11 +1,11 @@
-"""``sweep adopt`` and ``sweep list --adopted``: keeps what a sweep found, for ``auto`` to take."""
+"""``sweep adopt`` and ``sweep list --adopted``: saves a sweep's level for ``auto``."""
 
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
-from ..command import examples, print_json
+from ..command import examples, json_option, print_json
 from ..output.echo import echo, style_text
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 )
 @click.option("--judge", metavar="KIND[:ARG]", help="As another judge has graded it.")
 @click.option("--force", is_flag=True, help="Replace a calibration of this name.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def adopt(
     run: str,
     name: str,
@@ -74,7 +74,7 @@ def adopt(
 
 
 def _may_replace(path: "Path") -> bool:
-    """Return whether the user lets a calibration take another's place, where one has the name."""
+    """Ask whether to replace a calibration; return False if there is nothing to ask."""
     if not path.exists() or sys.stdin is None or not sys.stdin.isatty():
         return False
     click.confirm(f"replace {path}?", abort=True, err=True)
@@ -101,7 +101,7 @@ def print_adopted(*, as_json: bool) -> None:
 
 
 def print_calibration(made: "Calibration") -> None:
-    """Print a calibration for people: what it says, and on what evidence."""
+    """Print a calibration and its evidence."""
     from ...exchange import describe_evidence
 
     echo(style_text(made.name, fg="cyan", bold=True), f"  {made.model}/{made.level}")

@@ -1,6 +1,6 @@
 """The plot of ``sweep``: accuracy against cost, in a terminal of any width, without colours.
 
-Where plotext is not installed the table is all there is, and a line says so.
+If plotext is not installed, a line says so.
 """
 
 import shutil
@@ -99,7 +99,7 @@ def texts(places: Sequence[Spot], columns: int, rows: int) -> Iterator[tuple[int
         yield spot.column, spot.row, spot.mark
     for spot in places:
         name = ", ".join(spot.names)
-        for column, row in _beside(spot, len(name), columns):
+        for column, row in _iter_places(spot, len(name), columns):
             cells = {(column + n, row) for n in range(-1, len(name) + 1)}
             inside = column >= 0 and column + len(name) <= columns and 0 <= row < rows
             if inside and not cells & (taken - {(spot.column, spot.row)}):
@@ -108,7 +108,7 @@ def texts(places: Sequence[Spot], columns: int, rows: int) -> Iterator[tuple[int
                 break
 
 
-def _beside(spot: Spot, width: int, columns: int) -> Iterator[tuple[int, int]]:
+def _iter_places(spot: Spot, width: int, columns: int) -> Iterator[tuple[int, int]]:
     under = min(spot.column - width // 2, columns - width)
     for down in (0, 1, -1, 2, -2, 3, -3):
         for column in (spot.column + 2, under) if down else (spot.column + 2,):

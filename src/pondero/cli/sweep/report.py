@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..command import check_free, examples, force_option, print_json
+from ..command import check_free, examples, force_option, json_option, print_json
 from ..output.echo import echo, style_text
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def report(name: str, *, html: Path, judge: str | None, force: bool) -> None:
     question with who got it right, what was sent, and the method. It works while a run goes on.
     """
     check_free(html, force=force)
-    _write_report(_found(name, judge), html)
+    _write_report(_load_results(name, judge), html)
 
 
 @click.command(
@@ -59,10 +59,9 @@ def export(
     from ...sweep import inspect_logs, iter_jsonl
 
     if jsonl is None and logs is None:
-        message = "say what to write: --jsonl FILE, or --inspect FOLDER"
-        raise click.UsageError(message)
+        raise click.UsageError("say what to write: --jsonl FILE, or --inspect FOLDER")
     check_free(jsonl, force=force)
-    results = _found(name, judge)
+    results = _load_results(name, judge)
     if jsonl is not None:
         lines = list(iter_jsonl(results))
         write_atomic(jsonl, "".join(f"{line}\n" for line in lines))
@@ -85,7 +84,7 @@ def export(
 @click.option(
     "--seed", type=int, default=0, metavar="N", help="Seed for the questions and answers."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
     """See a sweep from beginning to end; no key needed.
 
@@ -120,7 +119,7 @@ def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
     return code
 
 
-def _found(name: str, judge: str | None) -> "SweepResults":
+def _load_results(name: str, judge: str | None) -> "SweepResults":
     from ...sweep import Run, compute_results, find_run
 
     with Run.open(find_run(name)) as run:

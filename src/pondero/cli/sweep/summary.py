@@ -36,7 +36,7 @@ def print_outline(outline: "Outline", *, err: bool) -> None:
 
 @contextmanager
 def progress_lines(*, shown: bool) -> "Iterator[Progress]":
-    """Give a function that draws a line for each arm: questions, tokens, money and time left.
+    """Give a function that draws a line for each arm: questions, tokens, cost and time left.
 
     Nothing may be printed or asked while it draws.
     """
@@ -61,7 +61,6 @@ def progress_lines(*, shown: bool) -> "Iterator[Progress]":
 
 
 def _lines(tallies: "Sequence[ArmProgress]", seconds: float) -> str:
-    """Return a line for each arm that is asked."""
     asked = [tally for tally in tallies if tally.wanted]
     width = max((len(tally.name) for tally in asked), default=0)
     return "\n".join(_line(tally, width, seconds) for tally in asked)

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..command import CommandGroup, examples, print_json
+from ..command import CommandGroup, confirm, examples, json_option, print_json
 from ..commands.completion import model as complete_model
 from ..output.echo import echo, style_text
 from .adopt import adopt, print_adopted
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 _YES = click.option("--yes", is_flag=True, help="Skip the confirmation prompt.")
 _RUN = click.argument("name", metavar="RUN")
 _RAY_ADDRESS = click.option(
@@ -107,7 +105,7 @@ def _options(command: Command) -> Command:
                 help="Use the built-in emulator, which makes fewer mistakes at higher levels.",
             ),
             click.option(
-                "--unpriced", is_flag=True, default=None,
+                "--allow-unpriced", "unpriced", is_flag=True, default=None,
                 help="Allow models whose price is unknown.",
             ),
         )
@@ -127,7 +125,7 @@ def _options(command: Command) -> Command:
 @_options
 @click.option("--dry-run", is_flag=True, help="Show what would be asked, and ask nothing.")
 @_YES
-@_JSON
+@json_option
 def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) -> int:
     """Ask the questions of DATA at every level, and say which is enough.
 
@@ -152,14 +150,14 @@ def run(data: Path, *, dry_run: bool, yes: bool, as_json: bool, **options: Any) 
         _confirm_first(outline, PILOT if pilots else None)
     with create_run(outline, engine) as begun:
         judge = make_judge(outline.spec.judge)
-        return _driven(begun, engine, judge, outline if pilots else None, as_json=as_json)
+        return _run_and_print(begun, engine, judge, outline if pilots else None, as_json=as_json)
 
 
 @sweep.command(epilog=examples("pondero sweep resume last", "pondero sweep resume 20261115 --yes"))
 @_RUN
 @_RAY_ADDRESS
 @_YES
-@_JSON
+@json_option
 def resume(name: str, *, ray_address: str | None, yes: bool, as_json: bool) -> int:
     """Continue a run; answered questions are not asked again."""
     from msgspec.structs import replace
@@ -172,13 +170,15 @@ def resume(name: str, *, ray_address: str | None, yes: bool, as_json: bool) -> i
             spec = replace(spec, ray_address=ray_address)
         left = f"{len(begun.answers()):,} answers are there"
         if not yes and not spec.offline and (begun.state != "done" or begun.failed):
-            _confirm(f"{left}; ask the rest?")
-        return _driven(begun, make_engine(spec), make_judge(spec.judge), None, as_json=as_json)
+            confirm(f"{left}; ask the rest?")
+        return _run_and_print(
+            begun, make_engine(spec), make_judge(spec.judge), None, as_json=as_json
+        )
 
 
 @sweep.command("list")
 @click.option("--adopted", is_flag=True, help="List what was adopted of them instead.")
-@_JSON
+@json_option
 def list_(*, adopted: bool, as_json: bool) -> None:
     """List the runs on this disk, the newest first."""
     from msgspec import to_builtins
@@ -202,7 +202,7 @@ def list_(*, adopted: bool, as_json: bool) -> None:
 @sweep.command(epilog=examples("pondero sweep show last", "pondero sweep show last --json"))
 @_RUN
 @click.option("--judge", metavar="KIND[:ARG]", help="As another judge has graded it.")
-@_JSON
+@json_option
 def show(name: str, *, judge: str | None, as_json: bool) -> None:
     """Show what a run has found so far."""
     from ...sweep import Run, compute_results, find_run
@@ -220,7 +220,7 @@ def show(name: str, *, judge: str | None, as_json: bool) -> None:
 @_RUN
 @click.option("--judge", "kind", required=True, metavar="KIND[:ARG]", help=f"One of {_KINDS}.")
 @_YES
-@_JSON
+@json_option
 def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
     """Judge the saved answers of a run again with another judge."""
     from ...sweep import (
@@ -237,16 +237,16 @@ def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
     with Run.open(find_run(name)) as found:
         check_judge(kind, found.questions())
         if kind.startswith("model") and not yes:
-            _confirm(f"ask {kind[6:]} about {len(found.answers()):,} answers?")
+            confirm(f"ask {kind[6:]} about {len(found.answers()):,} answers?")
 
-        async def graded() -> None:
+        async def judge_again() -> None:
             engine = make_engine(found.facts.spec)
             try:
                 await Runner(found, engine, other).judge()
             finally:
                 await engine.aclose()
 
-        asyncio.run(graded())
+        asyncio.run(judge_again())
         _print(compute_results(found, judge=kind), as_json=as_json)
 
 
@@ -254,45 +254,37 @@ def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
 
 
 def _confirm_first(outline: "Outline", pilot: int | None) -> None:
-    """Ask before the first request: for a pilot or the whole, and the most that it can cost."""
+    """Ask before the first request, with the most that the pilot or the whole can cost."""
     from ...sweep import format_cost
 
     bound = outline.max_cost(pilot)
     most = "" if bound is None else f", {format_cost(bound)} at most"
     if pilot is None:
-        _confirm(f"ask all {len(outline.questions):,} questions of every arm{most}?")
+        confirm(f"ask all {len(outline.questions):,} questions of every arm{most}?")
         return
     count = min(pilot, len(outline.questions))
-    _confirm(f"begin with a pilot of {count} questions to every arm{most}?")
-
-
-def _confirm(question: str) -> None:
-    if sys.stdin is None or not sys.stdin.isatty():
-        message = f"nobody is here to be asked: {question} --yes says so beforehand"
-        raise click.UsageError(message)
-    click.confirm(question, abort=True, err=True)
+    confirm(f"begin with a pilot of {count} questions to every arm{most}?")
 
 
 def _confirm_rest(driver: "Runner", outline: "Outline", seconds: float) -> None:
-    """Tell what the whole will take, from the pilot and its seconds, and ask whether to go on."""
     from .summary import duration
 
     if driver.purse.closed:
         return
     costs = [each for tally in driver.tallies for each in tally.costs]
     low, high = _forecast(costs, outline.asks) if costs else (0.0, 0.0)
-    money = f"cost ${low:,.2f} to ${high:,.2f}" if costs else "cost nobody knows how much"
+    money = f"cost ${low:,.2f} to ${high:,.2f}" if costs else "have an unknown cost"
     whole = seconds / max(1, sum(tally.settled for tally in driver.tallies)) * outline.asks
     echo(
-        f"the whole will {money} and take {duration(whole / 4)} to {duration(whole)}; what is "
-        "decided early is not asked on",
+        f"the whole will {money} and take {duration(whole / 4)} to {duration(whole)}; "
+        "arms that are decided early stop",
         err=True,
     )
-    _confirm("go on?")
+    confirm("continue?")
 
 
 def _forecast(costs: list[float], asks: int) -> tuple[float, float]:
-    """Return a range for the whole: the pilot's mean with the interval of so few answers."""
+    """Return the range of the whole cost: the pilot's mean with its interval."""
     from statistics import fmean, stdev
 
     mean = fmean(costs)
@@ -303,10 +295,9 @@ def _forecast(costs: list[float], asks: int) -> tuple[float, float]:
 # -- running ---------------------------------------------------------------------------------------
 
 
-def _driven(
+def _run_and_print(
     begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", *, as_json: bool
 ) -> int:
-    """Ask what a run needs, and print what it found; return the exit code."""
     from ...sweep import compute_results
 
     code = run_with_progress(begun, engine, grader, outline, shown=not as_json)
@@ -317,7 +308,7 @@ def _driven(
 def run_with_progress(
     begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", *, shown: bool
 ) -> int:
-    """Ask what a run needs, with a line for each arm where that is ``shown``."""
+    """Ask what a run needs, with a line for each arm if ``shown``."""
     echo(style_text(f"run {begun.facts.run}", bold=True), err=True)
     return asyncio.run(_run(begun, engine, grader, outline, shown=shown))
 
@@ -325,7 +316,6 @@ def run_with_progress(
 async def _run(
     begun: "Run", engine: "Engine", grader: "Judge", outline: "Outline | None", *, shown: bool
 ) -> int:
-    """Ask the pilot, where there is one, and the rest."""
     from ...sweep import Runner
 
     with begun.hold_lock(known=engine.begin(begun.facts.run)):
@@ -359,16 +349,16 @@ async def _interruptible(
     *,
     shown: bool,
 ) -> int:
-    """Do some work of a run. Ctrl-C lets what is in flight end; a second one drops it.
+    """Do some work of a run. Ctrl-C lets requests in flight finish; a second one drops them.
 
-    What outlives this process is left where it is.
+    Batches that outlive this process stay at the service.
     """
     from .summary import progress_lines
 
     task = asyncio.ensure_future(work())
     presses: list[int] = []
 
-    def pressed() -> None:
+    def interrupt() -> None:
         presses.append(driver.purse.flights)
         if len(presses) == 1:
             driver.stop("interrupted")
@@ -379,7 +369,7 @@ async def _interruptible(
 
     loop = asyncio.get_running_loop()
     with suppress(NotImplementedError):  # Windows: Ctrl-C cancels at once
-        loop.add_signal_handler(signal.SIGINT, pressed)
+        loop.add_signal_handler(signal.SIGINT, interrupt)
     try:
         with progress_lines(shown=shown) as driver.progress, suppress(asyncio.CancelledError):
             await task
@@ -396,7 +386,7 @@ async def _interruptible(
         did = f"left {driver.purse.flights} at the service"
     name = begun.facts.run
     echo(
-        f"interrupted: {did}, {len(begun.answers()):,} answers are kept; "
+        f"interrupted: {did}, {len(begun.answers()):,} answers are saved; "
         f"'pondero sweep resume {name}' continues it",
         err=True,
     )

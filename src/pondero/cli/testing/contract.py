@@ -39,7 +39,7 @@ _PORT = 9100  # where the emulator is recorded, so that a new recording differs 
     metavar="NAME",
     help="Only this scenario, or those that fit 'thinking_*'; may be repeated.",
 )
-@click.option("--model", metavar="M", help="This model, and not those that stand for a provider.")
+@click.option("--model", metavar="M", help="This model, instead of the provider's usual ones.")
 @click.option(
     "--cassettes",
     type=click.Path(path_type=Path),
@@ -82,13 +82,13 @@ def contract(
     if junit_file is not None:
         check_writable(junit_file)
     scenarios = _scenarios(patterns)
-    other = _backend(cassettes, base_url, live=live)
+    backend = _backend(cassettes, base_url, live=live)
     entries = _entries(providers, model, cassettes, base_url, live=live)
     skip = _is_set("PONDERO_SKIP_CONTRACT")
     if not skip:
-        entries = _at_home(entries, other, named=bool(providers))
+        entries = _drop_unreachable(entries, backend, named=bool(providers))
     with _progress(len(entries) * len(scenarios), shown=not as_json) as done:
-        results = run_scenarios(entries, scenarios, other, skip=skip, done=done)
+        results = run_scenarios(entries, scenarios, backend, skip=skip, done=done)
     if junit_file is not None:
         write(junit_file, as_junit(results))
     print_results(results, scenarios, as_json=as_json)
@@ -135,16 +135,18 @@ def _entries(
             f"{what} is for one provider: say which, as in 'pondero contract llamacpp {what} ...'"
         )
         raise click.UsageError(message)
-    names = [_spoken(name) for name in dict.fromkeys(providers)] or _all(cassettes)
+    names = [_check_provider(name) for name in dict.fromkeys(providers)] or _list_providers(
+        cassettes
+    )
     if model is not None:
         return [find_model(names[0], model)]
     if cassettes is not None:
-        return [_taped(cassettes, name) for name in names]
+        return [_find_recorded(cassettes, name) for name in names]
     one = live or base_url is not None  # exchanges are real, and may cost
     return [entry for name in names for entry in representative_models(name)[: 1 if one else None]]
 
 
-def _all(cassettes: Path | None) -> list[str]:
+def _list_providers(cassettes: Path | None) -> list[str]:
     from ...client import load_catalog
     from ...dialects import NAMES
 
@@ -153,15 +155,14 @@ def _all(cassettes: Path | None) -> list[str]:
         return spoken
     found = [name for name in spoken if (cassettes / name).is_dir()]
     if not found:
-        message = f"{cassettes} holds no folder named like a provider; {_HOW}"
-        raise CassetteError(message)
+        raise CassetteError(f"{cassettes} holds no folder named like a provider; {_HOW}")
     return found
 
 
 _HOW = "VCR_RECORD=1 pondero contract PROVIDER --cassettes DIR records there"
 
 
-def _spoken(name: str) -> str:
+def _check_provider(name: str) -> str:
     from ...client import load_catalog
     from ...dialects import NAMES
 
@@ -173,12 +174,11 @@ def _spoken(name: str) -> str:
     return name
 
 
-def _taped(folder: Path, name: str) -> "ModelEntry":
+def _find_recorded(folder: Path, name: str) -> "ModelEntry":
     from ...contract import find_model, most_recorded_model, representative_models
 
     if not (folder / name).is_dir() and not _records():
-        message = f"there are no cassettes of {name} in {folder}; {_HOW}"
-        raise CassetteError(message)
+        raise CassetteError(f"there are no cassettes of {name} in {folder}; {_HOW}")
     first = representative_models(name)[0]
     model = most_recorded_model(folder, first)
     return first if model is None else find_model(name, model)
@@ -190,7 +190,7 @@ def _taped(folder: Path, name: str) -> "ModelEntry":
 def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Backend":
     from ...contract import CassetteBackend, EmulatorBackend, HttpBackend, ServedEmulatorBackend
 
-    if base_url == "":  # as where a shell's variable is not set
+    if base_url == "":  # a shell variable that is not set
         raise click.UsageError("--base-url is empty; it is an address, as http://localhost:8080")
     if live and base_url:
         raise click.UsageError("--live is the provider's own service; --base-url is another")
@@ -202,16 +202,16 @@ def _backend(cassettes: Path | None, base_url: str | None, *, live: bool) -> "Ba
     if reached is not None:
         raise click.UsageError("cassettes are played; VCR_RECORD=1 records them from there")
     if not cassettes.is_dir():
-        message = f"there is no folder {cassettes}; {_HOW}"
-        raise BadParameter(message)
+        raise BadParameter(f"there is no folder {cassettes}; {_HOW}")
     return CassetteBackend(cassettes)
 
 
-def _at_home(entries: "list[ModelEntry]", other: "Backend", *, named: bool) -> "list[ModelEntry]":
-    """Return the models whose service can be reached; raises where a named one cannot."""
+def _drop_unreachable(
+    entries: "list[ModelEntry]", backend: "Backend", *, named: bool
+) -> "list[ModelEntry]":
     from ...contract import CassetteBackend, HttpBackend
 
-    reached = other.source if isinstance(other, CassetteBackend) else other
+    reached = backend.source if isinstance(backend, CassetteBackend) else backend
     if not isinstance(reached, HttpBackend):
         return entries
     there = []

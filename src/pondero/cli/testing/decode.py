@@ -6,8 +6,8 @@ import click
 from msgspec.json import encode
 
 from ...exchange import Decoded
-from ...exchange import decode as decoded
-from ..command import examples, print_json
+from ...exchange import decode as decode_body
+from ..command import examples, json_option, print_json
 from ..commands.plan import print_lines
 
 _SHOWN = 60  # of a seal's text: enough to tell one from another
@@ -33,7 +33,7 @@ _SHOWN = 60  # of a seal's text: enough to tell one from another
     metavar="N",
     help="The HTTP status of the answer.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def decode(
     file: BinaryIO, *, dialect: str | None, stream: bool | None, status: int, as_json: bool
 ) -> None:
@@ -41,7 +41,7 @@ def decode(
 
     It also shows the finish reason and the thinking signatures.
     """
-    found = decoded(file.read(), dialect=dialect, stream=stream, status=status)
+    found = decode_body(file.read(), dialect=dialect, stream=stream, status=status)
     if as_json:
         print_json(found.to_json())
     else:

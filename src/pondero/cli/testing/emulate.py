@@ -29,7 +29,7 @@ _WIDTH = 80
     "--host", default="127.0.0.1", show_default=True, metavar="H", help="The address to listen on."
 )
 @click.option(
-    "--batch-looks",
+    "--batch-polls",
     type=click.IntRange(min=1),
     default=2,
     show_default=True,
@@ -40,7 +40,7 @@ _WIDTH = 80
     "--job-states", is_flag=True, help="Write JOB_STATE_... for BATCH_STATE_..., as Gemini may."
 )
 @click.option("--quiet", is_flag=True, help="Print the address and nothing else.")
-def emulate(*, port: int, host: str, batch_looks: int, job_states: bool, quiet: bool) -> None:
+def emulate(*, port: int, host: str, batch_polls: int, job_states: bool, quiet: bool) -> None:
     """Serve emulated models over HTTP: strict and deterministic.
 
     It is as strict as the real APIs: it rejects what they reject. Any non-empty key works. Ctrl-C
@@ -49,13 +49,13 @@ def emulate(*, port: int, host: str, batch_looks: int, job_states: bool, quiet: 
     from ...emulator import BatchSettings, Emulator, address, bind, run
 
     states: Literal["JOB_STATE", "BATCH_STATE"] = "JOB_STATE" if job_states else "BATCH_STATE"
-    batches = BatchSettings(looks=batch_looks, states=states)
+    batches = BatchSettings(looks=batch_polls, states=states)
     bound = bind(host, port)
-    echo(address(bound) if quiet else _greeting(address(bound)))
+    echo(address(bound) if quiet else _format_greeting(address(bound)))
     run(Emulator(batches=batches), sockets=[bound])
 
 
-def _greeting(where: str) -> str:
+def _format_greeting(where: str) -> str:
     from ...emulator import home_providers
 
     exports = dict.fromkeys(
@@ -79,6 +79,5 @@ def _greeting(where: str) -> str:
 
 
 def _exports(*settings: str) -> list[str]:
-    """Return shell lines that export these: one line, or one each where it would be too long."""
     line = f"  export {' '.join(settings)}"
     return [line] if len(line) <= _WIDTH else [f"  export {each}" for each in settings]

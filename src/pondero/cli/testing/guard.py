@@ -1,4 +1,4 @@
-"""``check_file``: finds what a service would refuse on the second turn of a recording."""
+"""``guard``: finds what a service would reject on the second turn of a recording."""
 
 import shutil
 import sys
@@ -7,10 +7,9 @@ from pathlib import Path
 
 import click
 
-from ...contract import GuardFinding, GuardReport
-from ...contract import check_file as guarded
+from ...contract import GuardFinding, GuardReport, check_file
 from ...errors import BadParameter, CassetteError, UsageError
-from ..command import examples, print_json
+from ..command import examples, json_option, print_json
 from ..output.echo import echo, style_text
 
 _WIDTH = 80
@@ -28,7 +27,7 @@ _WIDTH = 80
 @click.option(
     "--strict", is_flag=True, help="Exit with 1 also if thinking would be dropped silently."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@json_option
 def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
     """Find what a service would reject or drop on the next turn.
 
@@ -40,9 +39,9 @@ def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
     errors: dict[str, str] = {}
     for name in files:
         try:
-            reports.append(guarded(_read(name), _shown(name)))
+            reports.append(check_file(_read(name), _display_name(name)))
         except (CassetteError, UsageError) as error:
-            errors[name] = _told(str(error), _shown(name))
+            errors[name] = _prefix_name(str(error), _display_name(name))
     if as_json:
         print_json(_json(reports, errors))
     else:
@@ -66,12 +65,11 @@ def _read(name: str) -> bytes:
     raise BadParameter(message)
 
 
-def _shown(name: str) -> str:
+def _display_name(name: str) -> str:
     return "stdin" if name == "-" else name
 
 
-def _told(error: str, name: str) -> str:
-    """Return the error with the name of its file."""
+def _prefix_name(error: str, name: str) -> str:
     return error if name in error else f"{name}: {error}"
 
 
@@ -84,7 +82,7 @@ def _json(reports: list[GuardReport], errors: dict[str, str]) -> dict[str, objec
     }
 
 
-# -- for people ----------------------------------------------------------------------------------
+# -- as text -------------------------------------------------------------------------------------
 
 
 def _print(reports: list[GuardReport], errors: dict[str, str]) -> None:
@@ -98,19 +96,17 @@ def _print(reports: list[GuardReport], errors: dict[str, str]) -> None:
 
 def _print_report(report: GuardReport) -> None:
     echo(style_text(report.name, bold=True))
-    echo(_wrapped(_contents(report), "  "))
+    echo(_wrap(_contents(report), "  "))
     for finding in (*report.traps, *report.losses):
         echo()
         _print_finding(finding)
     echo()
-    echo(_wrapped(_verdict(report), "  "))
+    echo(_wrap(_verdict(report), "  "))
 
 
 def _contents(report: GuardReport) -> str:
     past = f"{report.with_past:,} with a past"
-    seals = f"{_count(report.seals, 'seal')} sent back as it came" if report.seals == 1 else (
-        f"{_count(report.seals, 'seal')} sent back as they came"
-    )  # fmt: skip
+    seals = f"{_count(report.seals, 'signature')} sent back unchanged"
     if report.kind in ("chat", "thread"):
         saved = "a saved chat" if report.kind == "chat" else "a thread"
         what = f"{saved} of {_count(report.lines, 'message')}, its next request judged"
@@ -136,7 +132,7 @@ def _print_finding(finding: GuardFinding) -> None:
         ("cure", finding.cure, "green"),
     )
     for label, words, colour in rows:
-        text = _wrapped(words, " " * 10)[10:]
+        text = _wrap(words, " " * 10)[10:]
         echo(f"    {label}  ", style_text(text, fg=colour))
     if finding.status is not None and finding.refused:
         said = "refused it" if finding.status >= 400 else "took it all the same"
@@ -160,6 +156,6 @@ def _count(number: int, word: str, plural: str = "s") -> str:
     return f"{number or 'no'} {word}{'' if number == 1 else plural}"
 
 
-def _wrapped(text: str, indent: str) -> str:
+def _wrap(text: str, indent: str) -> str:
     width = min(_WIDTH, max(40, shutil.get_terminal_size().columns))
     return textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent)

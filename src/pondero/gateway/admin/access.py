@@ -34,12 +34,12 @@ def check_origin(http: HttpRequest, config: GatewayConfig, keys: Sequence[Gatewa
     name = urlsplit(f"//{host}").hostname or ""
     if not any(key.admin for key in keys):
         if not is_loopback(config.server.host):
-            message = "the console needs an admin key here; 'pondero keys make --gateway --admin'"
+            message = "the console needs an admin key here; 'pondero keys create --gateway --admin'"
             raise AccessDenied(403, message)
         if not is_loopback(name) or any(each in http.headers for each in _FORWARDED):
             message = (
                 f"without an admin key the console is available on this machine only, not as "
-                f"{name!r}; create a key with 'pondero keys make --gateway --admin'"
+                f"{name!r}; create a key with 'pondero keys create --gateway --admin'"
             )
             raise AccessDenied(403, message)
     origin = http.headers.get("origin")

@@ -95,8 +95,8 @@ def check_exposure(config: GatewayConfig) -> None:
     if config.is_exposed:
         host = config.server.host
         message = (
-            f"on {host} anybody could ask with your keys; make a key for them with 'pondero keys "
-            f"make --gateway NAME' and add it to {config.path or FILE}, or listen on 127.0.0.1"
+            f"on {host} anybody could ask with your keys; create a key for them: 'pondero keys "
+            f"create --gateway NAME', and add it to {config.path or FILE}, or listen on 127.0.0.1"
         )
         raise BadConfig(message)
 
@@ -169,7 +169,7 @@ WRITTEN: Mapping[str, str] = {
     "requests": "requests = 60",
     "tokens": "tokens = 200000",
     "name": 'name = "ci"',
-    "hash": "the line that 'pondero keys make --gateway' prints",
+    "hash": "the line that 'pondero keys create --gateway' prints",
     "models": 'models = ["opus", "claude-*"]',
     "budget": 'budget = { money = 50, per = "month" }',
     "limit": 'limit = { requests = 60, per = "minute" }',

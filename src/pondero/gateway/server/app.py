@@ -130,7 +130,9 @@ class App:
         asks = who(http, await gate.keys.all())
         if asks is None:
             shape = get_dialect(front or guess_dialect(http)).service()
-            message = "this gateway does not know the key; 'pondero keys make --gateway' makes one"
+            message = (
+                "this gateway does not know the key; create one: pondero keys create --gateway"
+            )
             await outlet.whole(error_response(shape, 401, message))
             return
         if front is not None and http.method == "POST":

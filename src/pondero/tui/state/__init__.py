@@ -12,7 +12,7 @@ from .effects import Effect
 from .handlers.comparison import column_figures
 from .handlers.history import PAGE
 from .handlers.search import place_value
-from .handlers.turn import trouble
+from .handlers.turn import describe_trouble
 from .reduce import initial_state, reduce
 from .state import (
     ChatState,
@@ -59,11 +59,11 @@ __all__ = [
     "actions",
     "column_figures",
     "completions",
+    "describe_trouble",
     "effects",
     "initial_state",
     "place_value",
     "queued_lines",
     "reduce",
     "status",
-    "trouble",
 ]

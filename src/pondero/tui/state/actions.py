@@ -12,90 +12,95 @@ from .cells import Tone
 from .effects import Purpose
 from .state import DraftQuestion, Proposal, SavedThread, ThreadMessage, UsageTally, Word
 
+
+class Action(Struct, frozen=True):
+    """Something that happened."""
+
+
 # -- the user -----------------------------------------------------------------------------------
 
 
-class Submitted(Struct, frozen=True):
+class Submitted(Action, frozen=True):
     """The user sent a line: a message, or a command that begins with a slash."""
 
     text: str
     at: float = 0.0
 
 
-class TurnInterrupted(Struct, frozen=True):
+class TurnInterrupted(Action, frozen=True):
     """Esc or Ctrl-C: stop the turn. ``hard`` (Ctrl-C) leaves the chat when pressed twice."""
 
     hard: bool = False
 
 
-class KeyTyped(Struct, frozen=True):
+class KeyTyped(Action, frozen=True):
     """A key was pressed in the input line; the hint is out of date."""
 
 
-class Unqueued(Struct, frozen=True):
+class Unqueued(Action, frozen=True):
     """The user takes the last of the waiting words back."""
 
 
-class ColumnMoved(Struct, frozen=True):
+class ColumnMoved(Action, frozen=True):
     """The user chose the next column of a comparison, or the one before."""
 
     step: int
 
 
-class ComparisonClosing(Struct, frozen=True):
+class ComparisonClosing(Action, frozen=True):
     """The user closes a comparison; ``keep``: with the chosen answer as the thread's."""
 
     keep: bool
 
 
-class PaneToggled(Struct, frozen=True):
+class PaneToggled(Action, frozen=True):
     """The user opened the pane of threads, or closed it."""
 
 
-class SearchTyped(Struct, frozen=True):
+class SearchTyped(Action, frozen=True):
     """The user looks for other words in the pane."""
 
     words: str
 
 
-class ThreadPickedInPane(Struct, frozen=True):
+class ThreadPickedInPane(Action, frozen=True):
     """The user picked a thread in the pane; an empty id is a new one."""
 
     thread: str
 
 
-class ApprovalDecided(Struct, frozen=True):
+class ApprovalDecided(Action, frozen=True):
     """The user decided about a call."""
 
     id: int
     word: Word
 
 
-class PickerOpened(Struct, frozen=True):
+class PickerOpened(Action, frozen=True):
     """The user opened the picker of levels."""
 
 
-class ItemPicked(Struct, frozen=True):
+class ItemPicked(Action, frozen=True):
     """Something was picked from the list."""
 
     value: str
 
 
-class Dismissed(Struct, frozen=True):
+class Dismissed(Action, frozen=True):
     """The list was closed without a choice."""
 
 
-class ThinkingToggled(Struct, frozen=True):
+class ThinkingToggled(Action, frozen=True):
     """A thought was opened or folded: this one, or the newest."""
 
     key: int | None = None
 
 
-class AllThinkingToggled(Struct, frozen=True):
+class AllThinkingToggled(Action, frozen=True):
     """All thoughts were opened, or folded."""
 
 
-class Scrolled(Struct, frozen=True):
+class Scrolled(Action, frozen=True):
     """An end of the page came into view, and there may be more beyond it."""
 
     to: Literal["older", "newer"]
@@ -104,7 +109,7 @@ class Scrolled(Struct, frozen=True):
 # -- outcomes -----------------------------------------------------------------------------------
 
 
-class EventsArrived(Struct, frozen=True):
+class EventsArrived(Action, frozen=True):
     """These events came since the last frame, perhaps none; ``at`` is now."""
 
     events: tuple[Event, ...]
@@ -121,14 +126,14 @@ class ExchangeEnded(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class TurnEnded(Struct, frozen=True, kw_only=True):
-    """The turn is over. ``kept`` are the messages it added to the thread; ``error`` broke it off.
+class TurnEnded(Action, frozen=True, kw_only=True):
+    """The turn is over. ``stored`` are the messages it added to the thread; ``error`` broke it off.
 
-    ``thread`` is where they were written; None where they could not be, and ``unsaved`` says why.
+    ``thread`` is where they were written; None if that failed, and ``unsaved`` says why.
     """
 
     at: float
-    kept: tuple[Message, ...] = ()
+    stored: tuple[Message, ...] = ()
     exchanges: tuple[ExchangeEnded, ...] = ()
     stopped: bool = False
     error: PonderoError | None = None
@@ -136,34 +141,34 @@ class TurnEnded(Struct, frozen=True, kw_only=True):
     unsaved: str | None = None
 
 
-class WordsReturned(Struct, frozen=True):
+class WordsReturned(Action, frozen=True):
     """Words that were not answered came back while another thread was shown; they wait here."""
 
     words: str
 
 
-class BackgroundTurnEnded(Struct, frozen=True):
+class BackgroundTurnEnded(Action, frozen=True):
     """A turn ended while another thread was shown; ``whole``: without an error."""
 
     thread: SavedThread | None
     whole: bool = True
 
 
-class ColumnsArrived(Struct, frozen=True):
+class ColumnsArrived(Action, frozen=True):
     """These events came for these columns since the last frame; ``at`` is now."""
 
     events: tuple[tuple[int, tuple[Event, ...]], ...]
     at: float
 
 
-class ColumnEnded(Struct, frozen=True):
+class ColumnEnded(Action, frozen=True):
     """The answer of one column is over."""
 
     column: int
     ended: TurnEnded
 
 
-class ComparisonClosed(Struct, frozen=True):
+class ComparisonClosed(Action, frozen=True):
     """A comparison was closed: ``past`` is the turn that the thread has now, if it is another."""
 
     past: tuple[ThreadMessage, ...] = ()
@@ -172,17 +177,17 @@ class ComparisonClosed(Struct, frozen=True):
     lines: tuple[str, ...] = ()
 
 
-class HandedOff(Struct, frozen=True):
+class HandedOff(Action, frozen=True):
     """The past was made fit for another model: lines on what it loses and the cache it costs."""
 
     lines: tuple[str, ...] = ()
 
 
-class ThreadOpened(Struct, frozen=True, kw_only=True):
+class ThreadOpened(Action, frozen=True, kw_only=True):
     """Another thread is open: its last page, its number of messages, and what they used."""
 
     model: str
-    wish: str | None = None
+    level_text: str | None = None
     system: str = ""
     thread: SavedThread | None = None
     past: tuple[ThreadMessage, ...] = ()
@@ -190,31 +195,31 @@ class ThreadOpened(Struct, frozen=True, kw_only=True):
     tally: UsageTally = UsageTally()
 
 
-class PageLoaded(Struct, frozen=True):
+class PageLoaded(Action, frozen=True):
     """Another part of the thread was loaded: these messages, from ``first`` on."""
 
     past: tuple[ThreadMessage, ...]
     first: int
 
 
-class ThreadsOffered(Struct, frozen=True):
+class ThreadsOffered(Action, frozen=True):
     """Threads to choose from."""
 
     choices: tuple[Choice, ...]
 
 
-class LastTurnLoaded(Struct, frozen=True):
-    """The last turn of the thread, from its question on; empty where nothing was asked yet."""
+class LastTurnLoaded(Action, frozen=True):
+    """The last turn of the thread, from its question on; empty if nothing was asked yet."""
 
     purpose: Purpose
-    wishes: tuple[str, ...] = ()
+    level_texts: tuple[str, ...] = ()
     words: str = ""
     turn: tuple[ThreadMessage, ...] = ()
     at: float = 0.0
 
 
-class QuestionEdited(Struct, frozen=True):
-    """The question of this number was edited; ``words`` is None where there was no editor."""
+class QuestionEdited(Action, frozen=True):
+    """The question of this number was edited; ``words`` is None without an editor."""
 
     words: str | None
     number: int
@@ -222,13 +227,13 @@ class QuestionEdited(Struct, frozen=True):
     at: float = 0.0
 
 
-class FilesAttached(Struct, frozen=True):
+class FilesAttached(Action, frozen=True):
     """These go with the next question."""
 
     parts: tuple[Text | Image | Blob, ...]
 
 
-class MentionsRead(Struct, frozen=True):
+class MentionsRead(Action, frozen=True):
     """A question with the files it names; ``error`` is why one of them cannot be read."""
 
     asked: DraftQuestion
@@ -236,88 +241,46 @@ class MentionsRead(Struct, frozen=True):
     error: str = ""
 
 
-class ApprovalRequested(Struct, frozen=True):
-    """The model calls a tool that does not run unasked."""
+class ApprovalRequested(Action, frozen=True):
+    """The model calls a tool that needs approval."""
 
     proposal: Proposal
 
 
-class ApprovalWithdrawn(Struct, frozen=True):
-    """Nobody waits for this decision any more."""
+class ApprovalWithdrawn(Action, frozen=True):
+    """This decision is no longer needed."""
 
     id: int
 
 
-class ApprovalWaiting(Struct, frozen=True):
+class ApprovalWaiting(Action, frozen=True):
     """A thread that is not shown waits for a decision."""
 
     thread: SavedThread | None
 
 
-class ThreadsListed(Struct, frozen=True):
+class ThreadsListed(Action, frozen=True):
     """The threads that have these words, for the pane."""
 
     words: str
     choices: tuple[Choice, ...]
 
 
-class SearchFinished(Struct, frozen=True):
+class SearchFinished(Action, frozen=True):
     """Messages with the sought words: those of this thread first."""
 
     words: str
     choices: tuple[Choice, ...]
 
 
-class ThreadRenamed(Struct, frozen=True):
+class ThreadRenamed(Action, frozen=True):
     """The thread has another title now."""
 
     thread: SavedThread
 
 
-class LinesReported(Struct, frozen=True):
+class LinesReported(Action, frozen=True):
     """An effect has lines to show."""
 
     lines: tuple[str, ...]
     tone: Tone = "plain"
-
-
-Action = (
-    Submitted
-    | TurnInterrupted
-    | KeyTyped
-    | Unqueued
-    | ColumnMoved
-    | ComparisonClosing
-    | PaneToggled
-    | SearchTyped
-    | ThreadPickedInPane
-    | ApprovalDecided
-    | PickerOpened
-    | ItemPicked
-    | Dismissed
-    | ThinkingToggled
-    | AllThinkingToggled
-    | Scrolled
-    | EventsArrived
-    | TurnEnded
-    | WordsReturned
-    | BackgroundTurnEnded
-    | ColumnsArrived
-    | ColumnEnded
-    | ComparisonClosed
-    | HandedOff
-    | ThreadOpened
-    | PageLoaded
-    | ThreadsOffered
-    | LastTurnLoaded
-    | QuestionEdited
-    | FilesAttached
-    | MentionsRead
-    | ApprovalRequested
-    | ApprovalWithdrawn
-    | ApprovalWaiting
-    | ThreadsListed
-    | SearchFinished
-    | ThreadRenamed
-    | LinesReported
-)

@@ -1,4 +1,4 @@
-"""The catalog as the chat uses it: where a model lives, its levels, and the plan for a wish."""
+"""The catalog as the chat uses it: a model's home, its levels, and the plan for a level."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _VERSION = re.compile(r"\d{1,3}(?!\d)")
 
 
 class Choice(Struct, frozen=True):
-    """An item of a picker: its value, its label, and a detail beside it."""
+    """An item of a picker: its value, its label, and a detail."""
 
     value: str
     label: str
@@ -27,18 +27,20 @@ class Choice(Struct, frozen=True):
 
 
 class AutoResolver(Protocol):
-    """What finds the level that ``auto`` stands for, in the user's calibrations."""
+    """Finds the level of ``auto`` in the user's calibrations."""
 
     def __call__(self, entry: ModelEntry, intent: Intent, *, policy: Policy) -> Intent:
-        """Return the wish with that level."""
+        """Return the intent with that level."""
         ...
 
 
 class DialView:
     """The catalog under one policy, which records adjustments without warnings of its own."""
 
-    def __init__(self, lookup: Lookup, policy: Policy, settled: AutoResolver | None = None) -> None:
-        self._settled = settled
+    def __init__(
+        self, lookup: Lookup, policy: Policy, resolve_auto: AutoResolver | None = None
+    ) -> None:
+        self._resolve_auto = resolve_auto
         strict = policy.unsupported == "strict"
         self.policy: Policy = policy if strict else policy.but(unsupported="adjust")
         self._lookup = lookup
@@ -50,20 +52,20 @@ class DialView:
         return self._lookup.entry(model, unknown=self.policy.unknown)
 
     def split(self, text: str) -> tuple[str, str | None]:
-        """Return a model's full name, and the wish after its slash."""
+        """Return a model's full name, and the level after its slash."""
         return self.entry(text).id, self._lookup.split(text).level
 
-    def plan(self, model: str, wish: str | None, *, context: int | None = None) -> Plan:
-        """Return what this model would be sent for a wish."""
+    def plan(self, model: str, level_text: str | None, *, context: int | None = None) -> Plan:
+        """Return what this model would be sent for a level."""
         entry = self.entry(model)
-        intent = self._intent(entry, wish)
+        intent = self._intent(entry, level_text)
         return plan(entry, intent, asked=RequestParameters(context=context), policy=self.policy)
 
-    def _intent(self, entry: ModelEntry, wish: str | None) -> Intent:
-        intent = parse_intent(wish, words=entry.capability.extra_words)
-        if self._settled is None:
+    def _intent(self, entry: ModelEntry, level_text: str | None) -> Intent:
+        intent = parse_intent(level_text, words=entry.capability.extra_words)
+        if self._resolve_auto is None:
             return intent
-        return self._settled(entry, intent, policy=self.policy)
+        return self._resolve_auto(entry, intent, policy=self.policy)
 
     def summarises(self, origin: Origin | None) -> bool:
         """Return whether what this model shows of its thinking is a summary, as far as is known."""
@@ -87,7 +89,7 @@ class DialView:
         )
 
     def _autos(self, model: str) -> tuple[str, ...]:
-        """Return ``auto`` where a calibration says what that is for this model."""
+        """Return ``auto`` if a calibration has a level for this model."""
         intent = self._intent(self.entry(model), "auto")
         found = intent.auto.found if intent.auto is not None else ()
         return ("auto",) if any(code == "calibrated" for code, _ in found) else ()
@@ -99,14 +101,14 @@ class DialView:
         """
         wanted = beginning.lower()
         if self._ids is None:
-            self._ids = {entry.id: self._said(entry) for entry in self._lookup.entries()}
+            self._ids = {entry.id: self._shortest_name(entry) for entry in self._lookup.entries()}
         found = [id for id in self._ids if wanted in id.lower()]
         ranked = sorted(found, key=lambda id: self._rank(id, wanted))
         whose = ":" in wanted
         return tuple(id if whose else self._ids[id] for id in ranked[:most])
 
-    def _said(self, entry: ModelEntry) -> str:
-        """Return the shortest name for this model: without the provider where that is its home."""
+    def _shortest_name(self, entry: ModelEntry) -> str:
+        """Return the shortest name for this model: without the provider if that is its home."""
         groups = self._lookup.catalog.groups
         homes = (groups[name].home for name in entry.provider.families if name in groups)
         at_home = entry.provider.name in homes and self.entry(entry.model).id == entry.id
@@ -121,9 +123,9 @@ class DialView:
         return not begins, not at_home, [*versions, 0], line, bare
 
     def is_known(self, model: str) -> bool:
-        """Return whether this is a model, at once where it was asked before.
+        """Return whether this is a model; an unknown one is remembered.
 
-        The input line asks at every key, and the error looks for names that are nearly this one.
+        The input line asks at every key, and an unknown name costs a search for similar ones.
         """
         if model in self._unknown:
             return False
@@ -134,7 +136,7 @@ class DialView:
             return False
         return True
 
-    def wishes(self, model: str) -> Iterator[str]:
+    def level_texts(self, model: str) -> Iterator[str]:
         """Yield the levels to complete for this model, those it has first."""
         yield from self.levels(model)
         yield from self._autos(model)

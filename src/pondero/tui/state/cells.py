@@ -18,7 +18,7 @@ _NATURES = {
 
 
 class UserCell(Struct, frozen=True, kw_only=True):
-    """What the user wrote. ``number`` is its message in the thread; None where it is not in it."""
+    """What the user wrote. ``number`` is its message in the thread, if it is in it."""
 
     key: int
     text: str
@@ -26,7 +26,7 @@ class UserCell(Struct, frozen=True, kw_only=True):
 
 
 class ThinkingCell(Struct, frozen=True, kw_only=True):
-    """One stretch of thinking. ``tokens`` is None where the service did not say how many."""
+    """One stretch of thinking. ``tokens`` is None if the service did not report them."""
 
     key: int
     text: str = ""
@@ -48,9 +48,9 @@ class ThinkingCell(Struct, frozen=True, kw_only=True):
     def line(self) -> str:
         """Return the thought in one line: with a counter while it is live, folded afterwards."""
         if self.live:
-            return _joined("thinking…", seconds_said(self.seconds), self._count())
+            return _join_words("thinking…", format_seconds(self.seconds), self._count())
         mark = "·" if not self.readable else "▾" if self.open else "▸"
-        head = _joined(f"{mark} thought", seconds_said(self.seconds), self._count())
+        head = _join_words(f"{mark} thought", format_seconds(self.seconds), self._count())
         rest = [word for word in (self.level or "", _NATURES[self.nature]) if word]
         return " · ".join([head, *rest])
 
@@ -99,7 +99,7 @@ class NoticeCell(Struct, frozen=True, kw_only=True):
 
 
 class WaitingCell(Struct, frozen=True, kw_only=True):
-    """Stands for an answer of which nothing has arrived."""
+    """An answer of which nothing has arrived."""
 
     key: int
     model: str
@@ -110,7 +110,7 @@ class WaitingCell(Struct, frozen=True, kw_only=True):
     @property
     def line(self) -> str:
         """Return which model is awaited, and for how long."""
-        return _joined(f"waiting for {self.model}…", seconds_said(self.seconds))
+        return _join_words(f"waiting for {self.model}…", format_seconds(self.seconds))
 
 
 Cell = UserCell | ThinkingCell | AnswerCell | ToolCallCell | NoticeCell | WaitingCell
@@ -123,7 +123,7 @@ def set_open(cell: Cell, *, is_open: bool) -> Cell:
     return replace(cell, open=is_open)
 
 
-def seconds_said(seconds: float | None) -> str:
+def format_seconds(seconds: float | None) -> str:
     """Return a time in whole seconds; nothing below one."""
     if seconds is None or seconds < 1:
         return ""
@@ -132,7 +132,6 @@ def seconds_said(seconds: float | None) -> str:
     return f"{int(seconds) // 60} min {int(seconds) % 60} s"
 
 
-def _joined(head: str, *rest: str) -> str:
-    """Return ``head`` and, after a space, the other words that are not empty."""
+def _join_words(head: str, *rest: str) -> str:
     said = " · ".join(word for word in rest if word)
     return f"{head} {said}" if said else head

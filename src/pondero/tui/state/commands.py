@@ -11,29 +11,15 @@ from msgspec import Struct
 
 from ...errors import PonderoError
 from ...thinking import describe_plan
+from . import effects
 from .catalog_view import Choice, DialView
 from .cells import set_open
-from .effects import (
-    Attach,
-    Begin,
-    ChangeTheme,
-    Effects,
-    Export,
-    Fork,
-    ListThreads,
-    NoteModel,
-    Open,
-    Quit,
-    Rename,
-    RestoreInput,
-    RunDoctor,
-    ShowWire,
-)
+from .effects import Transition
 from .handlers import comparison, last_turn, model_switch, search, tools
 from .handlers.model_switch import switch_model
 from .state import WAIT, ChatState, PickerState, Show, UsageTally, as_cost
 
-Run = Callable[[ChatState, str, DialView], tuple[ChatState, Effects]]
+Run = Callable[[ChatState, str, DialView], Transition]
 Complete = Callable[[ChatState, str, DialView], tuple[str, ...]]
 
 _MOST = 8
@@ -52,67 +38,60 @@ class Command(Struct, frozen=True):
     anytime: bool = False
 
 
-def _new(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def _new(state: ChatState, _argument: str, _dial: DialView) -> Transition:
     """Begin a thread; the old one stays where it is kept, and a running answer goes on there."""
     if state.busy:
-        return state, (Begin(),)
-    return state.clear().but(hint="a new thread"), (Begin(),)
+        return state, (effects.Begin(),)
+    return state.clear().but(hint="a new thread"), (effects.Begin(),)
 
 
-def _fork(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
-    """Go on in a copy, with another model if one is named."""
+def _fork(state: ChatState, argument: str, dial: DialView) -> Transition:
     if not state.count:
         return state.tell("there is nothing to copy yet", tone="warning"), ()
     if argument:  # refuse an impossible model before anything is copied
-        name, wish = dial.split(argument)
-        switch_model(state, name, wish or state.wish, dial)
-    return state, (Fork(state.model, state.wish, argument),)
+        name, level_text = dial.split(argument)
+        switch_model(state, name, level_text or state.level_text, dial)
+    return state, (effects.Fork(state.model, state.level_text, argument),)
 
 
-def _resume(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Open an earlier thread: by its id, or picked from those that contain these words."""
+def _resume(state: ChatState, argument: str, _dial: DialView) -> Transition:
     if argument and " " not in argument:
-        return state, (Open(argument, or_find=True),)
-    return state, (ListThreads(argument),)
+        return state, (effects.Open(argument, or_find=True),)
+    return state, (effects.ListThreads(argument),)
 
 
-def _title(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Give the thread a title; without one, say which it has."""
+def _title(state: ChatState, argument: str, _dial: DialView) -> Transition:
     if not argument:
         here = f"this thread is called {state.thread.title!r}; " if state.thread else ""
         return state.tell(f"{here}/title TITLE gives it another"), ()
     if state.thread is None:
         return state.tell("there is no thread to be named yet; say something first"), ()
-    return state, (Rename(argument),)
+    return state, (effects.Rename(argument),)
 
 
-def _attach(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Attach a file to the next question; a dash takes all of them away."""
+def _attach(state: ChatState, argument: str, _dial: DialView) -> Transition:
     if argument == "-":
         return state.but(attached=(), hint="nothing is attached now"), ()
     if not argument:
         return state.tell("which file? /attach PATH, or @path in your words; - takes all away"), ()
-    return state, (Attach(argument),)
+    return state, (effects.Attach(argument),)
 
 
-def _export(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Write the thread to a file."""
+def _export(state: ChatState, argument: str, _dial: DialView) -> Transition:
     if not argument.endswith(_FORMS):
         return state.tell(f"/export FILE, which ends in {' or '.join(_FORMS)}"), ()
     if not state.count:
         return state.tell("there is nothing to write yet"), ()
-    return state, (Export(argument),)
+    return state, (effects.Export(argument),)
 
 
-def _plan(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
-    """Show what would be sent at this level or another, and why."""
-    made = dial.plan(state.model, argument or state.wish, context=state.tally.context)
+def _plan(state: ChatState, argument: str, dial: DialView) -> Transition:
+    made = dial.plan(state.model, argument or state.level_text, context=state.tally.context)
     lines = [f"{label:<8}{text}".rstrip() for label, text in describe_plan(made)]
     return state.tell(*lines), ()
 
 
-def _cost(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Show the tokens and money the thread has used."""
+def _cost(state: ChatState, _argument: str, _dial: DialView) -> Transition:
     tally = state.tally
     if not tally.used:
         return state.tell("nothing was used yet"), ()
@@ -133,8 +112,7 @@ def _cost(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState,
     return state.tell(*lines), ()
 
 
-def _show(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Fold, open or hide all thoughts, later ones included."""
+def _show(state: ChatState, argument: str, _dial: DialView) -> Transition:
     if argument not in _SHOWS:
         now = f"thinking is shown {state.show!r}; use /show {' '.join(_SHOWS)}"
         return state.tell(now, tone="error" if argument else "plain"), ()
@@ -143,30 +121,28 @@ def _show(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, 
     return state.but(show=way, page=page, hint=f"show: {way}"), ()
 
 
-def _system(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Show the system prompt, change it, or remove it."""
+def _system(state: ChatState, argument: str, _dial: DialView) -> Transition:
     if not argument:
         return state.tell(state.system or "there is no system prompt; /system TEXT gives one"), ()
     text = "" if argument == "-" else argument
     changed = state.but(system=text)
     said = "✓ The system prompt is set" if text else "✓ There is no system prompt now"
-    return changed.tell(said, tone="good"), (NoteModel(state.model, state.wish, text),)
+    return changed.tell(said, tone="good"), (
+        effects.NoteModel(state.model, state.level_text, text),
+    )
 
 
-def _raw(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Show the last exchange as it went over the wire."""
-    return state, (ShowWire(),)
+def _raw(state: ChatState, _argument: str, _dial: DialView) -> Transition:
+    return state, (effects.ShowWire(),)
 
 
-def _doctor(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Check keys, folders and versions."""
-    return state, (RunDoctor(),)
+def _doctor(state: ChatState, _argument: str, _dial: DialView) -> Transition:
+    return state, (effects.RunDoctor(),)
 
 
-def _theme(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Change the colours; without a name, open the picker of themes."""
+def _theme(state: ChatState, argument: str, _dial: DialView) -> Transition:
     if argument in state.themes:
-        return state.but(theme=argument), (ChangeTheme(argument),)
+        return state.but(theme=argument), (effects.ChangeTheme(argument),)
     if argument:
         return state.tell(f"✗ there is no theme {argument!r}; /theme shows them", tone="error"), ()
     choices = tuple(Choice(name, name) for name in state.themes)
@@ -175,24 +151,20 @@ def _theme(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState,
 
 
 def _complete_show(_state: ChatState, argument: str, _dial: DialView) -> tuple[str, ...]:
-    """Return the values of /show that begin with this."""
     return tuple(each for each in _SHOWS if each.startswith(argument))
 
 
 def _complete_theme(state: ChatState, argument: str, _dial: DialView) -> tuple[str, ...]:
-    """Return the themes that begin with this."""
     return tuple(each for each in state.themes if each.startswith(argument))
 
 
 def _complete_levels(state: ChatState, argument: str, dial: DialView) -> tuple[str, ...]:
-    """Return the line with a level of the present model at its end."""
     before, space, last = argument.rpartition(" ")
     found = model_switch.complete_level(state, last, dial)
     return tuple(f"{before}{space}{each}" for each in found if each not in before.split())
 
 
 def _complete_help(_state: ChatState, argument: str, _dial: DialView) -> tuple[str, ...]:
-    """Return the commands that begin with this."""
     return tuple(each for each in COMMANDS if each.startswith(argument.lower()))
 
 
@@ -200,8 +172,7 @@ def _figure(tokens: int | None) -> str:
     return "unknown" if tokens is None else f"{tokens:,}"
 
 
-def _help(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    """Show all commands, two in a line, or how one of them is used."""
+def _help(state: ChatState, argument: str, _dial: DialView) -> Transition:
     name = argument.removeprefix("/").lower()
     if (command := COMMANDS.get(name)) is not None:
         return state.tell(f"/{name} {command.usage}".rstrip(), f"  {command.what}"), ()
@@ -214,8 +185,8 @@ def _help(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, 
     return state.tell(*lines, *_KEYS), ()
 
 
-def _quit(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
-    return state, (Quit(),)
+def _quit(state: ChatState, _argument: str, _dial: DialView) -> Transition:
+    return state, (effects.Quit(),)
 
 
 _HALF = 37
@@ -276,14 +247,14 @@ def is_command(text: str) -> bool:
     return text.startswith("/") and "/" not in text[1:].partition(" ")[0]
 
 
-def run(state: ChatState, text: str, dial: DialView) -> tuple[ChatState, Effects]:
+def run(state: ChatState, text: str, dial: DialView) -> Transition:
     """Run a line that begins with a slash."""
     name, _, argument = text[1:].strip().partition(" ")
     command = COMMANDS.get(name.lower())
     if command is None:
         return state.tell(_unknown(name), tone="error"), ()
     if state.busy and not command.anytime:
-        return state.but(hint=WAIT), (RestoreInput(text),)
+        return state.but(hint=WAIT), (effects.RestoreInput(text),)
     try:
         return command.run(state, argument.strip(), dial)
     except PonderoError as error:

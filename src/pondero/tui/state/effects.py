@@ -1,29 +1,33 @@
-"""What the reducer asks for. Small values: ``ChatApp`` runs them and answers with actions."""
+"""What the reducer asks for. ``Executor`` runs them and answers with actions."""
 
 from typing import Literal
 
 from msgspec import Struct
 
 from ...canon import Blob, Image, Text
-from .state import DraftQuestion, Word
+from .state import ChatState, DraftQuestion, Word
 
 Purpose = Literal["undo", "edit", "copy", "compare"]
 """What a recalled turn is for."""
 
 
-class AskModel(Struct, frozen=True):
-    """Ask the model at this level; Arrived follows many times, then one Ended."""
+class Effect(Struct, frozen=True):
+    """Something to do outside the state."""
+
+
+class AskModel(Effect, frozen=True):
+    """Ask the model at this level; EventsArrived follows many times, then one TurnEnded."""
 
     words: str
     model: str
-    wish: str | None
+    level_text: str | None
     system: str
     context: int | None = None
     parts: tuple[Text | Image | Blob, ...] = ()
 
 
-class Compare(Struct, frozen=True):
-    """Ask all of these after so many messages, for the columns from ``first`` on.
+class Compare(Effect, frozen=True):
+    """Ask all of these after ``number`` messages, for the columns from ``first`` on.
 
     ColumnsArrived follows many times, and one ColumnEnded for each.
     """
@@ -33,217 +37,186 @@ class Compare(Struct, frozen=True):
     first: int
 
 
-class CloseComparison(Struct, frozen=True):
-    """Keep the ``chosen`` answer in the thread and the others in copies; Settled follows."""
+class CloseComparison(Effect, frozen=True):
+    """Keep the ``chosen`` answer in the thread, the others in copies; ComparisonClosed follows."""
 
     number: int
     chosen: int | None
     names: tuple[str, ...]
 
 
-class Stop(Struct, frozen=True):
+class Stop(Effect, frozen=True):
     """Stop the turn, or all answers of a comparison, and record what has arrived."""
 
 
-class Handoff(Struct, frozen=True):
+class Handoff(Effect, frozen=True):
     """Work out what a move to this model or level loses; HandedOff follows.
 
     ``same`` is whether the model stays: it sees of the past what it saw before. ``cached`` tokens
-    will be read anew.
+    will be read again.
     """
 
     model: str
-    wish: str | None
+    level_text: str | None
     cached: int = 0
     same: bool = False
 
 
-class NoteModel(Struct, frozen=True):
-    """Write to the thread which model, level and system prompt it goes on with."""
+class NoteModel(Effect, frozen=True):
+    """Write the model, level and system prompt of the next turns to the thread."""
 
     model: str
-    wish: str | None
+    level_text: str | None
     system: str
 
 
-class Begin(Struct, frozen=True):
+class Begin(Effect, frozen=True):
     """Begin a new thread with the next words."""
 
 
-class Open(Struct, frozen=True):
-    """Open a thread: its id, the beginning of one, or "last"; Opened follows.
+class Open(Effect, frozen=True):
+    """Open a thread: its id, the beginning of one, or "last"; ThreadOpened follows.
 
-    With ``or_find``, an id that does not exist is searched for as a word: Offered follows.
+    With ``or_find``, an id that does not exist is searched for as a word: ThreadsOffered follows.
     """
 
     id: str
     or_find: bool = False
 
 
-class Fork(Struct, frozen=True):
-    """Go on in a copy of the thread; Opened follows. ``to`` is the model to switch the copy to."""
+class Fork(Effect, frozen=True):
+    """Continue in a copy of the thread, with the model ``to`` if named; ThreadOpened follows."""
 
     model: str
-    wish: str | None
+    level_text: str | None
     to: str = ""
 
 
-class Rename(Struct, frozen=True):
-    """Give the thread a title; Renamed follows."""
+class Rename(Effect, frozen=True):
+    """Give the thread a title; ThreadRenamed follows."""
 
     title: str
 
 
-class Export(Struct, frozen=True):
+class Export(Effect, frozen=True):
     """Write the thread to a file, in the format of its suffix."""
 
     path: str
 
 
-class ListThreads(Struct, frozen=True):
-    """List the threads, or those that contain these words; Offered follows."""
+class ListThreads(Effect, frozen=True):
+    """List the threads, or those that contain these words; ThreadsOffered follows."""
 
     words: str = ""
 
 
-class Recall(Struct, frozen=True):
-    """Look up the last turn, for this ``purpose``; Recalled follows."""
+class Recall(Effect, frozen=True):
+    """Look up the last turn, for this ``purpose``; LastTurnLoaded follows."""
 
     purpose: Purpose
-    wishes: tuple[str, ...] = ()
+    level_texts: tuple[str, ...] = ()
     words: str = ""
 
 
-class Rewind(Struct, frozen=True):
-    """Go on after so many messages; the rest stays in the thread they were written to."""
+class Rewind(Effect, frozen=True):
+    """Continue after ``count`` messages; the rest stays in the thread it was written to."""
 
     count: int
 
 
-class Edit(Struct, frozen=True):
-    """Let the user edit a question in their editor; Edited follows, wordless if there is none."""
+class Edit(Effect, frozen=True):
+    """Let the user edit a question in their editor; QuestionEdited follows."""
 
     asked: DraftQuestion
     number: int
 
 
-class Copy(Struct, frozen=True):
-    """Put a text on the clipboard; Reported follows. ``what`` is what the text is."""
+class Copy(Effect, frozen=True):
+    """Put a text on the clipboard; LinesReported follows. ``what`` is what the text is."""
 
     text: str
     what: str
 
 
-class Search(Struct, frozen=True):
-    """Find words in this thread and in all others; Found follows."""
+class Search(Effect, frozen=True):
+    """Find words in this thread and in all others; SearchFinished follows."""
 
     words: str
 
 
-class ShowMessage(Struct, frozen=True):
+class ShowMessage(Effect, frozen=True):
     """Show the message of this number, of a thread; None is the one that is open."""
 
     number: int
     thread: str | None = None
 
 
-class AnswerApproval(Struct, frozen=True):
+class AnswerApproval(Effect, frozen=True):
     """Tell a waiting call what was decided; "always" is kept in the config."""
 
     id: int
     word: Word
 
 
-class ListTools(Struct, frozen=True):
-    """Show the tools and which of them run unasked; Reported follows."""
+class ListTools(Effect, frozen=True):
+    """Show the tools and which need no approval; LinesReported follows."""
 
 
-class Forget(Struct, frozen=True):
-    """Ask about a tool again that was to run always; Reported follows."""
+class Forget(Effect, frozen=True):
+    """Ask about a tool again that was to run always; LinesReported follows."""
 
     name: str
 
 
-class Attach(Struct, frozen=True):
-    """Read a file for the next question; Attached follows."""
+class Attach(Effect, frozen=True):
+    """Read a file for the next question; FilesAttached follows."""
 
     path: str
 
 
-class ReadMentions(Struct, frozen=True):
-    """Read the files that words name as ``@path``; Gathered follows, even if there are none."""
+class ReadMentions(Effect, frozen=True):
+    """Read the files that words name as ``@path``; MentionsRead follows."""
 
     asked: DraftQuestion
 
 
-class ListForPane(Struct, frozen=True):
-    """List the threads for the pane, or those that have these words; Listed follows."""
+class ListForPane(Effect, frozen=True):
+    """List the threads for the pane, or those that have these words; ThreadsListed follows."""
 
     words: str
 
 
-class Fetch(Struct, frozen=True):
-    """Load these messages, ``last`` not included; Turned follows."""
+class Fetch(Effect, frozen=True):
+    """Load these messages, ``last`` not included; PageLoaded follows."""
 
     first: int
     last: int
 
 
-class ShowWire(Struct, frozen=True):
+class ShowWire(Effect, frozen=True):
     """Show the last exchange as it went over the wire, without its keys."""
 
 
-class RunDoctor(Struct, frozen=True):
-    """Check keys, folders and versions; Reported follows."""
+class RunDoctor(Effect, frozen=True):
+    """Check keys, folders and versions; LinesReported follows."""
 
 
-class RestoreInput(Struct, frozen=True):
+class RestoreInput(Effect, frozen=True):
     """Put words back into the input line."""
 
     words: str
 
 
-class ChangeTheme(Struct, frozen=True):
+class ChangeTheme(Effect, frozen=True):
     """Change the colours, and keep the choice in the config."""
 
     theme: str
 
 
-class Quit(Struct, frozen=True):
+class Quit(Effect, frozen=True):
     """Leave."""
 
 
-Effect = (
-    AskModel
-    | Compare
-    | CloseComparison
-    | Stop
-    | Handoff
-    | NoteModel
-    | Begin
-    | Open
-    | Fork
-    | Rename
-    | Export
-    | ListThreads
-    | Recall
-    | Rewind
-    | Edit
-    | Copy
-    | Search
-    | ShowMessage
-    | AnswerApproval
-    | ListTools
-    | Forget
-    | Attach
-    | ReadMentions
-    | ListForPane
-    | Fetch
-    | ShowWire
-    | RunDoctor
-    | RestoreInput
-    | ChangeTheme
-    | Quit
-)
-
 Effects = tuple[Effect, ...]
+Transition = tuple[ChatState, Effects]
+"""The next state, and the effects to run."""

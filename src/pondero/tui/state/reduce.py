@@ -11,7 +11,7 @@ from .actions import Action
 from .catalog_view import DialView
 from .cells import Cell, ThinkingCell, set_open
 from .commands import is_command, run
-from .effects import Effects
+from .effects import Transition
 from .handlers import comparison, last_turn, search, tools
 from .handlers.comparison import toggle_thinking
 from .handlers.history import PAGE, on_opened, on_page_loaded, on_scrolled
@@ -22,19 +22,19 @@ from .handlers.turn import on_ended, on_events, start_turn
 from .state import WAIT, ChatState, DraftQuestion, PickerState
 
 
-def reduce(state: ChatState, action: Action, dial: DialView) -> tuple[ChatState, Effects]:
+def reduce(state: ChatState, action: Action, dial: DialView) -> Transition:
     """Return the state after an action, and the effects it asks for."""
     return _HANDLERS[type(action)](state, action, dial)
 
 
 def initial_state(
-    dial: DialView, model: str, wish: str | None = None, *, system: str = ""
+    dial: DialView, model: str, level_text: str | None = None, *, system: str = ""
 ) -> ChatState:
     """Return the state of a new chat; raises UnknownModel."""
     name, said = dial.split(model)
-    wish = wish or said
-    first = ChatState(model=name, plan=dial.plan(name, wish), system=system)
-    begun = switch_model(first, name, wish, dial)
+    level_text = level_text or said
+    first = ChatState(model=name, plan=dial.plan(name, level_text), system=system)
+    begun = switch_model(first, name, level_text, dial)
     entry = dial.entry(name)
     who = f"{entry.provider.label} {entry.model} · thinking: {describe_level(begun.plan, entry)}"
     return begun.tell(who, "/help shows the commands · /model NAME/LEVEL goes on with another")
@@ -43,51 +43,42 @@ def initial_state(
 # -- the user -----------------------------------------------------------------------------------
 
 
-def _submitted(
-    state: ChatState, action: actions.Submitted, dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_submitted(state: ChatState, action: actions.Submitted, dial: DialView) -> Transition:
     text = action.text.strip()
     state = state.but(hint="", leaving=False)
     if not text:
-        return _next(state, action.at, dial)
+        return _ask_next(state, action.at, dial)
     if is_command(text):
         return run(state, text, dial)
     asked = DraftQuestion(text.removeprefix("/") if text.startswith("//") else text, state.attached)
     state = state.but(attached=())
     if "@" in text:
         return state, (effects.ReadMentions(asked),)
-    return _gathered(state, actions.MentionsRead(asked, action.at), dial)
+    return _on_mentions_read(state, actions.MentionsRead(asked, action.at), dial)
 
 
-def _gathered(
-    state: ChatState, action: actions.MentionsRead, dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Ask what the user sent, or let it wait; where a file cannot be read it goes back."""
+def _on_mentions_read(state: ChatState, action: actions.MentionsRead, dial: DialView) -> Transition:
+    """Ask what the user sent, or queue it; if a file cannot be read, give the words back."""
     asked = action.asked
     if action.error:
         back = state.but(attached=(*asked.parts, *state.attached))
         return back.tell(f"✗ {action.error}", tone="error"), (effects.RestoreInput(asked.words),)
     if state.busy:
         return state.but(queue=(*state.queue, asked)), ()
-    return _asking(state, asked, action.at, dial)
+    return _ask(state, asked, action.at, dial)
 
 
-def _attached(
-    state: ChatState, action: actions.FilesAttached, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_attached(state: ChatState, action: actions.FilesAttached, _dial: DialView) -> Transition:
     return state.but(attached=(*state.attached, *action.parts)), ()
 
 
-def _next(state: ChatState, at: float, dial: DialView) -> tuple[ChatState, Effects]:
-    """Send the first of the words that wait."""
+def _ask_next(state: ChatState, at: float, dial: DialView) -> Transition:
     if state.busy or not state.queue:
         return state, ()
-    return _asking(state.but(queue=state.queue[1:]), state.queue[0], at, dial)
+    return _ask(state.but(queue=state.queue[1:]), state.queue[0], at, dial)
 
 
-def _unqueued(
-    state: ChatState, _action: actions.Unqueued, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_unqueued(state: ChatState, _action: actions.Unqueued, _dial: DialView) -> Transition:
     if not state.queue:
         return state, ()
     *queue, last = state.queue
@@ -95,27 +86,24 @@ def _unqueued(
     return after, (effects.RestoreInput(last.words),)
 
 
-def _returned(
+def _on_words_returned(
     state: ChatState, action: actions.WordsReturned, _dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Let words wait before all others, with what was attached to them."""
+) -> Transition:
     asked = DraftQuestion(action.words, state.attached)
     return state.but(queue=(asked, *state.queue), attached=()), ()
 
 
-def _asking(
-    state: ChatState, asked: DraftQuestion, at: float, dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Begin a turn; where an older part is on the page, go to its end: answers come there."""
+def _ask(state: ChatState, asked: DraftQuestion, at: float, dial: DialView) -> Transition:
+    """Begin a turn; if the page shows an older part, load the end, where answers appear."""
     begun, ask = start_turn(state, asked, at, dial, context=state.tally.context)
     if state.last < state.count:
         return begun, (effects.Fetch(max(0, state.count - PAGE), state.count), ask)
     return begun, (ask,)
 
 
-def _interrupted(
+def _on_interrupted(
     state: ChatState, action: actions.TurnInterrupted, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     if state.turn is not None:
         return state.but(hint="stopping…"), (effects.Stop(),)
     if not action.hard:
@@ -125,32 +113,28 @@ def _interrupted(
     return state.but(leaving=True, hint="Ctrl+C again, or Ctrl+D, leaves"), ()
 
 
-def _typed(
-    state: ChatState, _action: actions.KeyTyped, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_typed(state: ChatState, _action: actions.KeyTyped, _dial: DialView) -> Transition:
     return (state.but(hint="", leaving=False) if state.hint or state.leaving else state), ()
 
 
-def _picker(
+def _on_picker_opened(
     state: ChatState, _action: actions.PickerOpened, dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     if state.busy or state.comparing:
         return state.but(hint=WAIT), ()
     return offer(state, dial), ()
 
 
-def _picked(
-    state: ChatState, action: actions.ItemPicked, dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_picked(state: ChatState, action: actions.ItemPicked, dial: DialView) -> Transition:
     choosing, state = state.choosing, state.but(choosing=None)
     if choosing is None:
         return state, ()
     return _PICKED[choosing.what](state, action.value, dial)
 
 
-def _switched(
+def _on_thread_picked(
     state: ChatState, action: actions.ThreadPickedInPane, dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     if not action.thread:
         return run(state, "/new", dial)
     if state.thread is not None and state.thread.id == action.thread:
@@ -158,69 +142,65 @@ def _switched(
     return state, (effects.Open(action.thread),)
 
 
-def _opening(state: ChatState, value: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def _open_thread(state: ChatState, value: str, _dial: DialView) -> Transition:
     return state, (effects.Open(value),)
 
 
-def _dressing(state: ChatState, value: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def _change_theme(state: ChatState, value: str, _dial: DialView) -> Transition:
     return state.but(theme=value), (effects.ChangeTheme(value),)
 
 
-def _visiting(state: ChatState, value: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def _show_hit(state: ChatState, value: str, _dial: DialView) -> Transition:
     return state, (visit(value),)
 
 
-_PICKED: dict[str, Callable[[ChatState, str, DialView], tuple[ChatState, Effects]]] = {
+_PICKED: dict[str, Callable[[ChatState, str, DialView], Transition]] = {
     "thinking": thinking,
-    "thread": _opening,
-    "theme": _dressing,
-    "hit": _visiting,
+    "thread": _open_thread,
+    "theme": _change_theme,
+    "hit": _show_hit,
 }
 
 
-def _dismissed(
-    state: ChatState, _action: actions.Dismissed, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_dismissed(state: ChatState, _action: actions.Dismissed, _dial: DialView) -> Transition:
     return state.but(choosing=None), ()
 
 
-def _toggled(
+def _on_thinking_toggled(
     state: ChatState, action: actions.ThinkingToggled, dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     if state.comparing is not None:
-        return toggle_thinking(state, lambda chat: _toggled(chat, action, dial)[0]), ()
+        return toggle_thinking(state, lambda chat: _on_thinking_toggled(chat, action, dial)[0]), ()
     cells = [*state.page, *state.live]
     thoughts = [c for c in cells if isinstance(c, ThinkingCell) and c.readable]
     wanted = [c for c in thoughts if c.key == action.key] if action.key else thoughts[-1:]
     if not wanted:
         return state.but(hint="there is no thinking to open"), ()
-    return _with(state, {wanted[0].key: set_open(wanted[0], is_open=not wanted[0].open)}), ()
+    return _replace_cells(
+        state, {wanted[0].key: set_open(wanted[0], is_open=not wanted[0].open)}
+    ), ()
 
 
-def _toggled_all(
+def _on_all_toggled(
     state: ChatState, _action: actions.AllThinkingToggled, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     thoughts = [c for c in (*state.page, *state.live) if isinstance(c, ThinkingCell) and c.readable]
     to_open = not all(thought.open for thought in thoughts)
     changed: dict[int, Cell] = {
         thought.key: set_open(thought, is_open=to_open) for thought in thoughts
     }
     show = "open" if to_open else "auto"
-    return _with(state, changed).but(show=show, hint=f"show: {show}"), ()
+    return _replace_cells(state, changed).but(show=show, hint=f"show: {show}"), ()
 
 
 # -- outcomes -----------------------------------------------------------------------------------
 
 
-def _arrived(
-    state: ChatState, action: actions.EventsArrived, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_events(state: ChatState, action: actions.EventsArrived, _dial: DialView) -> Transition:
     return on_events(state, action.events, action.at), ()
 
 
-def _ended(
-    state: ChatState, action: actions.TurnEnded, dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_turn_ended(state: ChatState, action: actions.TurnEnded, dial: DialView) -> Transition:
     """End the turn, and send what waits; after a stop or an error it waits for Enter."""
     after, asked = on_ended(state, action, dial)
     if not after.queue or after.busy:
@@ -228,14 +208,11 @@ def _ended(
     if action.stopped or action.error is not None:
         held = f"{len(after.queue)} waiting: Enter on an empty line sends the next"
         return after.but(hint=held), asked
-    sent, more = _next(after, action.at, dial)
+    sent, more = _ask_next(after, action.at, dial)
     return sent, (*asked, *more)
 
 
-def _recalled(
-    state: ChatState, action: actions.LastTurnLoaded, dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Do what the turn was looked up for."""
+def _on_last_turn(state: ChatState, action: actions.LastTurnLoaded, dial: DialView) -> Transition:
     if not action.turn and not action.words:
         return state.tell("there is no question yet"), ()
     return _PURPOSES[action.purpose](state, action, dial)
@@ -243,18 +220,16 @@ def _recalled(
 
 _PURPOSES: dict[
     effects.Purpose,
-    Callable[[ChatState, actions.LastTurnLoaded, DialView], tuple[ChatState, Effects]],
+    Callable[[ChatState, actions.LastTurnLoaded, DialView], Transition],
 ] = {
-    "undo": last_turn.undone,
+    "undo": last_turn.on_undo,
     "edit": last_turn.on_edited,
     "copy": last_turn.on_copied,
     "compare": comparison.on_compare,
 }
 
 
-def _edited(
-    state: ChatState, action: actions.QuestionEdited, dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_edited(state: ChatState, action: actions.QuestionEdited, dial: DialView) -> Transition:
     """Ask the edited question in place of the old one; without an editor, edit it in place."""
     before = action.before
     if action.words is None:
@@ -263,86 +238,80 @@ def _edited(
     if not words or words == before.words.strip():
         return state.but(hint="nothing was changed, and nothing asked"), ()
     changed = DraftQuestion(words, before.parts)
-    begun, asked = _asking(state.rewound(action.number), changed, action.at, dial)
+    begun, asked = _ask(state.rewind(action.number), changed, action.at, dial)
     return begun, (effects.Rewind(action.number), *asked)
 
 
-def _answered(
+def _on_background_ended(
     state: ChatState, action: actions.BackgroundTurnEnded, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     title = action.thread.title if action.thread else "the other thread"
     return state.but(hint=f"{'answered' if action.whole else 'no answer'}: {title}"), ()
 
 
-def _handed_off(
-    state: ChatState, action: actions.HandedOff, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_handed_off(state: ChatState, action: actions.HandedOff, _dial: DialView) -> Transition:
     return (state.tell(*action.lines) if action.lines else state), ()
 
 
-def _offered(
+def _on_threads_offered(
     state: ChatState, action: actions.ThreadsOffered, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     if not action.choices:
         return state.tell("there are no earlier threads like that"), ()
     return state.but(choosing=PickerState("thread", "go on with", action.choices)), ()
 
 
-def _renamed(
-    state: ChatState, action: actions.ThreadRenamed, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_renamed(state: ChatState, action: actions.ThreadRenamed, _dial: DialView) -> Transition:
     return state.but(thread=action.thread, hint=f"renamed: {action.thread.title}"), ()
 
 
-def _reported(
-    state: ChatState, action: actions.LinesReported, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def _on_reported(state: ChatState, action: actions.LinesReported, _dial: DialView) -> Transition:
     return state.tell(*action.lines, tone=action.tone), ()
 
 
-def _with(state: ChatState, changed: dict[int, Cell]) -> ChatState:
+def _replace_cells(state: ChatState, changed: dict[int, Cell]) -> ChatState:
     page = tuple(changed.get(cell.key, cell) for cell in state.page)
     live = tuple(changed.get(cell.key, cell) for cell in state.live)
     return state.but(page=page, live=live)
 
 
-_HANDLERS: dict[type, Callable[[ChatState, Any, DialView], tuple[ChatState, Effects]]] = {
-    actions.Submitted: _submitted,
-    actions.TurnInterrupted: _interrupted,
-    actions.KeyTyped: _typed,
-    actions.Unqueued: _unqueued,
-    actions.WordsReturned: _returned,
+_HANDLERS: dict[type, Callable[[ChatState, Any, DialView], Transition]] = {
+    actions.Submitted: _on_submitted,
+    actions.TurnInterrupted: _on_interrupted,
+    actions.KeyTyped: _on_typed,
+    actions.Unqueued: _on_unqueued,
+    actions.WordsReturned: _on_words_returned,
     actions.PaneToggled: search.on_pane_toggled,
-    actions.SearchTyped: search.sought,
+    actions.SearchTyped: search.on_search_typed,
     actions.ThreadsListed: search.on_listed,
-    actions.ThreadPickedInPane: _switched,
+    actions.ThreadPickedInPane: _on_thread_picked,
     actions.ApprovalRequested: tools.on_approval_requested,
     actions.ApprovalDecided: tools.on_decided,
     actions.ApprovalWithdrawn: tools.on_withdrawn,
     actions.ApprovalWaiting: tools.on_approval_waiting,
-    actions.PickerOpened: _picker,
-    actions.ItemPicked: _picked,
-    actions.Dismissed: _dismissed,
-    actions.ColumnMoved: comparison.column_moved,
+    actions.PickerOpened: _on_picker_opened,
+    actions.ItemPicked: _on_picked,
+    actions.Dismissed: _on_dismissed,
+    actions.ColumnMoved: comparison.on_column_moved,
     actions.ComparisonClosing: comparison.on_closing,
-    actions.ColumnsArrived: comparison.columns_arrived,
-    actions.ColumnEnded: comparison.column_ended,
+    actions.ColumnsArrived: comparison.on_columns_arrived,
+    actions.ColumnEnded: comparison.on_column_ended,
     actions.ComparisonClosed: comparison.on_closed,
-    actions.ThinkingToggled: _toggled,
-    actions.AllThinkingToggled: _toggled_all,
+    actions.ThinkingToggled: _on_thinking_toggled,
+    actions.AllThinkingToggled: _on_all_toggled,
     actions.Scrolled: on_scrolled,
-    actions.EventsArrived: _arrived,
-    actions.TurnEnded: _ended,
-    actions.BackgroundTurnEnded: _answered,
-    actions.HandedOff: _handed_off,
+    actions.EventsArrived: _on_events,
+    actions.TurnEnded: _on_turn_ended,
+    actions.BackgroundTurnEnded: _on_background_ended,
+    actions.HandedOff: _on_handed_off,
     actions.ThreadOpened: on_opened,
     actions.PageLoaded: on_page_loaded,
-    actions.ThreadsOffered: _offered,
-    actions.FilesAttached: _attached,
-    actions.MentionsRead: _gathered,
-    actions.LastTurnLoaded: _recalled,
-    actions.QuestionEdited: _edited,
+    actions.ThreadsOffered: _on_threads_offered,
+    actions.FilesAttached: _on_attached,
+    actions.MentionsRead: _on_mentions_read,
+    actions.LastTurnLoaded: _on_last_turn,
+    actions.QuestionEdited: _on_edited,
     actions.SearchFinished: on_found,
-    actions.ThreadRenamed: _renamed,
-    actions.LinesReported: _reported,
+    actions.ThreadRenamed: _on_renamed,
+    actions.LinesReported: _on_reported,
 }

@@ -58,7 +58,7 @@ def _sum(*counts: int | None) -> int | None:
 
 
 def as_cost(cost: Decimal | None) -> str:
-    """Return an amount as people read it; small ones keep their digits."""
+    """Return an amount in dollars; small ones keep four digits."""
     if cost is None:
         return "unknown"
     return f"${cost:,.2f}" if cost >= 1 or not cost else f"${cost:.4f}"
@@ -72,14 +72,14 @@ WAIT = "wait for the answer, or press Esc to stop it"
 
 
 class SavedThread(Struct, frozen=True):
-    """The thread this chat is kept in."""
+    """The thread this chat is saved in."""
 
     id: str
     title: str = ""
 
 
 class ThreadMessage(Struct, frozen=True):
-    """A message of the thread, with what the store knows about it."""
+    """A message of the thread, with its usage, time and cost from the store."""
 
     number: int
     message: Message
@@ -138,7 +138,7 @@ class TurnInProgress(Struct, frozen=True):
 class Column(Struct, frozen=True, kw_only=True):
     """One answer of a comparison, as a chat of its own.
 
-    ``given`` is whether it is the answer the thread has already; ``kept`` whether it can become it.
+    ``given``: the thread has this answer already; ``stored``: it can become the thread's.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Column(Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     live: bool = False
     given: bool = False
-    kept: bool = False
+    stored: bool = False
 
 
 class ComparisonState(Struct, frozen=True):
@@ -165,20 +165,19 @@ class ComparisonState(Struct, frozen=True):
 
 
 class ChatState(Struct, frozen=True, kw_only=True):
-    """A chat. ``page`` has the settled cells, ``live`` those of the turn under way.
+    """A chat. ``page`` has the finished cells, ``live`` those of the turn under way.
 
-    ``first`` and ``last`` bound the messages on the page, of ``count`` in the thread. ``wish``
-    is the thinking as the user asked for it; ``plan`` is what the model gets. ``turns`` has a
-    pair for each turn of this chat: the number of its first message, which its cells carry, and
-    the number after its last. ``queue`` has what is asked when the turn is over; ``attached``
-    goes with the next words. ``paid``
-    is whether a service answers, not the emulator; ``unpriced`` is why a price may be unknown;
-    ``noted`` are the repairs of requests that were shown already; ``themes`` are all there are.
+    ``first`` and ``last`` bound the messages on the page, of ``count`` in the thread.
+    ``level_text`` is the level the user asked for; ``plan`` is what the model gets.
+    ``turns`` has a pair for each turn of this chat: the number of its first message, which its
+    cells carry, and the number after its last. ``queue`` is asked when the turn is over;
+    ``attached`` goes with the next words. ``paid``: a service answers, not the emulator.
+    ``unpriced`` is why a price may be unknown; ``noted`` are the repairs already shown.
     """
 
     model: str
     plan: Plan
-    wish: str | None = None
+    level_text: str | None = None
     window: int | None = None
     shown: str = "full"
     system: str = ""
@@ -233,12 +232,12 @@ class ChatState(Struct, frozen=True, kw_only=True):
         told = NoticeCell(key=self.next_key, lines=lines, tone=tone)
         return self.but(page=(*self.page, told), next_key=self.next_key + 1)
 
-    def rewound(self, count: int) -> "ChatState":
+    def rewind(self, count: int) -> "ChatState":
         """Return this state without the messages from this number on, and what was told since."""
         numbers = (-1 if cell.number is None else cell.number for cell in self.page)
-        kept = next((at for at, number in enumerate(numbers) if number >= count), len(self.page))
+        stored = next((at for at, number in enumerate(numbers) if number >= count), len(self.page))
         return self.but(
-            page=self.page[:kept],
+            page=self.page[:stored],
             count=count,
             first=min(self.first, count),
             last=min(self.last, count),

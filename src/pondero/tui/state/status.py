@@ -4,7 +4,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...canon import escape_controls
-from .handlers.history import attachment_said
+from .handlers.history import describe_attachment
 from .handlers.turn import question_text
 from .state import ChatState, as_cost
 
@@ -22,7 +22,7 @@ class StatusPiece(Struct, frozen=True):
 _SPARE = 6
 """From this rank on, a piece goes before the model's name is shortened."""
 _SHORTEST = 16
-"""Characters that stay of a model's name, where there are so many."""
+"""Characters that stay of a longer model's name."""
 _VERDICTS = {
     "as_planned": "as planned",
     "did_not_think": "did not think",
@@ -38,17 +38,16 @@ def status(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
     On 80 columns there is room for the model, its level, the answer's tokens and the cost; a name
     that is too long for that is shortened.
     """
-    pieces = _dropped([piece for piece in _pieces(state) if piece.text], width, least=_SPARE)
+    pieces = _drop_pieces([piece for piece in _pieces(state) if piece.text], width, least=_SPARE)
     model, *others = pieces
     if _width(pieces) <= width:
         return tuple(pieces)
-    _, *others = _dropped([replace(model, text=_cut(model.text, _SHORTEST)), *others], width)
+    _, *others = _drop_pieces([replace(model, text=_cut(model.text, _SHORTEST)), *others], width)
     room = width - _width([replace(model, text=""), *others])
     return (replace(model, text=_cut(model.text, room)), *others) if others else (model,)
 
 
-def _dropped(pieces: list[StatusPiece], width: int, *, least: int = 1) -> list[StatusPiece]:
-    """Return the pieces without those that do not fit, of this rank at least."""
+def _drop_pieces(pieces: list[StatusPiece], width: int, *, least: int = 1) -> list[StatusPiece]:
     left = list(pieces)
     while _width(left) > width and (spare := [piece for piece in left if piece.rank >= least]):
         left.remove(max(spare, key=lambda piece: piece.rank))
@@ -77,7 +76,6 @@ def _pieces(state: ChatState) -> list[StatusPiece]:
 
 
 def _level(state: ChatState) -> str:
-    """Return the level asked for, and the one the model gets where that differs."""
     plan = state.plan
     got = plan.level or (f"{plan.budget:,}" if plan.budget is not None else None)
     if plan.asked is None:
@@ -86,9 +84,8 @@ def _level(state: ChatState) -> str:
     return asked if asked == got else f"{asked} → {got or 'up to it'}"
 
 
-def _count(what: str, tokens: int | None) -> str:
-    """Return a figure with its name; nothing where no service has reported it."""
-    return "" if tokens is None else f"{what} {tokens:,}"
+def _count(label: str, tokens: int | None) -> str:
+    return "" if tokens is None else f"{label} {tokens:,}"
 
 
 def _context(state: ChatState) -> str:
@@ -121,7 +118,7 @@ _WAITING = 3
 
 def queued_lines(state: ChatState) -> tuple[str, ...]:
     """Return the words that wait to be sent, and what goes with the next ones, a line each."""
-    attached = [f"with: {attachment_said(part)}" for part in state.attached[:_WAITING]]
+    attached = [f"with: {describe_attachment(part)}" for part in state.attached[:_WAITING]]
     if (more := len(state.attached) - _WAITING) > 0:
         attached.append(f"      and {more} more")
     if not state.queue:

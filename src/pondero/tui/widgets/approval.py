@@ -24,7 +24,7 @@ _AROUND = 4
 
 
 class ApprovalScreen(ModalScreen[Word | None]):
-    """Returns what the user decided; None where nobody waits for it any more.
+    """Returns what the user decided; None if the decision is no longer needed.
 
     No letter decides, and Enter alone refuses: what was typed ahead must not approve anything.
     """
@@ -62,7 +62,7 @@ class ApprovalScreen(ModalScreen[Word | None]):
         self.call_after_refresh(self._fit)
 
     def _fit(self) -> None:
-        """Keep the choices in view: nobody is to decide what is not on the screen."""
+        """Keep the choices in view: a user must see what they decide."""
         box = self.query_one("#approval")
         rest = sum(each.outer_size.height for each in box.children if each is not self._arguments)
         room = self.size.height * 9 // 10 - _AROUND - rest

@@ -1,5 +1,6 @@
-"""The screen of /compare and /retry: one column for each answer, stacked where it is narrow."""
+"""The screen of /compare and /retry: one column for each answer, stacked if it is narrow."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -24,7 +25,7 @@ _MARGIN = 4
 
 
 class ColumnView(Vertical):
-    """One answer as it comes, with what it took above it."""
+    """One answer while it arrives, with its usage above it."""
 
     def __init__(self, *, paid: bool) -> None:
         super().__init__(classes="column")
@@ -65,19 +66,17 @@ class ComparisonScreen(Screen[None]):
         Binding("escape,ctrl+c", "settle(False)", show=False, priority=True),
     ]
 
+    @dataclass
     class ColumnMoveRequested(Message):
         """Another column is to be chosen."""
 
-        def __init__(self, step: int) -> None:
-            super().__init__()
-            self.step = step
+        step: int
 
+    @dataclass(kw_only=True)
     class Settling(Message):
         """The chosen answer is to be kept, or the screen closed."""
 
-        def __init__(self, *, keep: bool) -> None:
-            super().__init__()
-            self.keep = keep
+        keep: bool
 
     def __init__(self, comparison: ComparisonState, *, paid: bool) -> None:
         super().__init__()
@@ -100,7 +99,7 @@ class ComparisonScreen(Screen[None]):
         self.show(self._comparison)
 
     def on_resize(self) -> None:
-        """Stack the columns where they would be too narrow."""
+        """Stack the columns if they would be too narrow."""
         stacked = self.size.width // len(self._columns) < _LEAST
         self._place.set_class(stacked, "stacked")
         self.show(self._comparison)

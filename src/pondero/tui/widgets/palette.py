@@ -26,18 +26,18 @@ class Commands(Provider):
     async def discover(self) -> Hits:
         """Yield all commands, before anything is typed."""
         for name, line, what in self._all():
-            yield DiscoveryHit(content(line), self._chosen(name), text=line, help=escape(what))
+            yield DiscoveryHit(content(line), self._choose(name), text=line, help=escape(what))
 
     async def search(self, query: str) -> Hits:
         """Yield the commands whose name, argument or meaning has these letters."""
         matcher = self.matcher(query)
         for name, line, what in self._all():
             if score := max(matcher.match(line), matcher.match(what)):
-                yield Hit(score, content(line), self._chosen(name), text=line, help=escape(what))
+                yield Hit(score, content(line), self._choose(name), text=line, help=escape(what))
 
     def _all(self) -> Iterator[tuple[str, str, str]]:
         for name, command in COMMANDS.items():
             yield name, f"/{name} {command.usage}".rstrip(), command.what
 
-    def _chosen(self, name: str) -> Callable[[], bool]:
+    def _choose(self, name: str) -> Callable[[], bool]:
         return lambda: self.app.post_message(CommandChosen(name))

@@ -1,6 +1,7 @@
 """The input line, with history, and the completions above it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
@@ -54,7 +55,7 @@ class QueuedMessages(Static):
         self.display = False
 
     def show(self, state: ChatState) -> None:
-        """Show what waits, a line each; the oldest are left out where there are many."""
+        """Show what waits, a line each; with a count of those left out."""
         lines = queued_lines(state)
         if lines != self._lines:
             self._lines = lines
@@ -69,7 +70,7 @@ _KEYS = (
     "Enter sends · Ctrl+T level · /help",
     "Enter sends · /help",
 )
-_CORNERS = 8  # of the frame's width, what its corners and the space beside the words take
+_CORNERS = 8  # columns of the frame for its corners and margins
 _TITLE = 60
 
 
@@ -85,20 +86,18 @@ class Prompt(TextArea):
         Binding("ctrl+v", "paste_picture", show=False),
     ]
 
+    @dataclass
     class LineSent(Message):
         """These words were sent off."""
 
-        def __init__(self, text: str) -> None:
-            super().__init__()
-            self.text = text
+        text: str
 
+    @dataclass
     class CompletionsOffered(Message):
         """The line could become one of these; ``at`` is the chosen one."""
 
-        def __init__(self, lines: tuple[str, ...], at: int) -> None:
-            super().__init__()
-            self.lines = lines
-            self.at = at
+        lines: tuple[str, ...]
+        at: int
 
     class TextTyped(Message):
         """The words were changed by a key."""
@@ -112,12 +111,11 @@ class Prompt(TextArea):
     class PictureWanted(Message):
         """Ctrl-V: a picture on the clipboard is to be attached."""
 
+    @dataclass
     class FilesDropped(Message):
         """Files were dropped onto the terminal."""
 
-        def __init__(self, paths: tuple[Path, ...]) -> None:
-            super().__init__()
-            self.paths = paths
+        paths: tuple[Path, ...]
 
     class ExitPressed(Message):
         """Ctrl-D on an empty line."""
@@ -156,7 +154,7 @@ class Prompt(TextArea):
         self._at = len(self._history)
 
     def put(self, words: str) -> None:
-        """Replace what stands here, with the cursor at its end."""
+        """Replace the text, with the cursor at its end."""
         self.load_text(words)
         self.move_cursor(self.document.end)
         self._look()
@@ -233,7 +231,6 @@ class Prompt(TextArea):
         return True
 
     def _take(self) -> bool:
-        """Take the chosen completion; a command with an argument gets a space for it."""
         if self._lines:
             line = self._lines[self._line]
             takes_more = line[1:] in COMMANDS and bool(COMMANDS[line[1:]].usage)

@@ -1,5 +1,6 @@
 """The pane of threads: a list with live search; the one that is picked is shown."""
 
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import on
@@ -26,12 +27,11 @@ class Search(Input):
         Binding("escape,ctrl+c", "close", show=False, priority=True),
     ]
 
+    @dataclass
     class RowMoveRequested(Message):
         """The next row of the list is to be chosen, or the one before."""
 
-        def __init__(self, step: int) -> None:
-            super().__init__()
-            self.step = step
+        step: int
 
     class PaneCloseRequested(Message):
         """The pane is to be closed."""
@@ -48,19 +48,17 @@ class Search(Input):
 class ThreadPane(Vertical):
     """All threads, or those with the sought words; hidden until it is wanted."""
 
+    @dataclass
     class SearchChanged(Message):
         """Other words are looked for."""
 
-        def __init__(self, words: str) -> None:
-            super().__init__()
-            self.words = words
+        words: str
 
+    @dataclass
     class ThreadPicked(Message):
         """A thread is to be shown; an empty id is a new one."""
 
-        def __init__(self, thread: str) -> None:
-            super().__init__()
-            self.thread = thread
+        thread: str
 
     def __init__(self) -> None:
         super().__init__(id="threads")
@@ -115,13 +113,13 @@ class ThreadPane(Vertical):
         return Content("\n").join([content(title), content(f"  {choice.detail}"[:room], "dim")])
 
     @on(Input.Changed)
-    def _changed(self, event: Input.Changed) -> None:
+    def _send_search(self, event: Input.Changed) -> None:
         event.stop()
         if self._shown is not None and event.value != self._shown.words:
             self.post_message(self.SearchChanged(event.value))
 
     @on(Search.RowMoveRequested)
-    def _stepped(self, event: Search.RowMoveRequested) -> None:
+    def _move_row(self, event: Search.RowMoveRequested) -> None:
         event.stop()
         if event.step < 0:
             self._list.action_cursor_up()
@@ -129,12 +127,12 @@ class ThreadPane(Vertical):
             self._list.action_cursor_down()
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _pick_highlighted(self, event: Input.Submitted) -> None:
         event.stop()
         self._pick(self._list.highlighted)
 
     @on(OptionList.OptionSelected)
-    def _selected(self, event: OptionList.OptionSelected) -> None:
+    def _pick_clicked(self, event: OptionList.OptionSelected) -> None:
         event.stop()
         self._pick(event.option_index)
 

@@ -1,6 +1,7 @@
 """The page: cells from top to bottom, redrawn only where they changed."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from textual.containers import VerticalScroll
 from textual.message import Message
@@ -12,12 +13,11 @@ from .views import View, view_of
 class Transcript(VerticalScroll, can_focus=False):
     """Shows cells. It stays at its end while something is added there, unless it was scrolled."""
 
+    @dataclass(kw_only=True)
     class AtEdge(Message):
         """An end of the page came into view: ``older`` is the top."""
 
-        def __init__(self, *, older: bool) -> None:
-            super().__init__()
-            self.older = older
+        older: bool
 
     def __init__(self, id: str | None = "page", *, at_end: bool = True) -> None:
         super().__init__(id=id, classes="page")
@@ -135,7 +135,6 @@ class Transcript(VerticalScroll, can_focus=False):
         self.release_anchor()
 
     def _hold(self) -> None:
-        """Scroll so that what is being read stands where it stood."""
         if self._held is not None and self._held[0].is_attached:
             view, offset = self._held
             self.scroll_to(y=view.virtual_region.y - offset, animate=False, immediate=True)

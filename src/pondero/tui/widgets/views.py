@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from textwrap import wrap
 from time import perf_counter
 from typing import Any, ClassVar
@@ -145,22 +146,21 @@ class UserView(Static):
 class ThinkingView(Static):
     """Thinking: its last lines while it goes on, one line when it is over, all of it when open."""
 
+    @dataclass
     class Clicked(Message):
         """A thought is to be opened or folded."""
 
-        def __init__(self, key: int) -> None:
-            super().__init__()
-            self.key = key
+        key: int
 
     def __init__(self, cell: ThinkingCell) -> None:
-        super().__init__(_thought(cell), classes="thought")
+        super().__init__(_render_thinking(cell), classes="thought")
         self._key = cell.key
         self._height: int | None = None
 
     def show(self, cell: ThinkingCell) -> None:
         """Draw the cell as it is now; what keeps its height moves nothing else on the page."""
         width = self.content_size.width
-        words = _thought(cell, width)
+        words = _render_thinking(cell, width)
         lines = words.plain.split("\n")
         height = len(lines) if all(cell_len(line) <= width for line in lines) else None
         self.update(words, layout=height is None or height != self._height)
@@ -208,7 +208,6 @@ class AnswerView(Vertical):
             self.run_worker(self._draw())
 
     def _is_due(self) -> bool:
-        """Return whether there is more to draw, or a finished answer stands there in pieces."""
         return escape_controls(self._cell.text) != self._drawn or (
             self._pieced and not self._cell.live
         )
@@ -269,11 +268,11 @@ class ToolCallView(Static):
     """A tool call, and what came of it."""
 
     def __init__(self, cell: ToolCallCell) -> None:
-        super().__init__(_called(cell), classes="called")
+        super().__init__(_render_call(cell), classes="called")
 
     def show(self, cell: ToolCallCell) -> None:
         """Draw the cell as it is now."""
-        self.update(_called(cell))
+        self.update(_render_call(cell))
 
 
 class NoticeView(Static):
@@ -288,7 +287,7 @@ class NoticeView(Static):
         """Draw the cell as it is now."""
         self._cell = cell
         width = self._width or _USUAL_WIDTH
-        lines = [piece for line in cell.lines for piece in _folded(escape_controls(line), width)]
+        lines = [piece for line in cell.lines for piece in _fold_line(escape_controls(line), width)]
         self.update(content("\n".join(lines)))
 
     def on_resize(self) -> None:
@@ -327,7 +326,7 @@ def view_of(cell: Cell) -> View:
     return view
 
 
-def _thought(cell: ThinkingCell, width: int = 0) -> Content:
+def _render_thinking(cell: ThinkingCell, width: int = 0) -> Content:
     line = content(cell.line, "not italic")
     if cell.live and not cell.open:
         tail = _tail(cell.text, width or _USUAL_WIDTH)
@@ -336,14 +335,13 @@ def _thought(cell: ThinkingCell, width: int = 0) -> Content:
 
 
 def _tail(text: str, width: int) -> str:
-    """Return the last lines of a text, wrapped to this width."""
     lines: list[str] = []
     for line in escape_controls(text[-_TAIL * width :]).splitlines():
         lines += wrap(line, width) or [""]
     return "\n".join(lines[-_TAIL:]).strip()
 
 
-def _folded(line: str, width: int) -> list[str]:
+def _fold_line(line: str, width: int) -> list[str]:
     if len(line) <= width:
         return [line]
     words = line.lstrip()
@@ -351,7 +349,7 @@ def _folded(line: str, width: int) -> list[str]:
     return wrap(line, width, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _called(cell: ToolCallCell) -> Content:
+def _render_call(cell: ToolCallCell) -> Content:
     if cell.result is None:
         return content(f"{cell.line}{' …' if cell.live else ''}")
     mark = "✗" if cell.failed else "→"

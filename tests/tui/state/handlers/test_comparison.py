@@ -11,12 +11,12 @@ from pondero.tui.state import ThreadMessage, actions, column_figures, effects, r
 def recalled(state, dial, asked):
     (recall,) = asked
     past = tuple(ThreadMessage(n, message, USAGE) for n, message in enumerate(KEPT))
-    action = actions.LastTurnLoaded(recall.purpose, recall.wishes, recall.words, past, 100.0)
+    action = actions.LastTurnLoaded(recall.purpose, recall.level_texts, recall.words, past, 100.0)
     return reduce(state, action, dial)
 
 
 @pytest.mark.parametrize(
-    ("line", "wishes", "words"),
+    ("line", "level_texts", "words"),
     [
         ("low high", ("low", "high"), ""),
         ("low low", ("low",), ""),
@@ -25,8 +25,10 @@ def recalled(state, dial, asked):
         ("gpt-5/low max and/or", ("gpt-5/low", "max"), "and/or"),
     ],
 )
-def test_levels_come_first_and_then_the_question(chat, dial, line, wishes, words):
-    assert say(chat, dial, f"/compare {line}")[1] == (effects.Recall("compare", wishes, words),)
+def test_levels_come_first_and_then_the_question(chat, dial, line, level_texts, words):
+    assert say(chat, dial, f"/compare {line}")[1] == (
+        effects.Recall("compare", level_texts, words),
+    )
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,7 @@ def test_every_level_is_asked_the_same_after_the_same_messages(chat, dial):
     before = had(chat, dial)
     state, asked = recalled(before, dial, say(before, dial, "/compare low high")[1])
     (compare,) = asked
-    assert [(ask.words, ask.wish) for ask in compare.asks] == [
+    assert [(ask.words, ask.level_text) for ask in compare.asks] == [
         ("17 * 23?", "low"),
         ("17 * 23?", "high"),
     ]

@@ -92,7 +92,11 @@ def test_a_model_nobody_catalogued_says_whose_facts_it_gets(dial):
 
 def test_a_name_without_a_level_keeps_the_level(dial):
     state, _ = say(initial_state(dial, "gpt-5/low"), dial, "/model claude-opus-5")
-    assert (state.model, state.wish, state.plan.level) == ("anthropic:claude-opus-5", "low", "low")
+    assert (state.model, state.level_text, state.plan.level) == (
+        "anthropic:claude-opus-5",
+        "low",
+        "low",
+    )
 
 
 def test_an_unset_level_says_who_decides(dial):
@@ -117,14 +121,14 @@ def test_auto_shows_what_it_became_and_on_what_evidence(config_dir):
     assert "  ⚠ No calibration is adopted for anthropic:claude-opus-5" in told(bare)
     adopt("sums", "low")
     changed, effects = say(state, dial, "/thinking auto")
-    assert (changed.wish, changed.plan.level) == ("auto", "low")
+    assert (changed.level_text, changed.plan.level) == ("auto", "low")
     assert "\n  Calibration 'sums': 320 questions" in told(changed)
     assert "auto → low" in [piece.text for piece in status(changed, 120)]
     assert effects
     named, _ = say(state, dial, "/model auto:sums")
-    assert (named.model, named.wish, named.plan.level) == (
+    assert (named.model, named.level_text, named.plan.level) == (
         "anthropic:claude-opus-5", "auto:sums", "low",
     )  # fmt: skip
-    assert "auto" in dial.wishes("claude-opus-5")
+    assert "auto" in dial.level_texts("claude-opus-5")
     assert dial.choices("claude-opus-5")[-1].detail == "low, by your calibration"
-    assert "auto" not in dial.wishes("gpt-5.5")
+    assert "auto" not in dial.level_texts("gpt-5.5")

@@ -14,8 +14,8 @@ from ....errors import PonderoError
 from ....thinking import LEVELS
 from .. import actions, effects
 from ..catalog_view import DialView
-from ..cells import seconds_said
-from ..effects import Effects
+from ..cells import format_seconds
+from ..effects import Transition
 from ..state import (
     ChatState,
     Column,
@@ -37,51 +37,50 @@ _LEVELS = {*LEVELS, "on", "none"}
 _TOKENS = re.compile(r"\d+k", re.IGNORECASE)
 
 
-def compare_command(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
+def compare_command(state: ChatState, argument: str, dial: DialView) -> Transition:
     """Ask the last question, or the words after the levels, at several levels at once."""
-    wishes, words = _read(state, argument, dial)
-    if not wishes:
+    level_texts, words = _parse_levels(state, argument, dial)
+    if not level_texts:
         return state.tell("at which levels? /compare LEVEL... [QUESTION]"), ()
-    if len(wishes) > MOST:
-        return state.tell(f"✗ that are {len(wishes)}; at most {MOST} at once", tone="error"), ()
-    return state, (effects.Recall("compare", wishes, words),)
+    if len(level_texts) > MOST:
+        return state.tell(
+            f"✗ that are {len(level_texts)}; at most {MOST} at once", tone="error"
+        ), ()
+    return state, (effects.Recall("compare", level_texts, words),)
 
 
-def retry(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
-    """Ask the last question again, at this level or another, beside its answer."""
-    wish = argument or state.wish or state.plan.level or "on"
-    _target(state, wish, dial)  # refuse an impossible level before anything is asked
-    return state, (effects.Recall("compare", (wish,)),)
+def retry(state: ChatState, argument: str, dial: DialView) -> Transition:
+    """Ask the last question again, at this level or another, to compare the answers."""
+    level_text = argument or state.level_text or state.plan.level or "on"
+    _target(state, level_text, dial)  # refuse an impossible level before anything is asked
+    return state, (effects.Recall("compare", (level_text,)),)
 
 
-def on_compare(
-    state: ChatState, action: actions.LastTurnLoaded, dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Open the comparison: new words, or the last question beside the answer that it has."""
+def on_compare(state: ChatState, action: actions.LastTurnLoaded, dial: DialView) -> Transition:
+    """Open the comparison: of new words, or of the last question with its answer."""
     if action.words:
         asked = DraftQuestion(action.words, state.attached)
-        return _begun(state.but(attached=()), action, asked, state.count, (), dial)
+        return _open_comparison(state.but(attached=()), action, asked, state.count, (), dial)
     question, *answers = action.turn
-    given = _given(state, question.number, tuple(answers), dial)
-    return _begun(state, action, restore_question(question), question.number, given, dial)
+    given = _make_existing_column(state, question.number, tuple(answers), dial)
+    return _open_comparison(state, action, restore_question(question), question.number, given, dial)
 
 
-def _begun(
+def _open_comparison(
     state: ChatState,
     action: actions.LastTurnLoaded,
     asked: DraftQuestion,
     number: int,
     given: tuple[Column, ...],
     dial: DialView,
-) -> tuple[ChatState, Effects]:
-    """Open the comparison and ask for every column but the given one."""
+) -> Transition:
     columns = list(given)
     asks: list[effects.AskModel] = []
-    for wish in action.wishes:
-        name, level = _target(state, wish, dial)
+    for level_text in action.level_texts:
+        name, level = _target(state, level_text, dial)
         chat = switch_model(_blank(state, number, len(columns)), name, level, dial)
         chat, ask = start_turn(chat, asked, action.at, dial, context=state.tally.context)
-        columns.append(Column(name=wish, chat=chat.but(page=()), live=True))
+        columns.append(Column(name=level_text, chat=chat.but(page=()), live=True))
         asks.append(ask)
     first = len(given)
     comparing = ComparisonState(asked.words, number, tuple(columns), at=first)
@@ -100,10 +99,9 @@ def _blank(state: ChatState, number: int, column: int) -> ChatState:
     )
 
 
-def _given(
+def _make_existing_column(
     state: ChatState, number: int, answers: tuple[ThreadMessage, ...], dial: DialView
 ) -> tuple[Column, ...]:
-    """Return the column of the answer that the thread has, if it has one."""
     if not answers:
         return ()
     blank = _blank(state, number, 0)
@@ -120,17 +118,16 @@ def _given(
     return (Column(name=level, chat=chat, seconds=took, given=True),)
 
 
-def _read(state: ChatState, argument: str, dial: DialView) -> tuple[tuple[str, ...], str]:
-    """Return the levels that a line begins with, and the words after them."""
-    words, wishes = argument, []
+def _parse_levels(state: ChatState, argument: str, dial: DialView) -> tuple[tuple[str, ...], str]:
+    words, level_texts = argument, []
     while words:
         first, _, rest = words.partition(" ")
         if not (_is_level(first) or ("/" in first and _is_target(state, first, dial))):
             break
         _target(state, first, dial)
-        wishes.append(first)
+        level_texts.append(first)
         words = rest.lstrip()
-    return tuple(dict.fromkeys(wishes)), words
+    return tuple(dict.fromkeys(level_texts)), words
 
 
 def _is_level(word: str) -> bool:
@@ -145,9 +142,8 @@ def _is_target(state: ChatState, word: str, dial: DialView) -> bool:
     return True
 
 
-def _target(state: ChatState, wish: str, dial: DialView) -> tuple[str, str | None]:
-    """Return the model and level that a word asks for; raises PonderoError."""
-    name, level = dial.split(wish) if "/" in wish else (state.model, wish)
+def _target(state: ChatState, level_text: str, dial: DialView) -> tuple[str, str | None]:
+    name, level = dial.split(level_text) if "/" in level_text else (state.model, level_text)
     dial.plan(name, level)
     return name, level
 
@@ -155,21 +151,19 @@ def _target(state: ChatState, wish: str, dial: DialView) -> tuple[str, str | Non
 # -- while they answer ----------------------------------------------------------------------------
 
 
-def columns_arrived(
+def on_columns_arrived(
     state: ChatState, action: actions.ColumnsArrived, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     """Put what came into the columns, and advance their counters."""
     came = dict(action.events)
     for at, column in enumerate(state.comparing.columns if state.comparing else ()):
         if column.live:
             chat = on_events(column.chat, came.get(at, ()), action.at)
-            state = _with(state, at, replace(column, chat=chat))
+            state = _replace_column(state, at, replace(column, chat=chat))
     return state, ()
 
 
-def column_ended(
-    state: ChatState, action: actions.ColumnEnded, dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_column_ended(state: ChatState, action: actions.ColumnEnded, dial: DialView) -> Transition:
     """End one answer."""
     if state.comparing is None:
         return state, ()
@@ -177,13 +171,11 @@ def column_ended(
     turn = column.chat.turn
     chat, _ = on_ended(column.chat, action.ended, dial)
     seconds = None if turn is None else action.ended.at - turn.began
-    over = replace(column, chat=chat, live=False, seconds=seconds, kept=bool(action.ended.kept))
-    return _with(state, action.column, over), ()
+    over = replace(column, chat=chat, live=False, seconds=seconds, stored=bool(action.ended.stored))
+    return _replace_column(state, action.column, over), ()
 
 
-def column_moved(
-    state: ChatState, action: actions.ColumnMoved, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_column_moved(state: ChatState, action: actions.ColumnMoved, _dial: DialView) -> Transition:
     """Choose the next column, or the one before."""
     if (comparing := state.comparing) is None:
         return state, ()
@@ -191,9 +183,7 @@ def column_moved(
     return state.but(comparing=replace(comparing, at=at, hint="")), ()
 
 
-def on_closing(
-    state: ChatState, action: actions.ComparisonClosing, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_closing(state: ChatState, action: actions.ComparisonClosing, _dial: DialView) -> Transition:
     """Keep the chosen answer, or none; those that still come are stopped first."""
     if (comparing := state.comparing) is None:
         return state, ()
@@ -203,7 +193,7 @@ def on_closing(
             return state.but(comparing=replace(comparing, hint=hint)), ()
         return state.but(comparing=replace(comparing, hint="stopping…")), (effects.Stop(),)
     column = comparing.columns[comparing.at]
-    if action.keep and not (column.kept or column.given):
+    if action.keep and not (column.stored or column.given):
         hint = "there is no answer in this column to keep"
         return state.but(comparing=replace(comparing, hint=hint)), ()
     chosen = comparing.at if action.keep and not column.given else None
@@ -211,12 +201,10 @@ def on_closing(
     return state.but(comparing=None), (effects.CloseComparison(comparing.number, chosen, names),)
 
 
-def on_closed(
-    state: ChatState, action: actions.ComparisonClosed, dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_closed(state: ChatState, action: actions.ComparisonClosed, dial: DialView) -> Transition:
     """Put the kept answer on the page."""
     if action.past:
-        state = state.rewound(action.past[0].number)
+        state = state.rewind(action.past[0].number)
         keys = cell_numbers(state.next_key)
         cells = cells_of(action.past, dial, keys=keys, opened=state.show == "open")
         count = state.count + len(action.past)
@@ -237,14 +225,14 @@ def on_closed(
 
 
 def column_figures(column: Column, *, paid: bool = True) -> tuple[str, str]:
-    """Return what an answer took, in two lines: thinking and answer, money and time."""
+    """Return the usage of an answer in two lines: thinking and output, cost and time."""
     tally = column.chat.tally
     if not tally.used:
         return ("answering…" if column.live else "nothing came", "")
     thinking = "unknown" if tally.thinking is None else f"{tally.thinking:,}"
     output = "unknown" if tally.output is None else f"{tally.output:,}"
     cost = _price(tally.cost, paid=paid)
-    took = seconds_said(column.seconds) or ("0 s" if column.seconds is not None else "")
+    took = format_seconds(column.seconds) or ("0 s" if column.seconds is not None else "")
     return (
         f"thinking {thinking} · out {output}",
         " · ".join(word for word in (cost, took) if word),
@@ -255,7 +243,7 @@ def _price(cost: Decimal | None, *, paid: bool) -> str:
     return as_cost(cost) if cost is not None else "cost unknown" if paid else "offline"
 
 
-def _with(state: ChatState, at: int, column: Column) -> ChatState:
+def _replace_column(state: ChatState, at: int, column: Column) -> ChatState:
     comparing = state.comparing
     if comparing is None:
         return state
@@ -266,5 +254,5 @@ def _with(state: ChatState, at: int, column: Column) -> ChatState:
 def toggle_thinking(state: ChatState, change: Callable[[ChatState], ChatState]) -> ChatState:
     """Return the state with the thinking of all columns opened or folded."""
     for at, column in enumerate(state.comparing.columns if state.comparing else ()):
-        state = _with(state, at, replace(column, chat=change(column.chat)))
+        state = _replace_column(state, at, replace(column, chat=change(column.chat)))
     return state

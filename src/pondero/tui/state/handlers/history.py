@@ -22,7 +22,7 @@ from ....errors import PonderoError
 from .. import actions, effects
 from ..catalog_view import DialView
 from ..cells import AnswerCell, Cell, Nature, ThinkingCell, ToolCallCell, UserCell
-from ..effects import Effects
+from ..effects import Transition
 from ..state import ChatState, ThreadMessage, UsageTally
 from .model_switch import switch_model
 
@@ -52,21 +52,21 @@ def draw(
         tokens = each.usage.thinking if len(shown) < 2 else None
         summary = dial.summarises(each.message.origin)
         if tokens and not shown:
-            cells.append(_thought(each, next(keys), tokens=tokens, nature="hidden"))
+            cells.append(_make_thought(each, next(keys), tokens=tokens, nature="hidden"))
         for part in each.message.parts:
             if isinstance(part, ToolResult):
-                _answer(cells, part, keys, each.number)
+                _join_result(cells, part, keys, each.number)
             elif isinstance(part, Thinking):
                 if part in shown:
                     nature = _nature(part, summary=summary)
-                    thought = _thought(each, next(keys), tokens=tokens, nature=nature)
+                    thought = _make_thought(each, next(keys), tokens=tokens, nature=nature)
                     cells.append(msgspec.structs.replace(thought, text=part.text, open=opened))
             elif (cell := _cell(part, each, next(keys))) is not None:
                 cells.append(cell)
 
 
 def format_arguments(arguments: Json) -> str:
-    """Return a call's arguments as people read them, in one line."""
+    """Return a call's arguments in one readable line."""
     if isinstance(arguments, dict):
         pairs = (
             f"{name}={msgspec.json.encode(value).decode()}" for name, value in arguments.items()
@@ -80,8 +80,8 @@ def result_of(result: ToolResult) -> str:
     return shorten_line(" ".join(_words(part) for part in result.content))
 
 
-def attachment_said(part: Text | Image | Blob) -> str:
-    """Return what stands for an attachment: its name or kind, and not what is in it."""
+def describe_attachment(part: Text | Image | Blob) -> str:
+    """Return an attachment's name or kind in brackets, without its content."""
     if isinstance(part, Text):
         return f"[{part.text.partition(chr(10))[0].removesuffix(':')[:80]}]"
     return _words(part)
@@ -93,13 +93,13 @@ def shorten_line(text: str) -> str:
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
-def with_results(cells: Sequence[Cell], messages: Iterable[Message]) -> tuple[Cell, ...]:
+def join_results(cells: Sequence[Cell], messages: Iterable[Message]) -> tuple[Cell, ...]:
     """Return the cells with the tool results of these messages joined to their calls."""
     changed = list(cells)
     for message in messages:
         for part in message.parts:
             if isinstance(part, ToolResult):
-                _answer(changed, part, None, None)
+                _join_result(changed, part, None, None)
     return tuple(changed)
 
 
@@ -110,11 +110,13 @@ def _nature(part: Thinking, *, summary: bool) -> Nature:
 
 
 def _is_shown(part: Part) -> bool:
-    """Return whether a part is thinking that the page shows; a bare seal is not."""
+    """Return whether a part is thinking that the page shows; a bare signature is not."""
     return isinstance(part, Thinking) and (bool(part.text.strip()) or part.redacted)
 
 
-def _thought(each: ThreadMessage, key: int, *, tokens: int | None, nature: Nature) -> ThinkingCell:
+def _make_thought(
+    each: ThreadMessage, key: int, *, tokens: int | None, nature: Nature
+) -> ThinkingCell:
     """Return a thought without its time: what is kept is how long the whole answer took."""
     origin = each.message.origin
     return ThinkingCell(
@@ -140,10 +142,10 @@ def _cell(part: Part, each: ThreadMessage, key: int) -> Cell | None:
     return UserCell(key=key, text=text, number=number) if text.strip() else None
 
 
-def _answer(
+def _join_result(
     cells: list[Cell], result: ToolResult, keys: Iterator[int] | None, number: int | None
 ) -> None:
-    """Join a result to its call, or give it a cell of its own where the call is on another page."""
+    """Join a result to its call, or give it a cell of its own if the call is on another page."""
     words = result_of(result)
     for at, cell in enumerate(cells):
         if isinstance(cell, ToolCallCell) and cell.id == result.call_id:
@@ -190,9 +192,7 @@ _FULL = 80
 _WIDTH = 80
 
 
-def on_scrolled(
-    state: ChatState, action: actions.Scrolled, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_scrolled(state: ChatState, action: actions.Scrolled, _dial: DialView) -> Transition:
     """Load older or newer messages; the page never holds more than ``MOST``."""
     if action.to == "older" and state.first > 0:
         first = max(0, state.first - PAGE)
@@ -203,14 +203,12 @@ def on_scrolled(
     return state, ()
 
 
-def on_opened(
-    state: ChatState, action: actions.ThreadOpened, dial: DialView
-) -> tuple[ChatState, Effects]:
-    """Show the end of another thread, and go on with its model."""
+def on_opened(state: ChatState, action: actions.ThreadOpened, dial: DialView) -> Transition:
+    """Show the end of another thread, and continue with its model."""
     keys = cell_numbers(state.next_key)
     empty = state.clear().but(system=action.system)
-    there = _still_there(action, dial)
-    after = switch_model(empty, *(there or (state.model, state.wish)), dial)
+    there = _find_model(action, dial)
+    after = switch_model(empty, *(there or (state.model, state.level_text)), dial)
     past = _screenful(action.past)
     cells = cells_of(past, dial, keys=keys, opened=state.show == "open")
     first = past[0].number if past else 0
@@ -225,13 +223,12 @@ def on_opened(
         unsaved=None,
     )
     if there is None:
-        missing = f"⚠ {action.model} is not known here; going on with {after.model}"
+        missing = f"⚠ {action.model} is not known here; continuing with {after.model}"
         after = after.tell(missing, tone="warning")
     return after, ()
 
 
 def _screenful(past: tuple[ThreadMessage, ...]) -> tuple[ThreadMessage, ...]:
-    """Return the newest messages that fill a screen, beginning with a question."""
     lines = 0
     for at in range(len(past) - 1, -1, -1):
         message = past[at].message
@@ -249,19 +246,17 @@ def _tally(action: actions.ThreadOpened) -> UsageTally:
     return replace(action.tally, last=last.usage, last_cost=last.cost)
 
 
-def _still_there(action: actions.ThreadOpened, dial: DialView) -> tuple[str, str | None] | None:
-    """Return a thread's model and wish; None where the catalog no longer has that model."""
+def _find_model(action: actions.ThreadOpened, dial: DialView) -> tuple[str, str | None] | None:
+    """Return a thread's model and level; None if the catalog no longer has that model."""
     try:
         name, said = dial.split(action.model)
-        dial.plan(name, action.wish or said)
+        dial.plan(name, action.level_text or said)
     except PonderoError:
         return None
-    return name, action.wish or said
+    return name, action.level_text or said
 
 
-def on_page_loaded(
-    state: ChatState, action: actions.PageLoaded, dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_page_loaded(state: ChatState, action: actions.PageLoaded, dial: DialView) -> Transition:
     """Show another part of the thread; cells that are on the page already stay as they are."""
     last = action.first + len(action.past)
     here: dict[int, list[Cell]] = {}
@@ -282,7 +277,7 @@ def on_page_loaded(
 
 
 def trim_page(state: ChatState) -> ChatState:
-    """Return the state without the oldest messages, where the page has become too long."""
+    """Return the state without the oldest messages, if the page has become too long."""
     first = max(state.first, state.last - MOST)
     if first == state.first:
         return state

@@ -1,78 +1,69 @@
 """Commands on the last turn: /undo, /edit and /copy.
 
 The turn is looked up by an effect, because the page may show an older part of the thread. A turn
-that is taken back, or asked again, stays where it was written: the chat goes on in a copy of the
-thread that ends before it.
+that is taken back, or asked again, stays in its thread: the chat continues in a copy without it.
 """
 
 from ....canon import Blob, Image, Text
 from .. import actions, effects
 from ..catalog_view import DialView
-from ..effects import Effects
+from ..effects import Transition
 from ..state import ChatState, DraftQuestion, ThreadMessage
 
 
-def undo(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def undo(state: ChatState, _argument: str, _dial: DialView) -> Transition:
     """Take the last turn back; its words go to the input line."""
     return state, (effects.Recall("undo"),)
 
 
-def edit_command(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def edit_command(state: ChatState, _argument: str, _dial: DialView) -> Transition:
     """Change the last question and ask it again."""
     return state, (effects.Recall("edit"),)
 
 
-def copy(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def copy(state: ChatState, argument: str, _dial: DialView) -> Transition:
     """Copy the last answer, or one block of code in it."""
     if argument and not argument.isdecimal():
         return state.tell("/copy copies the answer, /copy 2 its second block of code"), ()
     return state, (effects.Recall("copy", (argument,) if argument else ()),)
 
 
-def undone(
-    state: ChatState, action: actions.LastTurnLoaded, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_undo(state: ChatState, action: actions.LastTurnLoaded, _dial: DialView) -> Transition:
     """Take the turn back."""
     question = action.turn[0]
     return take_back(state, restore_question(question), question.number, "taken back")
 
 
-def on_edited(
-    state: ChatState, action: actions.LastTurnLoaded, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_edited(state: ChatState, action: actions.LastTurnLoaded, _dial: DialView) -> Transition:
     """Let the user change its question."""
     question = action.turn[0]
     return state, (effects.Edit(restore_question(question), question.number),)
 
 
-def on_copied(
-    state: ChatState, action: actions.LastTurnLoaded, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_copied(state: ChatState, action: actions.LastTurnLoaded, _dial: DialView) -> Transition:
     """Copy its answer."""
     answer = answer_text(action.turn)
     if not answer:
         return state.tell("there is no answer to copy"), ()
-    if not action.wishes:
+    if not action.level_texts:
         return state, (effects.Copy(answer, "the answer"),)
-    number, blocks = int(action.wishes[0]), code_blocks(answer)
+    number, blocks = int(action.level_texts[0]), code_blocks(answer)
     if not 1 <= number <= len(blocks):
         has = f"{len(blocks)} blocks" if len(blocks) != 1 else "1 block"
         return state.tell(f"the answer has {has} of code; there is no number {number}"), ()
     return state, (effects.Copy(blocks[number - 1], f"block {number} of {len(blocks)}"),)
 
 
-def take_back(
-    state: ChatState, asked: DraftQuestion, number: int, hint: str
-) -> tuple[ChatState, Effects]:
+def take_back(state: ChatState, asked: DraftQuestion, number: int, hint: str) -> Transition:
     """Take a turn back; its words go to the input line, and what was attached stays attached."""
-    after = state.rewound(number).but(
+    after = state.rewind(number).but(
         attached=asked.parts, hint=f"{hint}; /resume has the thread as it was"
     )
     return after, (effects.Rewind(number), effects.RestoreInput(asked.words))
 
 
 def restore_question(question: ThreadMessage) -> DraftQuestion:
-    """Return a question as it was asked: what is attached stands before the words."""
+    """Return a question as it was asked: attachments precede the words."""
     parts = [part for part in question.message.parts if isinstance(part, Text | Image | Blob)]
     last = parts.pop() if parts and isinstance(parts[-1], Text) else Text("")
     return DraftQuestion(last.text if isinstance(last, Text) else "", tuple(parts))

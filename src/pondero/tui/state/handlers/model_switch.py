@@ -8,13 +8,13 @@ from ....catalog import ModelEntry
 from ....thinking import BENIGN, Plan, percent_of_output
 from ..catalog_view import DialView
 from ..cells import Tone
-from ..effects import Effects, Handoff, NoteModel
+from ..effects import Effects, Handoff, NoteModel, Transition
 from ..state import ChatState, PickerState
 
 _BUDGET = re.compile(r"\s*--(?:thinking-)?budget[= ]\s*(\S+)")
 
 
-def model_command(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
+def model_command(state: ChatState, argument: str, dial: DialView) -> Transition:
     """Switch to another model; without a name, say which one is in use."""
     if not argument:
         entry = dial.entry(state.model)
@@ -23,15 +23,15 @@ def model_command(state: ChatState, argument: str, dial: DialView) -> tuple[Chat
         )
         return state.tell(here, "  /model NAME/LEVEL goes on with another; Tab completes"), ()
     budget = _BUDGET.search(argument)
-    name, wish = dial.split(_BUDGET.sub("", argument).strip())
-    wish = budget[1] if budget else wish or state.wish
-    changed = switch_model(state, name, wish, dial)
+    name, level_text = dial.split(_BUDGET.sub("", argument).strip())
+    level_text = budget[1] if budget else level_text or state.level_text
+    changed = switch_model(state, name, level_text, dial)
     entry = dial.entry(name)
     said = changed.tell(*describe_switch(entry, changed.plan), tone=_tone(changed))
-    return said, _moving(state, changed)
+    return said, _switch_effects(state, changed)
 
 
-def thinking(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState, Effects]:
+def thinking(state: ChatState, argument: str, dial: DialView) -> Transition:
     """Change the level; without one, open the picker."""
     if not argument:
         return offer(state, dial), ()
@@ -39,7 +39,7 @@ def thinking(state: ChatState, argument: str, dial: DialView) -> tuple[ChatState
     entry = dial.entry(state.model)
     first, *rest = meaning(entry, changed.plan)
     lines = (f"✓{first[1:]}" if not first.startswith("  ⚠") else first, *rest)
-    return changed.tell(*lines, tone=_tone(changed)), _moving(state, changed)
+    return changed.tell(*lines, tone=_tone(changed)), _switch_effects(state, changed)
 
 
 def offer(state: ChatState, dial: DialView) -> ChatState:
@@ -52,13 +52,13 @@ def offer(state: ChatState, dial: DialView) -> ChatState:
     return state.but(choosing=PickerState("thinking", f"thinking of {state.name}", choices, at))
 
 
-def switch_model(state: ChatState, name: str, wish: str | None, dial: DialView) -> ChatState:
+def switch_model(state: ChatState, name: str, level_text: str | None, dial: DialView) -> ChatState:
     """Return the state with another model or level; raises PonderoError if that is impossible."""
     entry = dial.entry(name)
-    made = dial.plan(name, wish, context=state.tally.context)
+    made = dial.plan(name, level_text, context=state.tally.context)
     return state.but(
         model=name,
-        wish=wish,
+        level_text=level_text,
         plan=made,
         window=entry.context,
         shown=entry.capability.shown,
@@ -71,7 +71,7 @@ def complete_model(state: ChatState, argument: str, dial: DialView) -> tuple[str
         return dial.names(f"{state.model.partition(':')[0]}:", most=8)
     name, slash, level = argument.rpartition("/")
     if slash and dial.is_known(name):
-        levels = [each for each in dial.wishes(name) if each.startswith(level.lower())]
+        levels = [each for each in dial.level_texts(name) if each.startswith(level.lower())]
         if levels:
             return tuple(f"{name}/{each}" for each in levels)
     return dial.names(argument, most=8)
@@ -83,18 +83,20 @@ def complete_level(state: ChatState, argument: str, dial: DialView) -> tuple[str
     return tuple(each for each in levels if each.startswith(argument.lower()))
 
 
-def _moving(before: ChatState, after: ChatState) -> Effects:
-    """Return the effects of a switch: a note in the thread, and a report of what is lost."""
-    if (before.model, before.wish) == (after.model, after.wish):
+def _switch_effects(before: ChatState, after: ChatState) -> Effects:
+    if (before.model, before.level_text) == (after.model, after.level_text):
         return ()
-    note = NoteModel(after.model, after.wish, after.system)
+    note = NoteModel(after.model, after.level_text, after.system)
     if not before.count:
         return (note,)
     same = before.model == after.model
-    return (note, Handoff(after.model, after.wish, cached=_cached(before, after), same=same))
+    return (
+        note,
+        Handoff(after.model, after.level_text, cached=_count_lost_cache(before, after), same=same),
+    )
 
 
-def _cached(before: ChatState, after: ChatState) -> int:
+def _count_lost_cache(before: ChatState, after: ChatState) -> int:
     """Return how many cached tokens the switch makes useless.
 
     Another model never reads this one's cache. Another level changes fields that are part of
@@ -165,7 +167,6 @@ def _warnings(plan: Plan) -> Iterator[str]:
 
 
 def _evidence(plan: Plan) -> Iterator[str]:
-    """Yield why this level is what auto stands for."""
     for note in plan.adjustments:
         if note.code == "calibrated":
             yield f"  {note.why[:1].upper()}{note.why[1:]}"
@@ -182,7 +183,6 @@ def _is_least(plan: Plan) -> bool:
 
 
 def _native(fields: Mapping[str, Any], level: str) -> tuple[str, str] | None:
-    """Return the field that carries the level, and the service's own spelling of it."""
     for name, value in fields.items():
         if isinstance(value, Mapping):
             if found := _native(value, level):
@@ -193,5 +193,4 @@ def _native(fields: Mapping[str, Any], level: str) -> tuple[str, str] | None:
 
 
 def _kind(field: str) -> str:
-    """Return the service's word for its levels, taken from the field that carries them."""
     return next((word for word in ("effort", "level") if word in field.lower()), "")

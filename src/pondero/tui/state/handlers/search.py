@@ -2,23 +2,21 @@
 
 from .. import actions, effects
 from ..catalog_view import DialView
-from ..effects import Effects
+from ..effects import Transition
 from ..state import ChatState, PickerState, ThreadPaneState
 
 _OPEN = "here"
 """Stands for the open thread in the value of a choice; ids of threads have six letters."""
 
 
-def search_command(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def search_command(state: ChatState, argument: str, _dial: DialView) -> Transition:
     """Find words; a hit can be gone to."""
     if not argument:
         return state.tell("which words? /search WORDS finds them here and in all threads"), ()
     return state, (effects.Search(argument),)
 
 
-def on_found(
-    state: ChatState, action: actions.SearchFinished, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_found(state: ChatState, action: actions.SearchFinished, _dial: DialView) -> Transition:
     """Offer the hits."""
     if not action.choices:
         return state.tell(f"nothing has {action.words!r} in it"), ()
@@ -26,23 +24,19 @@ def on_found(
     return state.but(choosing=PickerState("hit", title, action.choices)), ()
 
 
-def threads_command(state: ChatState, _argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def threads_command(state: ChatState, _argument: str, _dial: DialView) -> Transition:
     """Open the pane of threads, or close it."""
     if state.listing is not None:
         return state.but(listing=None), ()
     return state.but(listing=ThreadPaneState()), (effects.ListForPane(""),)
 
 
-def on_pane_toggled(
-    state: ChatState, _action: actions.PaneToggled, dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_pane_toggled(state: ChatState, _action: actions.PaneToggled, dial: DialView) -> Transition:
     """Open the pane of threads, or close it."""
     return threads_command(state, "", dial)
 
 
-def sought(
-    state: ChatState, action: actions.SearchTyped, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_search_typed(state: ChatState, action: actions.SearchTyped, _dial: DialView) -> Transition:
     """Look for other words; what was listed stays until the answer is there."""
     if state.listing is None:
         return state, ()
@@ -50,9 +44,7 @@ def sought(
     return state.but(listing=listing), (effects.ListForPane(action.words),)
 
 
-def on_listed(
-    state: ChatState, action: actions.ThreadsListed, _dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_listed(state: ChatState, action: actions.ThreadsListed, _dial: DialView) -> Transition:
     """List what was found, unless other words are looked for by now."""
     if state.listing is None or state.listing.words != action.words:
         return state, ()

@@ -6,7 +6,7 @@ kept in the config; see ``Session``.
 
 from .. import actions, effects
 from ..catalog_view import DialView
-from ..effects import Effects
+from ..effects import Transition
 from ..state import ChatState
 
 _FORGET = "forget"
@@ -14,14 +14,12 @@ _FORGET = "forget"
 
 def on_approval_requested(
     state: ChatState, action: actions.ApprovalRequested, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     """Ask the user about a call; several are asked about one after the other."""
     return state.but(proposals=(*state.proposals, action.proposal)), ()
 
 
-def on_decided(
-    state: ChatState, action: actions.ApprovalDecided, dial: DialView
-) -> tuple[ChatState, Effects]:
+def on_decided(state: ChatState, action: actions.ApprovalDecided, dial: DialView) -> Transition:
     """Tell the one who waits."""
     if all(each.id != action.id for each in state.proposals):
         return state, ()
@@ -31,7 +29,7 @@ def on_decided(
 
 def on_withdrawn(
     state: ChatState, action: actions.ApprovalWithdrawn, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     """Ask no more about a call: it was decided, or its turn was stopped."""
     left = tuple(each for each in state.proposals if each.id != action.id)
     return (state if left == state.proposals else state.but(proposals=left)), ()
@@ -39,13 +37,13 @@ def on_withdrawn(
 
 def on_approval_waiting(
     state: ChatState, action: actions.ApprovalWaiting, _dial: DialView
-) -> tuple[ChatState, Effects]:
+) -> Transition:
     """Say that a thread which is not shown waits for a decision."""
     title = action.thread.title if action.thread else "another thread"
     return state.but(hint=f"{title} asks whether a tool may run: Ctrl+L"), ()
 
 
-def tools(state: ChatState, argument: str, _dial: DialView) -> tuple[ChatState, Effects]:
+def tools(state: ChatState, argument: str, _dial: DialView) -> Transition:
     """Show the tools, or ask about one of them again."""
     word, _, name = argument.partition(" ")
     if not argument:

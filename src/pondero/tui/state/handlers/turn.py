@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from .... import errors
 from ....canon import (
     Event,
     Finished,
@@ -17,37 +18,20 @@ from ....canon import (
     ThinkingDelta,
     ToolCall,
 )
-from ....errors import (
-    AuthFailed,
-    BillingFailed,
-    ContextTooLong,
-    MissingKey,
-    NotFound,
-    Overloaded,
-    PermissionDenied,
-    PonderoError,
-    QuotaSpent,
-    RateLimited,
-    Refused,
-    ServerFailed,
-    Timeout,
-    Truncated,
-    Unreachable,
-    WireError,
-)
+from ....errors import PonderoError
 from .. import actions, effects
 from ..catalog_view import SUMMARIES, DialView
 from ..cells import AnswerCell, Cell, Nature, ThinkingCell, ToolCallCell, UserCell, WaitingCell
-from ..effects import Effects
+from ..effects import Transition
 from ..state import ChatState, DraftQuestion, TurnInProgress
-from .history import attachment_said, format_arguments, trim_page, with_results
+from .history import describe_attachment, format_arguments, join_results, trim_page
 
 
 def start_turn(
     state: ChatState, asked: DraftQuestion, at: float, dial: DialView, *, context: int | None
 ) -> tuple[ChatState, effects.AskModel]:
     """Begin a turn; the plan is made again, because the context has grown."""
-    made = dial.plan(state.model, state.wish, context=context)
+    made = dial.plan(state.model, state.level_text, context=context)
     known = {note.code for note in state.plan.adjustments}
     if fresh := [f"⚠ {note.why}" for note in made.adjustments if note.code not in known]:
         state = state.tell(*fresh, tone="warning")
@@ -59,13 +43,13 @@ def start_turn(
         turn=TurnInProgress(asked, began=at, number=number),
         next_key=key + 2,
     )
-    model, wish, system = state.model, state.wish, state.system
-    return begun, effects.AskModel(asked.words, model, wish, system, context, asked.parts)
+    model, level_text, system = state.model, state.level_text, state.system
+    return begun, effects.AskModel(asked.words, model, level_text, system, context, asked.parts)
 
 
 def question_text(asked: DraftQuestion) -> str:
     """Return a question as the page shows it."""
-    return "\n".join((*(attachment_said(part) for part in asked.parts), asked.words)).strip()
+    return "\n".join((*(describe_attachment(part) for part in asked.parts), asked.words)).strip()
 
 
 def on_events(state: ChatState, events: tuple[Event, ...], at: float) -> ChatState:
@@ -73,7 +57,7 @@ def on_events(state: ChatState, events: tuple[Event, ...], at: float) -> ChatSta
     if state.turn is None:
         return state
     drawing = _Drawing(state, state.turn, at)
-    for event in _joined(events):
+    for event in _merge_deltas(events):
         drawing.feed(event)
     return drawing.state()
 
@@ -90,12 +74,12 @@ class _Drawing:
         self._exchange_at = turn.exchange_at
         self._key = state.next_key
         self._handlers: dict[type, Callable[[Any], None]] = {
-            Started: self._started,
-            PartStart: self._part,
-            TextDelta: self._delta,
-            ThinkingDelta: self._delta,
-            PartEnd: self._ended,
-            Finished: self._finished,
+            Started: self._start_exchange,
+            PartStart: self._start_part,
+            TextDelta: self._add_delta,
+            ThinkingDelta: self._add_delta,
+            PartEnd: self._end_part,
+            Finished: self._finish_exchange,
         }
 
     def feed(self, event: Event) -> None:
@@ -104,20 +88,20 @@ class _Drawing:
             handler(event)
 
     def state(self) -> ChatState:
-        """Return the state with what was drawn."""
+        """Return the state with the new cells."""
         turn = replace(
             self._turn, places=tuple(self._places.items()), exchange_at=self._exchange_at
         )
-        live = tuple(self._ticking(cell) for cell in self._cells)
+        live = tuple(self._update_counter(cell) for cell in self._cells)
         return self._was.but(live=live, turn=turn, next_key=self._key)
 
     # -- events ---------------------------------------------------------------------------------
 
-    def _started(self, _event: Started) -> None:
+    def _start_exchange(self, _event: Started) -> None:
         self._places.clear()
         self._exchange_at = len(self._cells)
 
-    def _part(self, event: PartStart) -> None:
+    def _start_part(self, event: PartStart) -> None:
         number = self._turn.number
         self._cells = [cell for cell in self._cells if not isinstance(cell, WaitingCell)]
         self._exchange_at = min(self._exchange_at, len(self._cells))
@@ -144,14 +128,14 @@ class _Drawing:
             )
             self._add(event.index, call)
 
-    def _delta(self, event: TextDelta | ThinkingDelta) -> None:
+    def _add_delta(self, event: TextDelta | ThinkingDelta) -> None:
         place = self._places.get(event.index)
         if place is not None:
             cell = self._cells[place]
             if isinstance(cell, ThinkingCell | AnswerCell):
                 self._cells[place] = replace(cell, text=cell.text + event.text)
 
-    def _ended(self, event: PartEnd) -> None:
+    def _end_part(self, event: PartEnd) -> None:
         place = self._places.get(event.index)
         cell = None if place is None else self._cells[place]
         if place is None or cell is None:
@@ -159,7 +143,9 @@ class _Drawing:
         if isinstance(cell, ThinkingCell) and isinstance(event.part, Thinking):
             nature = "redacted" if event.part.redacted else cell.nature
             text = event.part.text or cell.text
-            cell = replace(self._over(cell), text=text, nature=nature if text else _unread(nature))
+            cell = replace(
+                self._end_thinking(cell), text=text, nature=nature if text else _unread(nature)
+            )
         elif isinstance(cell, AnswerCell):
             cell = replace(cell, live=False)
         elif isinstance(cell, ToolCallCell) and isinstance(event.part, ToolCall):
@@ -167,7 +153,7 @@ class _Drawing:
             cell = replace(cell, id=event.part.id, name=event.part.name, arguments=words)
         self._cells[place] = cell
 
-    def _finished(self, event: Finished) -> None:
+    def _finish_exchange(self, event: Finished) -> None:
         """Put the thinking tokens into a cell; add one for thinking that was not shown."""
         before, mine = self._cells[: self._exchange_at], self._cells[self._exchange_at :]
         tokens = event.usage.thinking
@@ -178,7 +164,7 @@ class _Drawing:
         spare = blind if seen or not tokens else blind[1:]
         mine = [cell for cell in mine if cell not in spare]
         if tokens and not seen and not blind:
-            mine.insert(0, self._unseen())
+            mine.insert(0, self._make_hidden_thought())
         thoughts = [cell for cell in mine if isinstance(cell, ThinkingCell)]
         if tokens and len(thoughts) == 1:
             at = mine.index(thoughts[0])
@@ -193,7 +179,7 @@ class _Drawing:
         self._cells.append(cell)
         self._key += 1
 
-    def _unseen(self) -> ThinkingCell:
+    def _make_hidden_thought(self) -> ThinkingCell:
         level, number = self._was.plan.level, self._turn.number
         thought = ThinkingCell(key=self._key, level=level, nature="hidden", number=number)
         self._key += 1
@@ -202,11 +188,10 @@ class _Drawing:
     def _nature(self) -> Nature:
         return "summary" if self._was.shown in SUMMARIES else "full"
 
-    def _over(self, cell: ThinkingCell) -> ThinkingCell:
+    def _end_thinking(self, cell: ThinkingCell) -> ThinkingCell:
         return replace(cell, live=False, seconds=self._at - cell.began)
 
-    def _ticking(self, cell: Cell) -> Cell:
-        """Return a cell with its counter at this time, in whole seconds."""
+    def _update_counter(self, cell: Cell) -> Cell:
         if isinstance(cell, WaitingCell) or (isinstance(cell, ThinkingCell) and cell.live):
             seconds = float(int(self._at - cell.began))
             return cell if cell.seconds == seconds else replace(cell, seconds=seconds)
@@ -217,9 +202,9 @@ def _unread(nature: Nature) -> Nature:
     return "redacted" if nature == "redacted" else "hidden"
 
 
-def _joined(events: Iterable[Event]) -> Iterable[Event]:
+def _merge_deltas(events: Iterable[Event]) -> Iterable[Event]:
     """Yield the events with neighbouring deltas of one part as one."""
-    for key, group in groupby(events, key=_delta_of):
+    for key, group in groupby(events, key=_delta_key):
         if key is None:
             yield from group
         else:
@@ -228,20 +213,19 @@ def _joined(events: Iterable[Event]) -> Iterable[Event]:
             yield kind(index, "".join(delta.text for delta in deltas))
 
 
-def _delta_of(event: Event) -> tuple[type[TextDelta | ThinkingDelta], int] | None:
-    """Return which kind of delta this is, and of which part; None for another event."""
+def _delta_key(event: Event) -> tuple[type[TextDelta | ThinkingDelta], int] | None:
     return (type(event), event.index) if isinstance(event, TextDelta | ThinkingDelta) else None
 
 
 def finish_cells(cells: Iterable[Cell], *, at: float, cut: str | None) -> tuple[Cell, ...]:
     """Return the live cells as they stay after the turn; ``cut`` is why the answer is not whole."""
-    kept = [_at_rest(cell, at) for cell in cells if not isinstance(cell, WaitingCell)]
-    if cut and kept and isinstance(last := kept[-1], AnswerCell):
-        kept[-1] = replace(last, cut=cut)
-    return tuple(kept)
+    stored = [_finish_cell(cell, at) for cell in cells if not isinstance(cell, WaitingCell)]
+    if cut and stored and isinstance(last := stored[-1], AnswerCell):
+        stored[-1] = replace(last, cut=cut)
+    return tuple(stored)
 
 
-def _at_rest(cell: Cell, at: float) -> Cell:
+def _finish_cell(cell: Cell, at: float) -> Cell:
     if isinstance(cell, ThinkingCell) and cell.live:
         nature: Nature = cell.nature if cell.text else "hidden"
         return replace(cell, live=False, seconds=at - cell.began, nature=nature)
@@ -257,28 +241,26 @@ _ODD = {
 }
 
 
-def on_ended(
-    state: ChatState, action: actions.TurnEnded, _dial: DialView
-) -> tuple[ChatState, Effects]:
-    """End the turn; where nothing of it was kept, its words go back to the input line."""
+def on_ended(state: ChatState, action: actions.TurnEnded, _dial: DialView) -> Transition:
+    """End the turn; if nothing of it was stored, its words go back to the input line."""
     if state.turn is None:
         return state, ()
     cut = "stopped here" if action.stopped else "broken off here" if action.error else None
-    cells = with_results(finish_cells(state.live, at=action.at, cut=cut), action.kept)
+    cells = join_results(finish_cells(state.live, at=action.at, cut=cut), action.stored)
     tally, verdict = state.tally, state.verdict
     for each in action.exchanges:
         tally, verdict = tally.plus(each.usage, each.cost), each.verdict
     asked, number = state.turn.asked, state.turn.number
-    count = state.count + len(action.kept)
+    count = state.count + len(action.stored)
     page: tuple[Cell, ...] = (*state.page, *cells)
     elsewhere = state.last < state.count  # an older part is being read; the turn is on disk
-    if not action.kept:  # what is not in the thread has no number there
+    if not action.stored:  # what is not in the thread has no number there
         page = tuple(replace(c, number=None) if c.number == number else c for c in page)
     elif elsewhere:
         page = tuple(c for c in page if c.number != number)
     after = state.but(
         page=page,
-        turns=(*state.turns, (number, count)) if action.kept else state.turns,
+        turns=(*state.turns, (number, count)) if action.stored else state.turns,
         live=(),
         turn=None,
         hint="",
@@ -291,14 +273,13 @@ def on_ended(
     )
     after = trim_page(_remarks(after, action))
     if action.unsaved and action.unsaved != state.unsaved:
-        after = after.tell(f"⚠ {action.unsaved}", "  → the chat goes on, unsaved", tone="warning")
-    if action.kept:
+        after = after.tell(f"⚠ {action.unsaved}", "  → the chat continues, unsaved", tone="warning")
+    if action.stored:
         return after, ()
     return after.but(attached=(*asked.parts, *after.attached)), (effects.RestoreInput(asked.words),)
 
 
 def _remarks(state: ChatState, action: actions.TurnEnded) -> ChatState:
-    """Return the state with remarks on how the exchanges ended."""
     for each in action.exchanges:
         if fresh := [note for note in each.notes if note not in state.noted]:
             state = state.but(noted=(*state.noted, *fresh))
@@ -313,33 +294,33 @@ def _remarks(state: ChatState, action: actions.TurnEnded) -> ChatState:
         if each.verdict in _ODD:
             state = state.tell(f"⚠ {_ODD[each.verdict]}", tone="warning")
     if action.error is not None:
-        state = state.tell(*trouble(action.error), tone="error")
-    if action.stopped and not action.kept:
+        state = state.tell(*describe_trouble(action.error), tone="error")
+    if action.stopped and not action.stored:
         state = state.tell("stopped before an answer; your words are back")
     return state
 
 
 _AGAIN = "press Enter to send it again"
 _WAYS: tuple[tuple[type[PonderoError], str], ...] = (
-    (MissingKey, "set it and start again, or /model; pondero chat --offline needs none"),
-    (AuthFailed, "check the key: /doctor says where it comes from"),
-    (PermissionDenied, "this key may not use it: /model to go on with another"),
-    (BillingFailed, "/model to go on with another provider"),
-    (QuotaSpent, "/model to go on with another provider"),
-    (NotFound, "is it spelt right? /model with Tab completes the names"),
-    (ContextTooLong, "/new begins afresh, /model goes on with one that has a longer window"),
-    (RateLimited, f"wait a little, then {_AGAIN}; or /model"),
-    (Overloaded, f"wait a little, then {_AGAIN}; or /model"),
-    (Refused, "say it in other words, or /model"),
-    (ServerFailed, f"{_AGAIN}, or /model"),
-    (Timeout, f"{_AGAIN}, or try less thinking with Ctrl+T"),
-    (Unreachable, f"is there a network? {_AGAIN}; pondero chat --offline works without one"),
-    (Truncated, _AGAIN),
-    (WireError, f"{_AGAIN}; /raw shows what came"),
+    (errors.MissingKey, "set it and start again, or /model; pondero chat --offline needs none"),
+    (errors.AuthFailed, "check the key: /doctor says where it comes from"),
+    (errors.PermissionDenied, "this key may not use it: choose another with /model"),
+    (errors.BillingFailed, "choose another provider with /model"),
+    (errors.QuotaSpent, "choose another provider with /model"),
+    (errors.NotFound, "is it spelt right? /model with Tab completes the names"),
+    (errors.ContextTooLong, "/new begins afresh; or choose a model with a longer window"),
+    (errors.RateLimited, f"wait a little, then {_AGAIN}; or /model"),
+    (errors.Overloaded, f"wait a little, then {_AGAIN}; or /model"),
+    (errors.Refused, "say it in other words, or /model"),
+    (errors.ServerFailed, f"{_AGAIN}, or /model"),
+    (errors.Timeout, f"{_AGAIN}, or try less thinking with Ctrl+T"),
+    (errors.Unreachable, f"is there a network? {_AGAIN}; pondero chat --offline works without one"),
+    (errors.Truncated, _AGAIN),
+    (errors.WireError, f"{_AGAIN}; /raw shows what came"),
 )
 
 
-def trouble(error: PonderoError) -> tuple[str, ...]:
+def describe_trouble(error: PonderoError) -> tuple[str, ...]:
     """Return what went wrong and what the user can do about it, a line each."""
     said = " ".join(str(error).split()) or type(error).__name__
     status = getattr(error, "status", None)  # an error without its keys, see reports, has none
