@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from .engines.engine import CostBudget, Engine, Trial, TrialResult
     from .engines.live import LiveEngine
     from .grading.judges import KINDS, Grade, Judge, make_judge
-    from .grading.schema_check import find_problem
     from .outline import Outline, make_outline
     from .questions import Data, Question, questions_of
     from .report import render_report
@@ -75,7 +74,6 @@ _HOMES = {
     "choose_measure": "results.values",
     "find_run": "run.store",
     "make_outline": "outline",
-    "find_problem": "grading.schema_check",
     "questions_of": "questions",
     "render_report": "report",
     "compute_results": "results.compute",
@@ -120,7 +118,6 @@ __all__ = [
     "compute_results",
     "create_run",
     "demo_outline",
-    "find_problem",
     "find_run",
     "format_cost",
     "inspect_logs",

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from ...canon import Json, Reply, decode_json
-from ...errors import BadParameter, Malformed
+from ...errors import Malformed
 
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _FIELD = re.compile(r"(?P<name>[A-Za-z_][\w-]*)(?:\s+(?P<type>\w+))?(?:\s*:\s*(?P<about>.+))?")
@@ -29,8 +29,13 @@ def parse_schema(one: Wanted, several: Wanted) -> dict[str, Json] | None:
     given = one if several is None else several
     if given is None:
         return None
-    schema = _checked(_read(given) if isinstance(given, str) else given)
-    return schema if several is None else _closed({"items": {"type": "array", "items": schema}})
+    from ...client import SchemaCheck
+
+    schema: dict[str, Json] = _read(given) if isinstance(given, str) else given
+    if several is not None:
+        schema = _closed({"items": {"type": "array", "items": schema}})
+    SchemaCheck(schema)  # raises BadParameter before a request is sent
+    return schema
 
 
 def _read(given: str) -> Any:
@@ -54,23 +59,6 @@ def _json(text: str, where: str) -> Any:
     except (msgspec.MsgspecError, ValueError) as error:
         message = f"{where} is no JSON schema: {error}"
         raise click.BadParameter(message, param_hint="--schema") from None
-
-
-def _checked(schema: dict[str, Json]) -> dict[str, Json]:
-    """Return a schema that answers can be held against; raises BadParameter."""
-    _problem(schema, None)
-    return schema
-
-
-def _problem(schema: dict[str, Json], value: Json) -> str | None:
-    """Return what is wrong with a value; raises BadParameter where the schema itself is wrong."""
-    from ...sweep import find_problem
-
-    try:
-        return find_problem(schema, value)
-    except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
-        message = f"this is no JSON schema: {error!r}"
-        raise BadParameter(message) from None
 
 
 def _fields(text: str) -> Iterator[tuple[str, Json]]:
@@ -101,13 +89,10 @@ def _closed(fields: dict[str, Json]) -> dict[str, Json]:
 
 
 def parse_typed_value(schema: dict[str, Json], reply: Reply) -> Json:
-    """Return the value of an answer; raises Malformed where it does not fit the schema."""
-    value = reply.value
-    try:
-        wrong = _problem(schema, value)
-    except BadParameter as error:  # a word of the schema that cannot be checked
-        raise Malformed(str(error)) from None
-    if wrong:
-        message = f"the answer does not fit the schema: {wrong}"
+    """Return the value of an answer; raise Malformed if it does not fit the schema."""
+    from ...client import SchemaCheck
+
+    if problem := SchemaCheck(schema).find_problem(reply.value):
+        message = f"the answer does not fit the schema: {problem}"
         raise Malformed(message)
-    return value
+    return reply.value

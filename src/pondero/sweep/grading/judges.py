@@ -30,11 +30,10 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import Json
-from ...client import AsyncClient, reply_cost
+from ...client import AsyncClient, SchemaCheck, reply_cost
 from ...errors import BadParameter, PonderoError
 from ..questions import Question
 from .agreement import parse_labels
-from .schema_check import find_problem
 
 COMMAND_SECONDS = 120.0
 _AT_ONCE = 16  # grades of a judge that waits for another program or a model
@@ -234,23 +233,17 @@ _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 
 def _json_schema(argument: str) -> Grader:
-    given = _schema(_file(argument), argument) if argument else None
+    given = _schema_check(_file(argument), argument) if argument else None
 
     def check(question: Question, answer: str) -> Grade:
-        schema = given if given is not None else _schema(_targets(question)[0], question.id)
+        schema = given or _schema_check(_targets(question)[0], question.id)
         fenced = _FENCED.findall(answer)
         try:
             value = json.loads(fenced[-1] if fenced else answer, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             return Grade(0.0, f"no JSON: {error}")
-        try:
-            wrong = find_problem(schema, value)
-        except RecursionError:
-            wrong = "nested too deeply to be checked"
-        except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
-            message = f"the schema for question {question.id!r} cannot be checked: {error!r}"
-            raise BadParameter(message) from None
-        return Grade(float(wrong is None), wrong or "")
+        problem = schema.find_problem(value)
+        return Grade(float(problem is None), problem or "")
 
     return _plain(check)
 
@@ -268,11 +261,11 @@ def _file(name: str) -> str:
         raise BadParameter(message) from None
 
 
-def _schema(text: str, where: str) -> Json:
+def _schema_check(text: str, where: str) -> SchemaCheck:
     try:
-        return json.loads(text)
-    except ValueError as error:
-        message = f"the schema of {where!r} is no JSON: {error}"
+        return SchemaCheck(json.loads(text))
+    except (BadParameter, RecursionError, ValueError) as error:
+        message = f"the schema of {where!r} cannot be used: {error}"
         raise BadParameter(message) from None
 
 
@@ -428,13 +421,6 @@ def _check_patterns(question: Question, argument: str) -> None:
         _targets(question)
 
 
-def _check_schema(question: Question, argument: str) -> None:
-    schema = True if argument else _schema(_targets(question)[0], question.id)
-    if not isinstance(schema, dict | bool):
-        message = f"the target of question {question.id!r} is no schema, but {schema!r}"
-        raise BadParameter(message)
-
-
 def _check_labels(question: Question, _: str) -> None:
     _targets(question)
     for each in parse_labels(question):
@@ -456,6 +442,8 @@ _NEEDS: dict[str, Callable[[Question, str], object]] = {
     "numeric": lambda question, _: _numbers(question),
     "regex": _check_patterns,
     "choice": lambda question, _: _letters(question),
-    "json_schema": _check_schema,
+    "json_schema": lambda question, argument: (
+        argument or _schema_check(_targets(question)[0], question.id)
+    ),
     "model": _check_labels,
 }
