@@ -5,7 +5,7 @@ think less at a higher one. ``mcnemar`` is a secondary figure; neither decides a
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -58,14 +58,3 @@ def _tail(least: int, count: int) -> float:
     """Return the probability of at least ``least`` heads among ``count`` fair coins."""
     ways: int = sum(math.comb(count, k) for k in range(least, count + 1))
     return ways / (1 << count)
-
-
-def holm(values: Sequence[float], alpha: float) -> tuple[bool, ...]:
-    """Return which hypotheses fall at this error for all of them together, by Holm's steps."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    fallen = set()
-    for step, number in enumerate(order):
-        if values[number] > alpha / (len(values) - step):
-            break
-        fallen.add(number)
-    return tuple(number in fallen for number in range(len(values)))
