@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from .report import render_report
     from .results.axes import Axis, amount_axis, share_axis
     from .results.compute import compute_results
-    from .results.formatting import format_cost
     from .results.inspect_log import inspect_logs
     from .results.jsonl import iter_jsonl
+    from .results.number_format import format_cost
     from .results.values import ArmResult, Measure, Recommendation, SweepResults, choose_measure
     from .run.runner import PILOT, ArmProgress, Progress, Runner
     from .run.store import Run, RunSummary, find_run, list_runs, runs_folder
@@ -65,7 +65,7 @@ _HOMES = {
     "create_run": "api",
     "check_judge": "api",
     "demo_outline": "demo",
-    "format_cost": "results.formatting",
+    "format_cost": "results.number_format",
     "make_engine": "api",
     "runs_folder": "run.store",
     "inspect_logs": "results.inspect_log",

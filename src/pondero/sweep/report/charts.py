@@ -10,7 +10,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from ..results.axes import Axis, amount_axis, share_axis
-from ..results.formatting import format_share_points, percent
+from ..results.number_format import format_share_points, percent
 from ..results.values import ArmResult, Measure, SweepResults
 from .markup import Html, element, join_markup
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ...catalog import catalog_hash
-from ..results.formatting import format_cost
+from ..results.number_format import format_cost
 from ..results.values import SweepResults
 from ..statistics.decision import DecisionRule
 from ..statistics.looks import ALPHA, positions

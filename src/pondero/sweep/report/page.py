@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from ..questions import Question
-from ..results.formatting import format_cost, format_share_points, letter_of, percent
+from ..results.number_format import format_cost, format_share_points, letter_of, percent
 from ..results.values import MEASURES, ArmResult, SweepResults
 from ..statistics.intervals import RESAMPLES
 from .charts import Plot, draw_marker, scatter, span, tone_of, undrawn

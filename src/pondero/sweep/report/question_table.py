@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Literal
 
-from ..results.formatting import format_cost, format_share_points
+from ..results.number_format import format_cost, format_share_points
 from ..results.values import Cell, QuestionRow, SweepResults, TrialAnswer
 from .markup import Html, cut, element, join_markup
 

@@ -22,8 +22,8 @@ from ..run.store import RunFacts, State, StoredGrade
 from ..statistics.intervals import RESAMPLES, Interval, bootstrap_ratio
 from ..statistics.significance import ThinkingCheck
 from .axes import format_axis_money, seconds, tokens
-from .formatting import format_cost, format_share_points, letter_of, many, percent, round_count
 from .kinds import KindResult
+from .number_format import format_cost, format_share_points, letter_of, many, percent, round_count
 
 Verdict = Literal[
     "reference", "recommended", "enough", "worse", "undecided", "untested", "dearer",
