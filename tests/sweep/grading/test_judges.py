@@ -319,7 +319,7 @@ def test_a_judge_is_held_against_what_people_labelled(data_dir):
         assert (found.count, found.agreed, found.kappa) == (4, 3, pytest.approx(0.5))
         assert len(asked) == 4 + len(LABELLED)
         assert run.state == "done"
-        assert run.judging_cost(name) > 0
+        assert run.judge_cost(name) > 0
         results = compute_results(run)
         assert "judge      agrees with 3 of 4 labelled answers, kappa 0.50" in results.lines()
         del asked[:]

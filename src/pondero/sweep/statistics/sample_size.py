@@ -31,7 +31,7 @@ def questions_needed(
 def questions_missing(estimate: Estimate, margin: float) -> int | None:
     """Return how many more questions would decide if the true difference is the measured one.
 
-    None where no reasonable number would: the difference lies on the margin itself.
+    None if no reasonable number would: the difference lies on the margin itself.
     """
     distance = abs(estimate.centre + margin)
     variance = estimate.error**2 * (estimate.count + 2)

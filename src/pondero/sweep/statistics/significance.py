@@ -1,4 +1,4 @@
-"""Tests beside the decision: does a level think more than its neighbour, do two arms differ.
+"""Tests apart from the decision: does a level think more than its neighbour, do two arms differ.
 
 ``thinks_more`` is the reality check of a ladder: services take a level and do nothing with it, or
 think less at a higher one. ``mcnemar`` is a secondary figure; neither decides a recommendation.
@@ -43,7 +43,7 @@ def thinks_more(pairs: Iterable[tuple[float | None, float | None]]) -> ThinkingC
 
 
 def sign_test(more: int, less: int) -> float:
-    """Return the probability of at least so many of ``more`` where both are equally likely."""
+    """Return the probability of at least this many ``more`` if both are equally likely."""
     count = more + less
     return _tail(more, count) if count else 1.0
 
