@@ -192,9 +192,9 @@ def test_who_has_no_batch_service_is_told_who_has():
 @pytest.mark.parametrize(
     ("asks", "words"),
     [
-        ([], "nothing to ask"),
+        ([], "the batch is empty"),
         ([{"id": "a"}], "has no prompt"),
-        ([{"id": "a", "prompt": "x"}, {"id": "a", "prompt": "y"}], "two asks have the id 'a'"),
+        ([{"id": "a", "prompt": "x"}, {"id": "a", "prompt": "y"}], "two requests have the id 'a'"),
         ([{"prompt": "x", "stream": True}], "'stream' means nothing in a batch"),
         ([{"prompt": "x", "sistem": "y"}], "unknown option 'sistem'"),
     ],

@@ -161,7 +161,7 @@ def test_a_batch_that_the_service_has_forgotten_ends_with_its_reason():
     service.made.clear()
     answers = batch.wait()
     assert {answer.ending for answer in answers.values()} == {"lost"}
-    assert "does not know the batch batch_1 any more" in str(answers["q0"].error)
+    assert "no longer knows the batch batch_1" in str(answers["q0"].error)
 
 
 def test_a_batch_that_was_never_sent_can_be_cancelled():

@@ -16,7 +16,7 @@ from pondero.contract import (
     run_scenarios,
 )
 from pondero.contract.bench import Expectations, Testbed
-from pondero.contract.scenario import not_supported, optional_check, same, scenario_of, true
+from pondero.contract.scenario import not_supported, optional, same, scenario_of, true
 from pondero.errors import BadRequest
 
 GOOGLE = find_model("google", "gemini-3-flash-preview")
@@ -97,13 +97,13 @@ def test_what_a_model_cannot_do_by_the_catalog_is_not_tried():
     thinking = scenario_of(breaks, row="000 A00", needs=("thinking",))
     result = run_one(find_model("openai", "gpt-4o"), thinking, EmulatorBackend())
     assert result.status == "unsupported"
-    assert result.detail == "nothing can be said to this model about thinking"
+    assert result.detail == "this model has no control for thinking"
 
 
 def test_an_offer_is_due_on_the_emulator_only():
     def offers(bench: Testbed) -> Iterator[ScenarioCheck]:
         """Perhaps."""
-        yield optional_check("reply.tool_calls", "a call", (), holds=False)
+        yield optional("reply.tool_calls", "a call", (), holds=False)
 
     class Elsewhere(EmulatorBackend):
         def bench(self, entry, scenario):

@@ -1,7 +1,7 @@
-"""Batches: many asks given to a provider's own batch service, at its discount, and collected later.
+"""Batches: many requests sent to a provider's batch service at a discount, and collected later.
 
-``Client.batch``, ``pondero batch`` and the batch engine of the sweep use it. A batch is split into
-lots, each of them one batch at the service.
+``Client.batch``, ``pondero batch`` and the sweep's batch engine use it. A batch is split into
+chunks, each of which is one batch at the service.
 """
 
 from ..lazy import Loader, make_lazy_getattr
@@ -10,10 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .answers import BatchAnswer, iter_answers
     from .collection import EVERY, collect_chunk
-    from .draft import BatchRequest, Draft, Price, batch_discount, batch_terms, split_into_chunks
+    from .draft import BatchRequest, Draft, batch_discount, batch_terms, split_into_chunks
     from .service_api import BatchChunk, BatchEndpoint, Ending
     from .steps import BatchService, PollDelay, Steps, arun_steps, run_steps
-    from .store import BatchFile, BatchSummary, State, batches_of, find_batch, list_batches
+    from .store import BatchFile, State, batches_of, find_batch, list_batches
     from .submission import Services, cancel_chunks, submit_chunks
     from .wires import WIRES
 
@@ -26,13 +26,11 @@ _HOMES = {
     "EVERY": "collection",
     "Ending": "service_api",
     "BatchChunk": "service_api",
-    "Price": "draft",
     "BatchService": "steps",
     "Services": "submission",
     "PollDelay": "steps",
     "State": "store",
     "Steps": "steps",
-    "BatchSummary": "store",
     "WIRES": "wires",
     "arun_steps": "steps",
     "list_batches": "store",
@@ -57,11 +55,9 @@ __all__ = [
     "BatchFile",
     "BatchRequest",
     "BatchService",
-    "BatchSummary",
     "Draft",
     "Ending",
     "PollDelay",
-    "Price",
     "Services",
     "State",
     "Steps",
@@ -79,5 +75,5 @@ __all__ = [
     "submit_chunks",
 ]
 
-# Load what talks and what keeps on first use: most programs make no batch.
+# Load on first use: most programs make no batch.
 __getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""The answers of a batch: each result read as the answer of a live request would be."""
+"""The answers of a batch: each result is decoded like the answer to a live request."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -16,10 +16,10 @@ from .store import BatchFile, StoredRequest
 
 
 class BatchAnswer(Struct, frozen=True):
-    """How one ask of a batch ended: with a reply, or with an error.
+    """How one request of a batch ended: with a reply, or with an error.
 
-    ``price_usage`` is in dollars, at the batch's price; None where no price is known. What expired
-    or was cancelled was not billed.
+    ``cost`` is in dollars, at the batch's price, or None if no price is known. Requests that
+    expired or were cancelled are not billed.
 
     >>> batch = client.batch([{"id": "sum", "prompt": "What is 17 * 23?"}], "claude-opus-5/low")
     >>> answer = batch.wait()["sum"]
@@ -35,7 +35,7 @@ class BatchAnswer(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the words of the reply; raises the error where there is none."""
+        """Return the text of the reply; raise the error if there is no reply."""
         if self.reply is None:
             raise self.error or ServiceError("there is no reply")
         return self.reply.text
@@ -55,40 +55,40 @@ class BatchAnswer(Struct, frozen=True):
             "verdict": reply.verdict if reply else None,
             "usage": msgspec.to_builtins(reply.usage) if reply else None,
             "cost": self.cost,
-            "error": _said(self.error),
+            "error": _describe_error(self.error),
         }
 
 
 def iter_answers(file: BatchFile) -> Iterator[BatchAnswer]:
-    """Yield the answers that are there, in the order in which the asks were given."""
-    factors = {lot.number: Decimal(lot.factor) for lot in file.lots()}
-    for kept, outcome in file.asks():
+    """Yield the answers that have arrived, in the order of the requests."""
+    factors = {chunk.number: Decimal(chunk.factor) for chunk in file.lots()}
+    for request, outcome in file.asks():
         if outcome is not None:
-            yield _answer(kept, outcome, factors[kept.lot])
+            yield _answer(request, outcome, factors[request.chunk])
 
 
-def _answer(kept: StoredRequest, outcome: BatchOutcome, factor: Decimal) -> BatchAnswer:
+def _answer(request: StoredRequest, outcome: BatchOutcome, factor: Decimal) -> BatchAnswer:
     if outcome.ending == "expired":
         message = "the batch expired before this was answered; it was not billed, and can be asked"
-        return BatchAnswer(kept.id, "expired", error=ServiceTimeout(f"{message} again"))
+        return BatchAnswer(request.id, "expired", error=ServiceTimeout(f"{message} again"))
     if outcome.ending == "cancelled":
         error = ServiceError("the batch was cancelled before this was answered; it was not billed")
-        return BatchAnswer(kept.id, "cancelled", error=error)
+        return BatchAnswer(request.id, "cancelled", error=error)
     try:
-        reply = read_reply(kept.exchange, ResponseHead(outcome.status), outcome.body)
+        reply = read_reply(request.exchange, ResponseHead(outcome.status), outcome.body)
     except PonderoError as error:
         ending: Ending = "lost" if outcome.ending == "lost" else "failed"
-        return BatchAnswer(kept.id, ending, error=error)
-    return BatchAnswer(kept.id, "answered", reply, cost=_cost(kept, reply, factor))
+        return BatchAnswer(request.id, ending, error=error)
+    return BatchAnswer(request.id, "answered", reply, cost=_cost(request, reply, factor))
 
 
-def _cost(kept: StoredRequest, reply: Reply, factor: Decimal) -> str | None:
-    origin = kept.exchange.origin
+def _cost(request: StoredRequest, reply: Reply, factor: Decimal) -> str | None:
+    origin = request.exchange.origin
     price = price_usage(origin.provider, origin.model, reply.usage)
     return None if price is None else f"{(price * factor).normalize():f}"
 
 
-def _said(error: PonderoError | None) -> dict[str, Any] | None:
+def _describe_error(error: PonderoError | None) -> dict[str, Any] | None:
     if error is None:
         return None
     status = error.status if isinstance(error, ServiceError) else None

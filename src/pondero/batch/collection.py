@@ -1,4 +1,7 @@
-"""Looks after lots that are at their services, and fetches the results of those that have ended."""
+"""Polls the chunks that were sent, and fetches the results of those that have ended.
+
+``Client.batch``, ``pondero batch collect`` and the sweep's batch engine call it.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -6,76 +9,72 @@ from time import time
 
 from ..canon import Json
 from ..errors import Malformed, NotFound
-from .service_api import BatchChunk, BatchLine, BatchOutcome, BatchWire
+from .service_api import BatchChunk, BatchLine, BatchOutcome, BatchWire, Ending
 from .steps import BatchService, Steps, read_answer
 from .store import BatchFile
 
 EVERY = (5.0, 60.0)
-"""Seconds between two looks: at first, and at most."""
+"""Seconds between two polls: at first, and at most."""
 
 
-def collect_chunk(file: BatchFile, lot: BatchChunk, service: BatchService) -> Steps[None]:
-    """Look at one lot; where it has ended, keep its results, and how the rest of it ended."""
-    assert lot.remote is not None  # noqa: S101 - only lots that were sent are looked at
+def collect_chunk(file: BatchFile, chunk: BatchChunk, service: BatchService) -> Steps[None]:
+    """Poll one chunk; if it has ended, save its results and how its other requests ended."""
+    assert chunk.remote is not None  # noqa: S101 - only chunks that were sent are polled
     try:
-        said = read_answer(
-            (yield from service.send_idempotent(service.wire.look(service.desk, lot.remote)))
+        state = read_answer(
+            (yield from service.send_idempotent(service.wire.poll(service.endpoint, chunk.remote)))
         )
     except NotFound as error:
-        _forget(file, lot, f"the service does not know the batch {lot.remote} any more: {error}")
+        _mark_lost(file, chunk, f"the service no longer knows the batch {chunk.remote}: {error}")
         return
-    seen = service.wire.seen(said, time())
-    if not seen.ended:
-        if seen.done != lot.done:
-            file.put(lot, done=seen.done)
+    status = service.wire.parse_status(state, time())
+    if not status.ended:
+        if status.done != chunk.done:
+            file.put(chunk, done=status.done)
         return
     try:
-        found = yield from outcomes(lot.remote, said, service)
+        found = yield from fetch_outcomes(chunk.remote, state, service)
     except NotFound as error:
-        _forget(file, lot, f"the results of {lot.remote} are gone: {error}")
+        _mark_lost(file, chunk, f"the results of {chunk.remote} are gone: {error}")
         return
-    lines = file.lines(lot)
+    lines = file.lines(chunk)
     ours = {line.id for line in lines}
     known = [each for each in found if each.id in ours]
-    rest = _rest(lines, known, BatchOutcome("", seen.rest, 500, _said(seen.why)))
-    file.end(lot, (*known, *rest), done=len(lines), note=seen.why)
+    rest = _iter_rest(lines, known, status.rest, 500, status.why)
+    file.end(chunk, (*known, *rest), done=len(lines), note=status.why)
 
 
-def outcomes(remote: str, said: Json, service: BatchService) -> Steps[list[BatchOutcome]]:
-    """Return every result of a batch that has ended; ``said`` is what the look at it gave."""
+def fetch_outcomes(remote: str, state: Json, service: BatchService) -> Steps[list[BatchOutcome]]:
+    """Return every result of a batch that has ended; ``state`` is the answer to the poll."""
     wire = service.wire
-    found = list(wire.inline(said))
-    waiting = list(wire.results(service.desk, remote, said))
+    found = list(wire.inline(state))
+    waiting = list(wire.results(service.endpoint, remote, state))
     while waiting:
         body = yield from service.send_idempotent(waiting.pop(0))
         found += wire.lines(body)
-        more = wire.more(service.desk, remote, body)
+        more = wire.more(service.endpoint, remote, body)
         if more is not None:
             waiting.append(more)
-    return list(_read(found, wire))
+    return list(_iter_outcomes(found, wire))
 
 
-def _read(lines: Sequence[Json], wire: BatchWire) -> Iterator[BatchOutcome]:
-    """Yield the results; one that cannot be read is none, and does not cost the others."""
+def _iter_outcomes(lines: Sequence[Json], wire: BatchWire) -> Iterator[BatchOutcome]:
+    # One result that cannot be read must not cost the others.
     for line in lines:
         with suppress(Malformed):
             yield wire.outcome(line)
 
 
-def _forget(file: BatchFile, lot: BatchChunk, why: str) -> None:
-    rest = _rest(file.lines(lot), (), BatchOutcome("", "lost", 404, _said(why)))
-    file.end(lot, rest, note=why)
+def _mark_lost(file: BatchFile, chunk: BatchChunk, why: str) -> None:
+    file.end(chunk, _iter_rest(file.lines(chunk), (), "lost", 404, why), note=why)
 
 
-def _rest(
-    lines: Sequence[BatchLine], known: Sequence[BatchOutcome], ended: BatchOutcome
+def _iter_rest(
+    lines: list[BatchLine], known: Sequence[BatchOutcome], ending: Ending, status: int, why: str
 ) -> Iterator[BatchOutcome]:
-    """Yield how those asks ended that have no result of their own."""
-    has = {each.id for each in known}
-    for line in lines:
-        if line.id not in has:
-            yield BatchOutcome(line.id, ended.ending, ended.status, ended.body)
-
-
-def _said(why: str) -> bytes:
-    return (why or "the batch ended without a result for this").encode()
+    """Yield the outcome of each request that has no result of its own."""
+    body = (why or "the batch ended without a result for this").encode()
+    answered = {each.id for each in known}
+    return (
+        BatchOutcome(line.id, ending, status, body) for line in lines if line.id not in answered
+    )

@@ -1,4 +1,4 @@
-"""A draft: a batch before anything is sent. How it is split, what it may cost, what was adjusted.
+"""A draft: a batch before it is sent, split into chunks, with the most it can cost.
 
 ``Client.batch`` makes one and sends it; ``pondero batch run`` shows it first.
 """
@@ -19,90 +19,85 @@ from ..store import load_catalog, price_usage
 from .service_api import BatchChunk
 from .store import BatchFacts, BatchFile, StoredRequest
 
-_ENVELOPE = 512  # bytes around an ask in a file, and tokens around a prompt: neither is more
+_ENVELOPE = 512  # no service needs more bytes around a request, or tokens around a prompt
 
 
 class BatchRequest(Struct, frozen=True):
-    """One ask that is ready: the caller's id, and the exchange as it would be sent live."""
+    """One request: the caller's id, and the exchange that a live request would have."""
 
     id: str
     exchange: Exchange
-    most: int | None
-    """The most tokens its answer can have, where that is known."""
+    most: int | None  # maximum output tokens, or None if unknown
 
 
 class Price(Struct, frozen=True):
-    """The most that something can cost: asked live, and as a batch."""
+    """The most that something can cost: sent live, and as a batch."""
 
     live: Decimal
     batch: Decimal
 
 
 class Draft(Struct, frozen=True):
-    """A batch that could be sent: its asks in their lots."""
+    """A batch that can be sent: its requests, by chunk."""
 
     lots: tuple[tuple[BatchRequest, ...], ...]
 
     @property
     def asks(self) -> Iterator[BatchRequest]:
-        """Yield every ask."""
-        for lot in self.lots:
-            yield from lot
+        """Yield every request."""
+        for chunk in self.lots:
+            yield from chunk
 
     def price(self) -> Price | None:
-        """Return the most that all of it can cost; None where that is not known."""
+        """Return the most that the whole batch can cost, or None if unknown."""
         live = batch = Decimal(0)
-        for ask in self.asks:
-            most = max_price(ask)
+        for request in self.asks:
+            most = max_price(request)
             if most is None:
                 return None
             live += most
-            batch += most * batch_discount(ask.exchange.origin.provider)
+            batch += most * batch_discount(request.exchange.origin.provider)
         return Price(live, batch)
 
     def save(self, *, owner: str = "", offline: bool = False) -> BatchFile:
-        """Write the batch down, with an id of its own; nothing is sent."""
+        """Save the batch under a new id; nothing is sent."""
         id = BatchFile.new_id()
         count = sum(map(len, self.lots))
         facts = BatchFacts(id=id, started=time(), asks=count, owner=owner, offline=offline)
-        lots = [_lot(id, n, asks) for n, asks in enumerate(self.lots)]
-        return BatchFile.create(facts, lots, _kept(id, self.lots))
+        lots = [_make_chunk(id, n, requests) for n, requests in enumerate(self.lots)]
+        return BatchFile.create(facts, lots, _iter_stored(id, self.lots))
 
 
-def split_into_chunks(asks: Sequence[BatchRequest]) -> Draft:
-    """Return asks split into lots that their services take; raises Unsupported, BadParameter."""
-    if not asks:
-        raise BadParameter("there is nothing to ask; a batch needs at least one ask")
+def split_into_chunks(requests: Sequence[BatchRequest]) -> Draft:
+    """Split requests into chunks that the services accept; raise Unsupported or BadParameter."""
+    if not requests:
+        raise BadParameter("the batch is empty; give it at least one request")
     seen: set[str] = set()
-    for ask in asks:
-        if ask.id in seen:
-            message = f"two asks have the id {ask.id!r}; answers come back by their ids"
+    for request in requests:
+        if request.id in seen:
+            message = f"two requests have the id {request.id!r}; each needs its own"
             raise BadParameter(message)
-        seen.add(ask.id)
+        seen.add(request.id)
     groups: dict[tuple[object, ...], list[BatchRequest]] = {}
-    for ask in asks:
-        groups.setdefault(_group(ask), []).append(ask)
-    return Draft(tuple(lot for group in groups.values() for lot in _split(group)))
+    for request in requests:
+        groups.setdefault(_group_key(request), []).append(request)
+    return Draft(tuple(chunk for group in groups.values() for chunk in _iter_chunks(group)))
 
 
 def batch_terms(provider: Provider, model: str) -> Terms:
-    """Return a provider's terms for batches of a model; raises Unsupported where it has none."""
+    """Return a provider's terms for batches of a model; raise Unsupported if it has none."""
     if provider.batch is None:
-        having = [
-            each for each in load_catalog().catalog.providers.values() if each.batch is not None
-        ]
-        beside = next((each.name for each in having if each.url == provider.url), None)
-        how = f"use {beside}:{model}" if beside else "use a model of one that has"
-        names = " ".join(each.name for each in having)
-        message = (
-            f"{provider.label} has no batch service that is known; {how} (these have one: {names})"
-        )
+        offering = [each for each in load_catalog().catalog.providers.values() if each.batch]
+        sibling = next((each.name for each in offering if each.url == provider.url), None)
+        how = f"use {sibling}:{model}" if sibling else "use a model of another provider"
+        names = " ".join(each.name for each in offering)
+        message = f"{provider.label} has no known batch service; {how} (these have one: {names})"
         raise Unsupported(message)
     for beginning in provider.batch.excludes:
         if model.startswith(beginning):
             message = (
-                f"{provider.label} reportedly takes no batches of {model!r}; ask it live, or "
-                "another model"
+                f"{provider.label} reportedly takes no batches of {model!r}; send the requests "
+                "live, or use another model"
             )
             raise Unsupported(message)
     return provider.batch
@@ -114,60 +109,58 @@ def batch_discount(provider: str) -> Decimal:
     return Decimal(str(found.batch.factor)) if found and found.batch else Decimal(1)
 
 
-def max_price(ask: BatchRequest) -> Decimal | None:
-    """Return the most that an ask can cost live: no token is shorter than a byte."""
-    origin = ask.exchange.origin
-    if ask.most is None:
+def max_price(request: BatchRequest) -> Decimal | None:
+    """Return the most that a request can cost live: a token has at least one byte."""
+    origin = request.exchange.origin
+    if request.most is None:
         return None
-    usage = Usage(input=len(ask.exchange.http.body) + _ENVELOPE, output=ask.most)
+    usage = Usage(input=len(request.exchange.http.body) + _ENVELOPE, output=request.most)
     return price_usage(origin.provider, origin.model, usage)
 
 
-# -- lots ------------------------------------------------------------------------------------------
+# -- chunks ----------------------------------------------------------------------------------------
 
 
-def _provider(ask: BatchRequest) -> Provider:
-    return load_catalog().provider(ask.exchange.origin.provider)
+def _provider(request: BatchRequest) -> Provider:
+    return load_catalog().provider(request.exchange.origin.provider)
 
 
-def _group(ask: BatchRequest) -> tuple[object, ...]:
-    """Return what asks must have in common to be in one batch."""
-    provider, exchange = _provider(ask), ask.exchange
+def _group_key(request: BatchRequest) -> tuple[object, ...]:
+    provider, exchange = _provider(request), request.exchange
     terms = batch_terms(provider, exchange.origin.model)
-    headers = tuple(sorted(_own_headers(ask).items()))
+    headers = tuple(sorted(_own_headers(request).items()))
     model = exchange.origin.model if terms.one_model else None
     return provider.name, exchange.http.url, headers, model
 
 
-def _own_headers(ask: BatchRequest) -> Mapping[str, str]:
-    """Return the headers of an ask that are no key and not about its body."""
-    bearing = auth_header(_provider(ask), "")
-    left_out = (*bearing, "content-type", "content-length", "accept")
-    found = ask.exchange.http.headers.items()
-    return {name: value for name, value in found if name not in left_out}
+def _own_headers(request: BatchRequest) -> Mapping[str, str]:
+    """Return the headers of a request without its key and those about its body."""
+    omitted = (*auth_header(_provider(request), ""), "content-type", "content-length", "accept")
+    headers = request.exchange.http.headers.items()
+    return {name: value for name, value in headers if name not in omitted}
 
 
-def _split(asks: Sequence[BatchRequest]) -> Iterator[tuple[BatchRequest, ...]]:
-    """Yield lots of at most as many asks, and as many bytes, as the service takes."""
-    terms = batch_terms(_provider(asks[0]), asks[0].exchange.origin.model)
-    lot: list[BatchRequest] = []
+def _iter_chunks(requests: Sequence[BatchRequest]) -> Iterator[tuple[BatchRequest, ...]]:
+    """Yield chunks within the service's limits on requests and bytes."""
+    terms = batch_terms(_provider(requests[0]), requests[0].exchange.origin.model)
+    chunk: list[BatchRequest] = []
     size = 0
-    for ask in asks:
-        own = len(ask.exchange.http.body) + _ENVELOPE
+    for request in requests:
+        own = len(request.exchange.http.body) + _ENVELOPE
         if terms.bytes is not None and own > terms.bytes:
-            message = f"the ask {ask.id!r} has {own:,} bytes; a batch takes {terms.bytes:,}"
+            message = f"the request {request.id!r} has {own:,} bytes; a batch takes {terms.bytes:,}"
             raise BadParameter(message)
-        full = terms.requests is not None and len(lot) >= terms.requests
-        if lot and (full or (terms.bytes is not None and size + own > terms.bytes)):
-            yield tuple(lot)
-            lot, size = [], 0
-        lot.append(ask)
+        full = terms.requests is not None and len(chunk) >= terms.requests
+        if chunk and (full or (terms.bytes is not None and size + own > terms.bytes)):
+            yield tuple(chunk)
+            chunk, size = [], 0
+        chunk.append(request)
         size += own
-    yield tuple(lot)
+    yield tuple(chunk)
 
 
-def _lot(id: str, number: int, asks: Sequence[BatchRequest]) -> BatchChunk:
-    first, provider = asks[0].exchange, _provider(asks[0])
+def _make_chunk(id: str, number: int, requests: Sequence[BatchRequest]) -> BatchChunk:
+    first, provider = requests[0].exchange, _provider(requests[0])
     terms = batch_terms(provider, first.origin.model)
     model = first.origin.model
     if terms.suffix and not model.endswith(terms.suffix):
@@ -178,16 +171,16 @@ def _lot(id: str, number: int, asks: Sequence[BatchRequest]) -> BatchChunk:
         model=model,
         endpoint=_endpoint(first.http.url, provider),
         name=f"pondero-{id}-{number}",
-        count=len(asks),
+        count=len(requests),
         factor=str(terms.factor),
-        headers=_own_headers(asks[0]),
+        headers=_own_headers(requests[0]),
     )
 
 
 def _endpoint(url: str, provider: Provider) -> str:
-    """Return where an ask would go live, after the version in the address: /responses, say.
+    """Return the path of a live request after the version, such as /responses.
 
-    The address itself may be another than the provider's, behind a proxy.
+    The host may be a proxy's, so only the version in the provider's URL is compared.
     """
     usual = [part for part in provider.url.split("/")[3:] if part]
     version = f"/{usual[-1]}/" if usual else "/"
@@ -195,20 +188,22 @@ def _endpoint(url: str, provider: Provider) -> str:
     return f"/{after}" if found else f"/{before.rsplit('/', 1)[-1]}"
 
 
-def _kept(id: str, lots: Sequence[Sequence[BatchRequest]]) -> Iterator[StoredRequest]:
+def _iter_stored(id: str, lots: Sequence[Sequence[BatchRequest]]) -> Iterator[StoredRequest]:
     number = 0
-    for lot, asks in enumerate(lots):
-        for ask in asks:
-            exchange = ask.exchange
-            bare = HttpRequest(exchange.http.method, exchange.http.url, {})  # its headers have keys
-            kept = msgspec.structs.replace(exchange, http=bare)
-            line = f"{id}-{number:06}"  # services take 64 letters, digits and dashes
-            yield StoredRequest(ask.id, line, lot, kept, _unstreamed(exchange.http.body))
+    for chunk, requests in enumerate(lots):
+        for request in requests:
+            exchange = request.exchange
+            # The headers contain keys, so they are not stored.
+            bare = HttpRequest(exchange.http.method, exchange.http.url, {})
+            stored = msgspec.structs.replace(exchange, http=bare)
+            body = _drop_stream_field(exchange.http.body)
+            line = f"{id}-{number:06}"  # Anthropic's custom_id: up to 64 letters, digits, - and _
+            yield StoredRequest(request.id, line, chunk, stored, body)
             number += 1
 
 
-def _unstreamed(body: bytes) -> bytes:
-    """Return a body without the word about streams: the service of a batch never streams."""
+def _drop_stream_field(body: bytes) -> bytes:
+    """Drop ``stream`` from a body: a batch service never streams."""
     if b'"stream"' not in body:
         return body
     value = msgspec.json.decode(body)

@@ -1,8 +1,7 @@
-"""What a batch service's wire is: a record of pure functions, one for each shape of service.
+"""The API of a batch service as a record of pure functions, one record for each shape of service.
 
-``wires`` fills them in; ``submission`` and ``collection`` call them. A shape is how batches are
-made and read; what stands inside a batch is the provider's own dialect, encoded and decoded where
-every other request is.
+``wires`` fills the records; ``submission`` and ``collection`` call them. A shape is how batches
+are made and read; the requests inside are encoded and decoded by the provider's dialect.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -12,39 +11,81 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import Struct
 
-from ..canon import HttpRequest, Json
+from ..canon import HttpRequest, Json, get_path
 from ..errors import Malformed
 
 Ending = Literal["answered", "failed", "expired", "cancelled", "lost"]
-"""How one ask of a batch ended; ``lost`` is answered perhaps, and the results are gone."""
+"""How one request of a batch ended; ``lost``: perhaps answered, but the results are gone."""
 
-LotState = Literal["ready", "creating", "adding", "sent", "ended"]
-"""How far a lot is: ``creating`` is from before the request that makes it until its id is known."""
+ChunkState = Literal["ready", "creating", "adding", "sent", "ended"]
+"""The state of a chunk; ``creating`` begins before the request that makes it is sent."""
 
 
 class BatchEndpoint(Struct, frozen=True):
-    """Where a batch service is reached: its address, and the headers that every request has."""
+    """The base URL of a batch service, and the headers of every request."""
 
     url: str
     headers: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return f"Desk({self.url!r}, headers={sorted(self.headers)})"
+        return f"BatchEndpoint({self.url!r}, headers={sorted(self.headers)})"
+
+    def get(self, path: str, **query: str | int | None) -> HttpRequest:
+        """Return a GET request; query parameters that are None are left out."""
+        present = {name: value for name, value in query.items() if value is not None}
+        tail = f"?{urlencode(present)}" if present else ""
+        return HttpRequest("GET", f"{self.url}{path}{tail}", self.headers)
+
+    def post(self, path: str, value: Json) -> HttpRequest:
+        """Return a POST request with JSON; the fields keep their order."""
+        return self._post(path, "application/json", msgspec.json.encode(value))
+
+    def post_form(
+        self, path: str, fields: Mapping[str, str], file: bytes, name: str
+    ) -> HttpRequest:
+        """Return a POST request with a form that has one file."""
+        edge = f"----{name}"  # the random part of a chunk's name occurs in no request
+        parts = [
+            f'--{edge}\r\ncontent-disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
+            for key, value in fields.items()
+        ]
+        head = (
+            f'--{edge}\r\ncontent-disposition: form-data; name="file"; filename="{name}.jsonl"\r\n'
+            "content-type: application/jsonl\r\n\r\n"
+        ).encode()
+        body = b"".join((*parts, head, file, f"\r\n--{edge}--\r\n".encode()))
+        return self._post(path, f"multipart/form-data; boundary={edge}", body)
+
+    def _post(self, path: str, kind: str, body: bytes) -> HttpRequest:
+        return HttpRequest(
+            "POST", f"{self.url}{path}", {**self.headers, "content-type": kind}, body
+        )
 
 
 class BatchLine(Struct, frozen=True):
-    """One ask as it stands in a batch: the id we gave it, and the body that would be sent live."""
+    """One request in a batch: the id we gave it, and the body of the live request."""
 
     id: str
     body: bytes
 
+    @property
+    def raw(self) -> msgspec.Raw:
+        """Return the body as a part of other JSON."""
+        return msgspec.Raw(self.body)
+
+    @property
+    def without_model(self) -> Json:
+        """Return the body without its model, for a batch that names one for all."""
+        body = msgspec.json.decode(self.body)
+        return {name: value for name, value in body.items() if name != "model"}
+
 
 class BatchChunk(Struct, frozen=True, kw_only=True):
-    """As much of a batch as one batch at the service holds.
+    """A part of a batch that is one batch at the service.
 
-    ``name`` is what the service is told to call it, where it can. ``endpoint`` is where each ask
-    would go live, after the address. ``since`` is when its making began, ``file`` the id of what
-    was uploaded for it, ``remote`` the service's own id of it.
+    ``name`` is the name that the service is told, if it keeps one. ``endpoint`` is the path of a
+    live request. ``since`` is when its creation began, ``file`` the id of the uploaded file,
+    ``remote`` the service's id.
     """
 
     number: int
@@ -55,7 +96,7 @@ class BatchChunk(Struct, frozen=True, kw_only=True):
     count: int
     factor: str
     headers: Mapping[str, str] = {}
-    state: LotState = "ready"
+    state: ChunkState = "ready"
     since: float = 0.0
     file: str | None = None
     remote: str | None = None
@@ -64,11 +105,10 @@ class BatchChunk(Struct, frozen=True, kw_only=True):
 
 
 class ChunkStatus(Struct, frozen=True, kw_only=True):
-    """What the service says of a lot.
+    """What the service says about a chunk.
 
-    ``rest`` is how those asks ended that have no result of their own, and ``why`` is what the
-    service says about that. ``asks`` is how many the service knows of, ``closed`` whether it takes
-    no more of them.
+    ``rest`` is the ending of requests that have no result of their own, and ``why`` the service's
+    reason. ``asks`` is how many requests it has; ``closed``: it takes no more.
     """
 
     ended: bool
@@ -80,7 +120,7 @@ class ChunkStatus(Struct, frozen=True, kw_only=True):
 
 
 class BatchOutcome(Struct, frozen=True):
-    """The result of one ask: the bytes of its answer, or of the error, with its status."""
+    """The result of one request: the body of its answer or error, with its status."""
 
     id: str
     ending: Ending
@@ -89,7 +129,7 @@ class BatchOutcome(Struct, frozen=True):
 
 
 class ListedBatch(Struct, frozen=True, kw_only=True):
-    """A batch on the service's own list; what the list does not say is None."""
+    """A batch on the service's list; None for what the list does not have."""
 
     remote: str
     name: str | None = None
@@ -99,124 +139,75 @@ class ListedBatch(Struct, frozen=True, kw_only=True):
 
 
 class BatchPage(Struct, frozen=True):
-    """A page of the service's list, and what the next one is asked with."""
+    """A page of the service's list, and the cursor of the next one."""
 
     batches: tuple[ListedBatch, ...]
     next: str | None = None
 
 
 class BatchWire(Struct, frozen=True, kw_only=True):
-    """What one shape of batch service is told and says.
+    """The requests to one shape of batch service, and how its answers are read.
 
-    - ``create`` is the request that makes a lot; ``created`` reads the service's id from its
-      answer.
-    - ``upload`` puts the asks down as a file first, where the service wants that; ``uploaded``
+    - ``create`` makes a chunk; ``parse_created`` reads the service's id from the answer.
+    - ``upload`` sends the requests as a file first, if the service wants one; ``parse_uploaded``
       reads the file's id.
-    - ``add`` puts more asks into a lot that was made empty, ``adds`` at most at once.
-    - ``look`` asks how a lot is; ``seen`` reads that, given the time.
-    - ``inline`` reads the results in that same answer; ``results`` are the requests for the others.
-    - ``lines`` reads the results in an answer to one of those; ``more`` is the request for the
-      next page.
+    - ``add`` puts requests into a chunk that was made empty, at most ``adds`` at once.
+    - ``poll`` asks for the state of a chunk; ``parse_status`` reads it, given the time.
+    - ``inline`` reads the results in that same answer; ``results`` requests the others.
+    - ``lines`` reads the results in an answer to those; ``more`` requests the next page.
     - ``outcome`` reads one result.
-    - ``listing`` asks for a page of the service's list; ``page`` reads it, given what that page was
-      asked with.
+    - ``listing`` requests a page of the service's list; ``page`` reads it, given its cursor.
     - ``cancel`` asks the service to stop.
-    - ``names`` is whether the list says what we called a lot, so that ours is known at once.
+    - ``names``: whether the list has the names that we gave, so that ours are found at once.
     """
 
     create: Callable[[BatchEndpoint, BatchChunk, Sequence[BatchLine]], HttpRequest]
-    created: Callable[[Json], str]
-    look: Callable[[BatchEndpoint, str], HttpRequest]
-    seen: Callable[[Json, float], ChunkStatus]
+    parse_created: Callable[[Json], str]
+    poll: Callable[[BatchEndpoint, str], HttpRequest]
+    parse_status: Callable[[Json, float], ChunkStatus]
     outcome: Callable[[Json], BatchOutcome]
     listing: Callable[[BatchEndpoint, str | None], HttpRequest]
     page: Callable[[Json, str | None], BatchPage]
     cancel: Callable[[BatchEndpoint, str], HttpRequest]
     names: bool
     upload: Callable[[BatchEndpoint, BatchChunk, Sequence[BatchLine]], HttpRequest] | None = None
-    uploaded: Callable[[Json], str] | None = None
+    parse_uploaded: Callable[[Json], str] | None = None
     add: Callable[[BatchEndpoint, str, Sequence[BatchLine]], HttpRequest] | None = None
     adds: int = 0
     inline: Callable[[Json], Sequence[Json]] = lambda _: ()
-    results: Callable[[BatchEndpoint, str, Json], Sequence[HttpRequest]] = (
-        lambda _desk, _id, _body: ()
-    )
+    results: Callable[[BatchEndpoint, str, Json], Sequence[HttpRequest]] = lambda *_: ()
     lines: Callable[[bytes], Sequence[Json]] = lambda _: ()
-    more: Callable[[BatchEndpoint, str, bytes], HttpRequest | None] = lambda _desk, _id, _body: None
+    more: Callable[[BatchEndpoint, str, bytes], HttpRequest | None] = lambda *_: None
 
 
 # -- what the wires share --------------------------------------------------------------------------
 
 
-def get_request(desk: BatchEndpoint, path: str, **query: str | int | None) -> HttpRequest:
-    """Return a request that reads; what is None is not asked."""
-    asked = {name: value for name, value in query.items() if value is not None}
-    tail = f"?{urlencode(asked)}" if asked else ""
-    return HttpRequest("GET", f"{desk.url}{path}{tail}", desk.headers)
-
-
-def post(desk: BatchEndpoint, path: str, value: Json) -> HttpRequest:
-    """Return a request with JSON; the order of its fields is kept."""
-    headers = {**desk.headers, "content-type": "application/json"}
-    return HttpRequest("POST", f"{desk.url}{path}", headers, msgspec.json.encode(value))
-
-
-def form(
-    desk: BatchEndpoint, path: str, fields: Mapping[str, str], file: bytes, name: str
-) -> HttpRequest:
-    """Return a request with a form and one file in it."""
-    edge = f"----{name}"  # a lot's name has a random part, which no ask can have in it
-    parts = [
-        f'--{edge}\r\ncontent-disposition: form-data; name="{key}"\r\n\r\n{value}\r\n'.encode()
-        for key, value in fields.items()
-    ]
-    head = (
-        f'--{edge}\r\ncontent-disposition: form-data; name="file"; filename="{name}.jsonl"\r\n'
-        "content-type: application/jsonl\r\n\r\n"
-    ).encode()
-    body = b"".join((*parts, head, file, f"\r\n--{edge}--\r\n".encode()))
-    headers = {**desk.headers, "content-type": f"multipart/form-data; boundary={edge}"}
-    return HttpRequest("POST", f"{desk.url}{path}", headers, body)
-
-
-def raw(line: BatchLine) -> msgspec.Raw:
-    """Return an ask's body as it is, to stand inside other JSON."""
-    return msgspec.Raw(line.body)
-
-
-def without_model(line: BatchLine) -> Json:
-    """Return an ask's body without its model, where the batch names one for all."""
-    body = msgspec.json.decode(line.body)
-    return {name: value for name, value in body.items() if name != "model"}
-
-
 def jsonl(body: bytes) -> Sequence[Json]:
-    """Return the values of a file with one to a line."""
+    """Return the values of a file with one JSON value a line."""
     try:
         return [msgspec.json.decode(line) for line in body.splitlines() if line.strip()]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        message = f"a line of the results is no JSON: {error}"
+        message = f"invalid JSON in the results of the batch: {error}"
         raise Malformed(message) from None
 
 
 def text_at(value: Json, *path: str) -> str:
-    """Return the text at a path; raises Malformed where there is none."""
-    found = endpoint_url(value, *path)
+    """Return the text at a path; raise Malformed if there is none."""
+    found = value_at(value, *path)
     if isinstance(found, str) and found:
         return found
     raise Malformed("the batch service left out a text", path=f"$.{'.'.join(path)}")
 
 
-def endpoint_url(value: Json, *path: str) -> Any:
-    """Return what stands at a path; None where nothing does."""
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+def value_at(value: Json, *path: str) -> Any:
+    """Return the value at a path, or None."""
+    return get_path(value, path)
 
 
 def number_at(value: Json, *path: str) -> int:
-    """Return the number at a path, 0 where there is none; some services write it as text."""
-    found = endpoint_url(value, *path)
+    """Return the number at a path, or 0; Gemini writes counts as text."""
+    found = value_at(value, *path)
     if isinstance(found, str) and found.isdecimal():
         return int(found)
     return found if isinstance(found, int) else 0
@@ -224,7 +215,7 @@ def number_at(value: Json, *path: str) -> int:
 
 def when(value: Json) -> float | None:
     """Return seconds since 1970 from a number or an RFC 3339 text."""
-    from datetime import datetime  # noqa: PLC0415 - only where a batch was lost from sight
+    from datetime import datetime  # noqa: PLC0415 - only if a batch must be searched for
 
     if isinstance(value, int | float):
         return float(value)
@@ -235,25 +226,26 @@ def when(value: Json) -> float | None:
 
 
 def success_outcome(id: str, value: Json) -> BatchOutcome:
-    """Return the outcome of an ask that has an answer."""
+    """Return the outcome of a request that was answered."""
     return BatchOutcome(id, "answered", 200, msgspec.json.encode(value))
 
 
 def error_outcome(id: str, status: int, value: Json) -> BatchOutcome:
-    """Return the outcome of an ask that the service refused or broke over."""
+    """Return the outcome of a request that the service rejected or failed to answer."""
     return BatchOutcome(id, "failed", status, msgspec.json.encode(value))
 
 
+# gRPC status codes, as google.rpc.Code maps them to HTTP.
 _BY_CODE = {1: 499, 3: 400, 4: 504, 5: 404, 7: 403, 8: 429, 9: 400, 13: 500, 14: 503, 16: 401}
 
 
-def parse_status(code: Json) -> int:
-    """Return the HTTP status of an error's code: itself, or the one that gRPC's stands for."""
+def parse_error_code(code: Json) -> int:
+    """Return the HTTP status of an error code, which may be a gRPC code."""
     if not isinstance(code, int):
         return 500
     return code if code >= 100 else _BY_CODE.get(code, 500)
 
 
 def segment(text: str) -> str:
-    """Return an id as it stands in a path; slashes in it stay."""
+    """Return an id quoted for a path; slashes stay."""
     return quote(text, safe="/:@")

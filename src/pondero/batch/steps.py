@@ -1,11 +1,11 @@
-"""Steps of work with a batch service, as a generator that yields the I/O to do and does none.
+"""Steps of work with a batch service: generators yield the I/O to do, and runners do it.
 
-``submission`` and ``collection`` yield them; ``Batch`` has them done here, ``AsyncBatch`` with
-``await``. What is kept on disk is written between the steps, by the generators themselves.
+``submission`` and ``collection`` yield steps; ``Batch`` runs them here, ``AsyncBatch`` with
+``await``. The generators themselves write to disk, between the steps.
 """
 
 import time
-from collections.abc import AsyncIterable, Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from random import random
 from typing import Any, TypeVar
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class SendCall(Struct, frozen=True):
-    """Send this; the answer to it is an HttpResponse."""
+    """Send this request; the result is an HttpResponse."""
 
     request: HttpRequest
 
@@ -37,21 +37,21 @@ Steps = Generator[Step, Any, T]
 
 
 class BatchService(Struct, frozen=True):
-    """A provider's batch service: where it is, how it speaks, and how it says no."""
+    """A provider's batch service: its URL, its API, and the decoder of its errors."""
 
-    desk: BatchEndpoint
+    endpoint: BatchEndpoint
     wire: BatchWire
     error: Callable[[ResponseHead, bytes], ServiceError]
     retry: Retry = Retry()
     waits: bool = True
 
     def pause(self, seconds: float) -> Steps[None]:
-        """Wait, where anybody waits: an emulator is not waited for."""
+        """Wait, unless the service is an emulator."""
         if self.waits and seconds > 0:
             yield PollDelay(seconds)
 
-    def once(self, request: HttpRequest) -> Steps[bytes]:
-        """Return the body of the answer to one request that is sent once; raises what it says."""
+    def send_once(self, request: HttpRequest) -> Steps[bytes]:
+        """Send a request once and return the body of the answer; raise the service's error."""
         try:
             response: HttpResponse = yield SendCall(request)
             if not 200 <= response.status < 300:
@@ -62,12 +62,12 @@ class BatchService(Struct, frozen=True):
         return response.body
 
     def send_idempotent(self, request: HttpRequest) -> Steps[bytes]:
-        """Return the body of the answer to a request that may be sent twice."""
+        """Send a request, with retries, and return the body of the answer."""
         tries = 0
         while True:
             tries += 1
             try:
-                return (yield from self.once(request))
+                return (yield from self.send_once(request))
             except PonderoError as error:
                 if not self.retry.again(error, tries):
                     raise
@@ -76,86 +76,75 @@ class BatchService(Struct, frozen=True):
 
 
 def read_answer(body: bytes) -> Json:
-    """Return what a body says; raises Truncated where it is no JSON."""
+    """Return the JSON of a body; raise Truncated if it is invalid."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        message = f"the batch service's answer cannot be read: {error}"
+        message = f"invalid JSON from the batch service: {error}"
         raise Truncated(message) from None
 
 
-# -- doing them ------------------------------------------------------------------------------------
+# -- runners --------------------------------------------------------------------------------------
 
 
 def run_steps(steps: Steps[T], transport: Transport, timeouts: Timeouts) -> T:
-    """Do the steps, one after the other, and return what they come to."""
+    """Run the steps and return their result."""
     try:
         step = next(steps)
         while True:
             try:
-                heard = _done(step, transport, timeouts)
+                result = _run_step(step, transport, timeouts)
             except TransportError as error:
                 step = steps.throw(error)
             else:
-                step = steps.send(heard)
+                step = steps.send(result)
     except StopIteration as end:
         value: T = end.value
         return value
 
 
-def _done(step: Step, transport: Transport, timeouts: Timeouts) -> HttpResponse | None:
+def _run_step(step: Step, transport: Transport, timeouts: Timeouts) -> HttpResponse | None:
     if isinstance(step, PollDelay):
         time.sleep(step.seconds)
         return None
     answer = transport.send(step.request, timeouts)
     try:
-        return _whole(answer.head, answer)
+        return HttpResponse(answer.head.status, answer.head.headers, b"".join(answer))
+    except Unreachable as error:
+        raise Unreachable(f"the answer was cut: {error}") from error
     finally:
         answer.close()
 
 
-def _whole(head: ResponseHead, pieces: Iterable[bytes]) -> HttpResponse:
-    try:
-        return HttpResponse(head.status, head.headers, b"".join(pieces))
-    except Unreachable as error:
-        raise _cut(error) from error
-
-
 async def arun_steps(steps: Steps[T], transport: AsyncTransport, timeouts: Timeouts) -> T:
-    """Do the steps and await them, and return what they come to."""
+    """Run the steps with ``await`` and return their result."""
     try:
         step = next(steps)
         while True:
             try:
-                heard = await _adone(step, transport, timeouts)
+                result = await _arun_step(step, transport, timeouts)
             except TransportError as error:
                 step = steps.throw(error)
             else:
-                step = steps.send(heard)
+                step = steps.send(result)
     except StopIteration as end:
         value: T = end.value
         return value
 
 
-async def _adone(step: Step, transport: AsyncTransport, timeouts: Timeouts) -> HttpResponse | None:
+async def _arun_step(
+    step: Step, transport: AsyncTransport, timeouts: Timeouts
+) -> HttpResponse | None:
     if isinstance(step, PollDelay):
-        from asyncio import sleep  # noqa: PLC0415 - ``run_steps`` shares this file and needs none
+        from asyncio import sleep  # noqa: PLC0415 - ``run_steps`` needs none
 
         await sleep(step.seconds)
         return None
     answer = await transport.send(step.request, timeouts)
     try:
-        return await _awhole(answer.head, answer)
+        body = b"".join([piece async for piece in answer])
+        return HttpResponse(answer.head.status, answer.head.headers, body)
+    except Unreachable as error:
+        raise Unreachable(f"the answer was cut: {error}") from error
     finally:
         await answer.aclose()
-
-
-async def _awhole(head: ResponseHead, pieces: AsyncIterable[bytes]) -> HttpResponse:
-    try:
-        return HttpResponse(head.status, head.headers, b"".join([piece async for piece in pieces]))
-    except Unreachable as error:
-        raise _cut(error) from error
-
-
-def _cut(error: Unreachable) -> Unreachable:
-    return Unreachable(f"the answer was cut: {error}")

@@ -1,15 +1,14 @@
-"""Batches on disk: one SQLite file each, with every ask, what the service was told, and results.
+"""Batches on disk: one SQLite file each, with every request, the state of each chunk, and results.
 
-It is written before the service is told anything, so that a process can be killed at any moment
-and another one goes on, days later: what may be at the service is looked for there before anything
-is sent again. No key is ever in it.
+The file is written before a request is sent, so that after a crash another process can continue,
+days later. What may be at the service is searched for there before it is sent again. No file ever
+contains a key.
 """
 
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Literal, Self
 
 import msgspec
@@ -46,7 +45,7 @@ _BATCHES = Jobs(
 
 
 class BatchFacts(Struct, frozen=True, kw_only=True):
-    """What was declared when a batch was begun. ``owner`` is what it was begun for, a sweep say."""
+    """What was declared when a batch was made. ``owner``: who made it, such as a sweep."""
 
     id: str
     started: float
@@ -56,17 +55,17 @@ class BatchFacts(Struct, frozen=True, kw_only=True):
 
 
 class StoredRequest(Struct, frozen=True):
-    """One ask: the caller's id for it, ours, and all that is needed to read its answer."""
+    """One request: the caller's id, ours, and all that is needed to read its answer."""
 
     id: str
     line: str
-    lot: int
+    chunk: int
     exchange: Exchange
     body: bytes
 
 
 class BatchSummary(Struct, frozen=True):
-    """A batch as it is listed."""
+    """A batch in a list."""
 
     id: str
     started: float
@@ -77,13 +76,8 @@ class BatchSummary(Struct, frozen=True):
     owner: str = ""
 
 
-def folder() -> Path:
-    """Return the folder of the batches."""
-    return _BATCHES.path()
-
-
 def list_batches() -> list[BatchSummary]:
-    """Return every batch, the newest first; a file that cannot be read is left out."""
+    """Return every batch, newest first, without files that cannot be read."""
     found = []
     for id in _BATCHES.names():
         try:
@@ -95,11 +89,12 @@ def list_batches() -> list[BatchSummary]:
 
 
 def batches_of(owner: str) -> "list[BatchFile]":
-    """Return the batches that were begun for something and not taken over yet, oldest first."""
-    ids = [each.id for each in reversed(list_batches()) if each.owner == owner]
+    """Return the batches of an owner that it has not taken over yet, oldest first."""
     found = []
-    for id in ids:
-        file = BatchFile.open(id)
+    for each in reversed(list_batches()):
+        if each.owner != owner:
+            continue
+        file = BatchFile.open(each.id)
         if file.is_taken:
             file.close()
         else:
@@ -108,7 +103,7 @@ def batches_of(owner: str) -> "list[BatchFile]":
 
 
 def find_batch(text: str) -> str:
-    """Return the whole id of a batch from its beginning; ``last`` is the newest."""
+    """Return the whole id of a batch from its first characters; ``last`` is the newest."""
     return _BATCHES.find(text, [each.id for each in list_batches()])
 
 
@@ -121,23 +116,23 @@ class BatchFile:
 
     @staticmethod
     def new_id() -> str:
-        """Return an id for a batch: the day, and something random."""
+        """Return a new id: the day, and a random part."""
         return f"{time.strftime('%Y%m%d', time.gmtime())}-{secrets.token_hex(4)}"
 
     @classmethod
     def create(
         cls, facts: BatchFacts, lots: Sequence[BatchChunk], asks: Iterable[StoredRequest]
     ) -> "BatchFile":
-        """Write a batch down; nothing is sent yet."""
+        """Save a new batch; nothing is sent."""
         database = _BATCHES.create(facts.id)
         with database.transaction() as connection:
             rows = (
-                (n, each.lot, each.id, each.line, _json(each.exchange), each.body)
+                (n, each.chunk, each.id, each.line, _json(each.exchange), each.body)
                 for n, each in enumerate(asks)
             )
             connection.executemany("INSERT INTO asks VALUES (?, ?, ?, ?, ?, ?)", rows)
             connection.executemany(
-                "INSERT INTO lots VALUES (?, ?)", ((lot.number, _json(lot)) for lot in lots)
+                "INSERT INTO lots VALUES (?, ?)", ((chunk.number, _json(chunk)) for chunk in lots)
             )
             connection.execute("INSERT INTO facts VALUES ('facts', ?)", (_json(facts),))
         return cls(database, facts)
@@ -155,51 +150,47 @@ class BatchFile:
         self.close()
 
     def close(self) -> None:
-        """Close the file; may be called twice."""
+        """Close the file; safe to call twice."""
         self._database.close()
 
     @contextmanager
     def hold_lock(self) -> Iterator[None]:
-        """Hold the batch's lock; raises UsageError where another process has it."""
+        """Hold the batch's lock; raise UsageError if another process has it."""
         busy = f"batch {self.facts.id} is being sent or collected by another process"
         with hold_lock(self._database.path, busy):
             yield
 
-    # -- lots --------------------------------------------------------------------------------------
+    # -- chunks ------------------------------------------------------------------------------------
 
     def lots(self) -> tuple[BatchChunk, ...]:
-        """Return the lots as they are now."""
+        """Return the chunks in their present state."""
         rows = self._database.rows("SELECT body FROM lots ORDER BY number")
         return tuple(decode_json(body, BatchChunk) for (body,) in rows)
 
-    def put(self, lot: BatchChunk, **changes: Any) -> BatchChunk:
-        """Write down what is new of a lot, at once, and return it."""
-        changed = msgspec.structs.replace(lot, **changes)
+    def put(self, chunk: BatchChunk, **changes: Any) -> BatchChunk:
+        """Save changes to a chunk at once, and return it."""
+        changed = msgspec.structs.replace(chunk, **changes)
         sql = "UPDATE lots SET body = ? WHERE number = ?"
-        self._database.rows(sql, (_json(changed), lot.number))
+        self._database.rows(sql, (_json(changed), chunk.number))
         return changed
 
-    def lines(self, lot: BatchChunk) -> list[BatchLine]:
-        """Return the asks of a lot as they are sent."""
+    def lines(self, chunk: BatchChunk) -> list[BatchLine]:
+        """Return the requests of a chunk."""
         sql = "SELECT line, body FROM asks WHERE lot = ? ORDER BY number"
-        return [BatchLine(line, body) for line, body in self._database.rows(sql, (lot.number,))]
+        return [BatchLine(line, body) for line, body in self._database.rows(sql, (chunk.number,))]
 
     def ids(self) -> list[str]:
-        """Return the callers' ids of all asks."""
+        """Return the callers' ids of all requests."""
         return [id for (id,) in self._database.rows("SELECT id FROM asks ORDER BY number")]
 
-    def remotes(self) -> set[str]:
-        """Return the service's ids of all lots that have one."""
-        return {lot.remote for lot in self.lots() if lot.remote is not None}
-
-    def end(self, lot: BatchChunk, outcomes: Iterable[BatchOutcome], **changes: Any) -> None:
-        """Keep the results of a lot and that it has ended, both or neither."""
-        changed = msgspec.structs.replace(lot, state="ended", **changes)
+    def end(self, chunk: BatchChunk, outcomes: Iterable[BatchOutcome], **changes: Any) -> None:
+        """Save the results of a chunk and its end in one transaction."""
+        changed = msgspec.structs.replace(chunk, state="ended", **changes)
         rows = ((each.id, each.ending, each.status, each.body) for each in outcomes)
         with self._database.transaction() as connection:
             connection.executemany("INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?)", rows)
             sql = "UPDATE lots SET body = ? WHERE number = ?"
-            connection.execute(sql, (_json(changed), lot.number))
+            connection.execute(sql, (_json(changed), chunk.number))
 
     @property
     def is_taken(self) -> bool:
@@ -207,25 +198,25 @@ class BatchFile:
         return bool(self._database.rows("SELECT 1 FROM facts WHERE name = 'taken'"))
 
     def take(self) -> None:
-        """Write down that its owner has taken over all its answers."""
+        """Record that its owner has taken over all its answers."""
         self._database.rows("INSERT OR REPLACE INTO facts VALUES ('taken', '1')")
 
-    # -- what is kept ------------------------------------------------------------------------------
+    # -- requests ---------------------------------------------------------------------------------
 
     def asks(self) -> Iterator[tuple[StoredRequest, BatchOutcome | None]]:
-        """Yield each ask, in the order it was given, with its result where there is one."""
+        """Yield each request, in its order, with its result or None."""
         rows = self._database.rows(
             "SELECT id, asks.line, lot, exchange, asks.body, ending, status, results.body "
             "FROM asks LEFT JOIN results ON results.line = asks.line ORDER BY number"
         )
-        for id, line, lot, exchange, body, ending, status, answer in rows:
-            kept = StoredRequest(id, line, lot, decode_json(exchange, Exchange), body)
-            yield kept, None if ending is None else BatchOutcome(line, ending, status, answer)
+        for id, line, chunk, exchange, body, ending, status, answer in rows:
+            request = StoredRequest(id, line, chunk, decode_json(exchange, Exchange), body)
+            yield request, None if ending is None else BatchOutcome(line, ending, status, answer)
 
     @property
     def state(self) -> State:
-        """Return how far the whole is: as far as the lot that is least far."""
-        states = {lot.state for lot in self.lots()}
+        """Return the state of the chunk that has progressed least."""
+        states = {chunk.state for chunk in self.lots()}
         if "creating" in states:
             return "unsure"
         if states & {"ready", "adding"}:
@@ -233,15 +224,15 @@ class BatchFile:
         return "running" if "sent" in states else "ended"
 
     def summary(self) -> BatchSummary:
-        """Return the batch as it is listed."""
+        """Return the batch as a list shows it."""
         lots = self.lots()
         return BatchSummary(
             self.facts.id,
             self.facts.started,
             self.state,
             self.facts.asks,
-            sum(lot.done for lot in lots),
-            tuple(dict.fromkeys(f"{lot.provider}:{lot.model}" for lot in lots)),
+            sum(chunk.done for chunk in lots),
+            tuple(dict.fromkeys(f"{chunk.provider}:{chunk.model}" for chunk in lots)),
             self.facts.owner,
         )
 

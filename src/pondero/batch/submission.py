@@ -1,9 +1,8 @@
-"""Sends a batch's lots to their services, each exactly once.
+"""Sends a batch's chunks to their services, each exactly once.
 
-That a lot is about to be made is written down before the request goes out. Where it cannot be
-known whether the service took it (nothing came, or it broke), the service's own list is searched
-before anything is sent again: by the name we gave the lot or, where a service keeps no names, by
-the ids in the results of whatever may be ours.
+The state ``creating`` is saved before the request goes out. If no answer or a 5xx came, the
+service's list is searched before the chunk is sent again: by the name we gave it or, if the
+service keeps no names, by the ids in the results of every batch that may be ours.
 """
 
 import time
@@ -18,16 +17,16 @@ from ..errors import (
     TransportError,
     WireError,
 )
-from .collection import collect_chunk, outcomes
+from .collection import collect_chunk, fetch_outcomes
 from .service_api import BatchChunk, BatchOutcome, ChunkStatus, ListedBatch
 from .steps import BatchService, Steps, read_answer
 from .store import BatchFile
 
 Services = Callable[[BatchChunk], BatchService]
-"""Returns the batch service that a lot is for, with the key and the lot's own headers."""
+"""Returns the batch service of a chunk, with the key and the chunk's own headers."""
 
-LOOKS = (0.0, 3.0, 10.0)
-"""Seconds before each look at the list: a batch that was taken may be listed a little later."""
+SEARCH_DELAYS = (0.0, 3.0, 10.0)
+"""Seconds before each search of the list: an accepted batch may appear there a little later."""
 
 _SKEW = 120.0  # seconds by which two clocks may differ
 _PAGES = 50
@@ -36,162 +35,165 @@ Search = Literal["found", "absent", "unsure"]
 
 
 def submit_chunks(file: BatchFile, services: Services) -> Steps[None]:
-    """Send every lot that is not at its service yet; raises what the service says against it.
+    """Send every chunk that is not at its service yet; raise the service's error.
 
-    A lot of which it cannot be known yet whether it was taken stays as it is, with a note.
+    A chunk that was perhaps accepted stays unchanged, with a note.
     """
-    for lot in file.lots():
-        if lot.state in ("sent", "ended"):
+    for chunk in file.lots():
+        if chunk.state in ("sent", "ended"):
             continue
-        service = services(lot)
-        if lot.state == "creating":
-            lot = yield from _recovered(file, lot, service)  # noqa: PLW2901 - as it is now
-        if lot.state == "ready":
-            lot = yield from _made(file, lot, service)  # noqa: PLW2901 - as it is now
-        if lot.state == "adding":
-            yield from _filled(file, lot, service)
+        service = services(chunk)
+        if chunk.state == "creating":
+            chunk = yield from _recover_chunk(file, chunk, service)  # noqa: PLW2901 - as it is now
+        if chunk.state == "ready":
+            chunk = yield from _create_chunk(file, chunk, service)  # noqa: PLW2901 - as it is now
+        if chunk.state == "adding":
+            yield from _fill_chunk(file, chunk, service)
 
 
 def cancel_chunks(file: BatchFile, services: Services) -> Steps[None]:
-    """Cancel every lot that has not ended; what was not sent never will be."""
-    for lot in file.lots():
-        if lot.state == "ended":
+    """Cancel every chunk that has not ended; unsent chunks end without being sent."""
+    for chunk in file.lots():
+        if chunk.state == "ended":
             continue
-        service = services(lot)
-        if lot.state == "creating":
-            lot = yield from _recovered(file, lot, service)  # noqa: PLW2901 - as it is now
-        if lot.state == "ready":
-            unsent = [BatchOutcome(line.id, "cancelled") for line in file.lines(lot)]
-            file.end(lot, unsent, note="it was cancelled before it was sent")
-        elif lot.remote is not None:
-            yield from service.send_idempotent(service.wire.cancel(service.desk, lot.remote))
-            yield from collect_chunk(file, file.put(lot, state="sent"), service)
+        service = services(chunk)
+        if chunk.state == "creating":
+            chunk = yield from _recover_chunk(file, chunk, service)  # noqa: PLW2901 - as it is now
+        if chunk.state == "ready":
+            unsent = [BatchOutcome(line.id, "cancelled") for line in file.lines(chunk)]
+            file.end(chunk, unsent, note="it was cancelled before it was sent")
+        elif chunk.remote is not None:
+            yield from service.send_idempotent(service.wire.cancel(service.endpoint, chunk.remote))
+            yield from collect_chunk(file, file.put(chunk, state="sent"), service)
 
 
-def _made(file: BatchFile, lot: BatchChunk, service: BatchService) -> Steps[BatchChunk]:
-    """Make a lot at its service, and look for it where it cannot be known whether it was made."""
+def _create_chunk(file: BatchFile, chunk: BatchChunk, service: BatchService) -> Steps[BatchChunk]:
+    """Create a chunk at its service; search for it if the answer is ambiguous."""
     wire, tries = service.wire, 0
-    lines = file.lines(lot)
-    if wire.upload is not None and wire.uploaded is not None and lot.file is None:
-        # A file that is uploaded twice costs nothing, and only one of them is ever named.
-        said = yield from service.send_idempotent(wire.upload(service.desk, lot, lines))
-        lot = file.put(lot, file=wire.uploaded(read_answer(said)))
-    while lot.state == "ready":
+    lines = file.lines(chunk)
+    if wire.upload is not None and wire.parse_uploaded is not None and chunk.file is None:
+        # A second upload costs nothing, and only one of the files is ever used.
+        body = yield from service.send_idempotent(wire.upload(service.endpoint, chunk, lines))
+        chunk = file.put(chunk, file=wire.parse_uploaded(read_answer(body)))
+    while chunk.state == "ready":
         tries += 1
-        lot = file.put(lot, state="creating", since=time.time(), note="")
+        chunk = file.put(chunk, state="creating", since=time.time(), note="")
         try:
-            said = yield from service.once(wire.create(service.desk, lot, lines))
-            lot = file.put(lot, state=_next(service), remote=wire.created(read_answer(said)))
+            body = yield from service.send_once(wire.create(service.endpoint, chunk, lines))
+            remote = wire.parse_created(read_answer(body))
+            chunk = file.put(chunk, state=_state_after_create(service), remote=remote)
         except PonderoError as error:
             if is_ambiguous(error):
-                lot = file.put(lot, note=f"{type(error).__name__}: {error}")
-                lot = yield from _recovered(file, lot, service)
-                if lot.state == "ready" and not service.retry.again(error, tries):
+                chunk = file.put(chunk, note=f"{type(error).__name__}: {error}")
+                chunk = yield from _recover_chunk(file, chunk, service)
+                if chunk.state == "ready" and not service.retry.again(error, tries):
                     raise
                 continue
-            lot = file.put(lot, state="ready", note=str(error))
+            chunk = file.put(chunk, state="ready", note=str(error))
             if not isinstance(error, RateLimited) or not service.retry.again(error, tries):
                 raise
             yield from service.pause(service.retry.wait(error, tries, lambda: 1.0))
-    return lot
+    return chunk
 
 
-def _next(service: BatchService) -> Literal["adding", "sent"]:
+def _state_after_create(service: BatchService) -> Literal["adding", "sent"]:
     return "sent" if service.wire.add is None else "adding"
 
 
 def is_ambiguous(error: PonderoError) -> bool:
-    """Return whether a request may have been obeyed all the same: nothing came, or a failure."""
+    """Return whether a failed request may have taken effect: no answer, 408 or 5xx."""
     if isinstance(error, ServiceError):
         return error.status is None or error.status >= 500 or error.status == 408
     return isinstance(error, TransportError | WireError)
 
 
-def _filled(file: BatchFile, lot: BatchChunk, service: BatchService) -> Steps[None]:
-    """Add the asks to a lot that was made empty; the service's own count says which it has."""
-    wire, lines, tries, before = service.wire, file.lines(lot), 0, 0
-    assert wire.add is not None  # noqa: S101 - only such a lot is in this state
-    assert lot.remote is not None  # noqa: S101 - it was made
+def _fill_chunk(file: BatchFile, chunk: BatchChunk, service: BatchService) -> Steps[None]:
+    """Add the requests to an empty chunk; the service's count says which it has."""
+    wire, lines, tries, before = service.wire, file.lines(chunk), 0, 0
+    assert wire.add is not None  # noqa: S101 - only a chunk that is filled has this state
+    assert chunk.remote is not None  # noqa: S101 - it was made
     while True:
-        seen = yield from _seen(lot, service)
-        has = seen.asks or 0
-        if has >= len(lines) or seen.closed:
+        status = yield from _poll(chunk, service)
+        has = status.asks or 0
+        if has >= len(lines) or status.closed:
             break
         tries, before = (tries + 1 if has == before else 1), has
-        chunk = lines[has : has + wire.adds]
+        part = lines[has : has + wire.adds]
         try:
-            yield from service.once(wire.add(service.desk, lot.remote, chunk))
+            yield from service.send_once(wire.add(service.endpoint, chunk.remote, part))
         except PonderoError as error:
             if not is_ambiguous(error) and not isinstance(error, RateLimited):
                 raise
             if not service.retry.again(error, tries):
                 raise
-            yield from _settled(lot, service, has)
-    file.put(lot, state="sent")
+            yield from _wait_until_counted(chunk, service, has)
+    file.put(chunk, state="sent")
 
 
-def _seen(lot: BatchChunk, service: BatchService) -> Steps[ChunkStatus]:
-    said = yield from service.send_idempotent(service.wire.look(service.desk, lot.remote or ""))
-    return service.wire.seen(read_answer(said), time.time())
+def _poll(chunk: BatchChunk, service: BatchService) -> Steps[ChunkStatus]:
+    body = yield from service.send_idempotent(
+        service.wire.poll(service.endpoint, chunk.remote or "")
+    )
+    return service.wire.parse_status(read_answer(body), time.time())
 
 
-def _settled(lot: BatchChunk, service: BatchService, has: int) -> Steps[None]:
-    """Wait until the service counts what was added, or long enough that it was not."""
-    for seconds in LOOKS:
+def _wait_until_counted(chunk: BatchChunk, service: BatchService, has: int) -> Steps[None]:
+    """Wait until the service counts the requests, or long enough to know that it did not."""
+    for seconds in SEARCH_DELAYS:
         yield from service.pause(seconds)
-        if ((yield from _seen(lot, service)).asks or 0) != has:
+        if ((yield from _poll(chunk, service)).asks or 0) != has:
             return
 
 
-# -- looking for a lot that may be there -----------------------------------------------------------
+# -- search for a chunk at the service -------------------------------------------------------------
 
 
-def _recovered(file: BatchFile, lot: BatchChunk, service: BatchService) -> Steps[BatchChunk]:
-    """Return a lot with the id it has at the service, or ready to be made where it is not there.
+def _recover_chunk(file: BatchFile, chunk: BatchChunk, service: BatchService) -> Steps[BatchChunk]:
+    """Return a chunk with the service's id, or ready to be created if the service lacks it.
 
-    It stays as it is where that cannot be known yet.
+    The chunk stays in ``creating`` if neither is certain yet.
     """
-    for seconds in LOOKS:
+    for seconds in SEARCH_DELAYS:
         yield from service.pause(seconds)
-        found, remote = yield from _search(file, lot, service)
+        found, remote = yield from _search(file, chunk, service)
         if found == "found":
-            return file.put(lot, state=_next(service), remote=remote, note="")
+            return file.put(chunk, state=_state_after_create(service), remote=remote, note="")
         if found == "unsure":
             note = (
-                f"it is not known whether the service took it; {remote} may be it, and its results "
-                "will tell when it has ended: collect again later"
+                f"it is not known whether the service accepted it; {remote} may be it, and its "
+                "results will tell when it has ended: collect again later"
             )
-            return file.put(lot, note=note)
-    return file.put(lot, state="ready", note="")
+            return file.put(chunk, note=note)
+    return file.put(chunk, state="ready", note="")
 
 
-def _search(file: BatchFile, lot: BatchChunk, service: BatchService) -> Steps[tuple[Search, str]]:
-    """Return whether a lot is on the service's list, and under which id."""
-    perhaps: list[ListedBatch] = []
+def _search(file: BatchFile, chunk: BatchChunk, service: BatchService) -> Steps[tuple[Search, str]]:
+    """Return whether a chunk is on the service's list, and its id there."""
+    candidates: list[ListedBatch] = []
     cursor: str | None = None
-    known = file.remotes()
+    known = {each.remote for each in file.lots()}
     for _ in range(_PAGES):
-        said = yield from service.send_idempotent(service.wire.listing(service.desk, cursor))
-        page = service.wire.page(read_answer(said), cursor)
+        body = yield from service.send_idempotent(service.wire.listing(service.endpoint, cursor))
+        page = service.wire.page(read_answer(body), cursor)
         for each in page.batches:
-            if _is_named(each, lot):
+            if each.name == chunk.name or (chunk.file is not None and each.file == chunk.file):
                 return "found", each.remote
-            if not service.wire.names and each.remote not in known and _may_be(each, lot):
-                perhaps.append(each)
+            if not service.wire.names and each.remote not in known and _is_candidate(each, chunk):
+                candidates.append(each)
         cursor = page.next
-        if cursor is None or _is_past(page.batches, lot):
+        if cursor is None or _is_older(page.batches, chunk):
             break
-    return (yield from _told_apart(file, lot, service, perhaps))
+    return (yield from _find_by_results(file, chunk, service, candidates))
 
 
-def _told_apart(
-    file: BatchFile, lot: BatchChunk, service: BatchService, perhaps: Sequence[ListedBatch]
+def _find_by_results(
+    file: BatchFile, chunk: BatchChunk, service: BatchService, candidates: Sequence[ListedBatch]
 ) -> Steps[tuple[Search, str]]:
-    """Return which of the batches that may be ours has our ids in its results."""
-    ours = {line.id for line in file.lines(lot)}
+    """Return the candidate that has our ids in its results."""
+    ours = {line.id for line in file.lines(chunk)}
     running: list[str] = []
-    for each in perhaps:
-        found = yield from _ids_in(each.remote, service)
+    for each in candidates:
+        found = yield from _fetch_ids(each.remote, service)
         if found is None:
             running.append(each.remote)
         elif found & ours:
@@ -199,30 +201,26 @@ def _told_apart(
     return ("unsure", " or ".join(running)) if running else ("absent", "")
 
 
-def _ids_in(remote: str, service: BatchService) -> Steps[set[str] | None]:
-    """Return the ids in the results of a batch; None where it has not ended."""
+def _fetch_ids(remote: str, service: BatchService) -> Steps[set[str] | None]:
+    """Return the ids in the results of a batch, or None if it has not ended."""
     try:
-        said = read_answer(
-            (yield from service.send_idempotent(service.wire.look(service.desk, remote)))
+        body = read_answer(
+            (yield from service.send_idempotent(service.wire.poll(service.endpoint, remote)))
         )
-        if not service.wire.seen(said, time.time()).ended:
+        if not service.wire.parse_status(body, time.time()).ended:
             return None
-        found = yield from outcomes(remote, said, service)
-    except NotFound:  # its results are gone already, and ours are young
+        found = yield from fetch_outcomes(remote, body, service)
+    except NotFound:  # its results have expired, so it is older than ours
         return set()
     return {each.id for each in found}
 
 
-def _is_named(each: ListedBatch, lot: BatchChunk) -> bool:
-    return each.name == lot.name or (lot.file is not None and each.file == lot.file)
+def _is_candidate(each: ListedBatch, chunk: BatchChunk) -> bool:
+    young = each.created is None or each.created >= chunk.since - _SKEW
+    return young and each.count in (None, chunk.count)
 
 
-def _may_be(each: ListedBatch, lot: BatchChunk) -> bool:
-    young = each.created is None or each.created >= lot.since - _SKEW
-    return young and each.count in (None, lot.count)
-
-
-def _is_past(batches: Sequence[ListedBatch], lot: BatchChunk) -> bool:
-    """Return whether a page is older than the lot: lists begin with the newest."""
+def _is_older(batches: Sequence[ListedBatch], chunk: BatchChunk) -> bool:
+    """Return whether a page is older than the chunk: lists begin with the newest."""
     times = [each.created for each in batches if each.created is not None]
-    return bool(times) and max(times) < lot.since - _SKEW
+    return bool(times) and max(times) < chunk.since - _SKEW

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .prompts.attachments import attachment
     from .prompts.messages import parse_prompt
     from .stream import AsyncStream, Stream
+    from .tools.schema_check import SchemaCheck
     from .tools.tools import Approve, OfferedTool, Tools
 
 _HOMES = {
@@ -42,6 +43,7 @@ _HOMES = {
     "Approve": "tools.tools",
     "OfferedTool": "tools.tools",
     "Prepared": "client",
+    "SchemaCheck": "tools.schema_check",
     "TurnRecorder": "conversation.recorder",
     "Stream": "stream",
     "Tools": "tools.tools",
@@ -70,6 +72,7 @@ __all__ = [
     "OfferedTool",
     "PolicyLike",
     "Prepared",
+    "SchemaCheck",
     "Stream",
     "Tools",
     "Turn",

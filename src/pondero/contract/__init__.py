@@ -1,4 +1,4 @@
-"""The contract kit: scenarios that hold a service, a recording or the emulator to its wire."""
+"""The contract kit: scenarios that test a service, a recording or the emulator, and the guard."""
 
 from ..lazy import Loader, make_lazy_getattr
 
@@ -75,5 +75,5 @@ __all__ = [
     "write",
 ]
 
-# Load what is asked for on first use: a guard needs no scenario, nor a scenario a guard.
+# Load on first use: the guard needs no scenario, and a scenario no guard.
 __getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""Who answers a scenario: the emulator, a service at an address, or recordings of either."""
+"""Backends that answer a scenario: the emulator, a service at a URL, or recordings of either."""
 
 import os
 from collections import Counter
@@ -31,35 +31,35 @@ from .bench import Expectations, Testbed
 from .scenario import NotSupported, Scenario
 from .transports import FreshHttp
 
-_NOBODY = (AuthFailed, BillingFailed, NotFound, PermissionDenied, QuotaSpent, TransportError)
+_UNREACHABLE = (AuthFailed, BillingFailed, NotFound, PermissionDenied, QuotaSpent, TransportError)
 _EMULATOR = Expectations(stages=True, strict=True)
-_FOREIGN = Expectations(sparing=True)  # a refusal on a tape was excused, or it would not be kept
-# What a server says to something it has never heard of.
-_REFUSALS = (BadRequest, NotFound, ServerFailed)
+_FOREIGN = Expectations(sparing=True)  # a recorded rejection was excused when it was recorded
+# How servers answer a request for a feature that they do not have.
+_REJECTIONS = (BadRequest, NotFound, ServerFailed)
 
 
 class Backend(Protocol):
-    """Provides the bench a scenario runs on."""
+    """Provides the testbed of a scenario."""
 
     @property
     def proof(self) -> "Backend | None":
-        """Return the backend that plays what this one records; None where it records nothing."""
+        """Return the backend that plays what this one records, or None if it records nothing."""
         ...
 
     def terms(self, entry: ModelEntry, scenario: Scenario, /) -> Expectations:
-        """Return what may be expected here of a scenario."""
+        """Return what this backend is expected to do in a scenario."""
         ...
 
     def bench(self, entry: ModelEntry, scenario: Scenario, /) -> AbstractContextManager[Testbed]:
-        """Return a bench to run this scenario on."""
+        """Return a testbed for this scenario."""
         ...
 
 
 def is_unsupported(error: Exception, scenario: Scenario, terms: Expectations) -> bool:
-    """Return whether an error only says that the other side does not do this."""
+    """Return whether an error only means that the other side lacks this feature."""
     if isinstance(error, NotSupported | Unsupported):
         return True
-    return terms.sparing and not scenario.basic and isinstance(error, _REFUSALS)
+    return terms.sparing and not scenario.basic and isinstance(error, _REJECTIONS)
 
 
 class EmulatorBackend:
@@ -68,12 +68,12 @@ class EmulatorBackend:
     proof = None
 
     def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Expectations:
-        """Return that everything is expected."""
+        """Return that every feature is expected."""
         return _EMULATOR
 
     @contextmanager
     def bench(self, entry: ModelEntry, _scenario: Scenario, /) -> Iterator[Testbed]:
-        """Yield a bench before a fresh emulator."""
+        """Yield a testbed with a fresh emulator."""
         emulator = Emulator(service=entry.provider.name)
         yield Testbed(entry, emulator, _EMULATOR, emulator=emulator)
 
@@ -88,7 +88,7 @@ class HttpBackend:
         self._terms = Expectations(sparing=url is not None)
 
     def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Expectations:
-        """Return that nothing can be staged, and that a server of one's own need not do it all."""
+        """Return that nothing can be staged; a server at a given URL may lack features."""
         return self._terms
 
     def source(self, provider: Provider) -> str:
@@ -98,7 +98,7 @@ class HttpBackend:
 
     @contextmanager
     def bench(self, entry: ModelEntry, _scenario: Scenario | None = None, /) -> Iterator[Testbed]:
-        """Yield a bench before the service."""
+        """Yield a testbed with the service."""
         transport = FreshHttp()
         try:
             yield Testbed(entry, transport, self._terms, live=self._url is None, url=self._url)
@@ -106,22 +106,22 @@ class HttpBackend:
             transport.close()
 
     def check_reachable(self, entry: ModelEntry) -> None:
-        """Ask one small thing, and raise where no service answers."""
+        """Send one small request, and raise if no service answers."""
         with self.bench(entry) as bench:
             seen = bench.try_ask("Hello.", stream=False)
         head = seen.exchange.head
-        if head is not None and seen.body.lstrip().startswith(b"<"):  # as nothing on any wire does
+        if head is not None and seen.body.lstrip().startswith(b"<"):  # no API answers with HTML
             url = seen.request.url.partition("?")[0]
             message = (
                 f"{url} answers {head.status} with a web page; that is no {entry.provider.label}"
             )
             raise WireError(message)
-        if isinstance(seen.error, _NOBODY):
+        if isinstance(seen.error, _UNREACHABLE):
             raise seen.error
 
 
 class ServedEmulatorBackend:
-    """The emulator behind a real socket, so that what is recorded came over HTTP."""
+    """The emulator on a real socket, so that recordings are of HTTP traffic."""
 
     proof = None
 
@@ -129,16 +129,16 @@ class ServedEmulatorBackend:
         self._port = port
 
     def terms(self, _entry: ModelEntry, _scenario: Scenario, /) -> Expectations:
-        """Return that everything is expected."""
+        """Return that every feature is expected."""
         return _EMULATOR
 
     @contextmanager
     def bench(self, entry: ModelEntry, _scenario: Scenario, /) -> Iterator[Testbed]:
-        """Yield a bench before an emulator that listens as long as the scenario lasts."""
+        """Yield a testbed with an emulator that listens during the scenario."""
         from ..emulator import run_emulator_in_thread  # noqa: PLC0415 - needs an extra
 
         emulator, transport = Emulator(service=entry.provider.name), HttpTransport()
-        with run_emulator_in_thread(emulator, port=_free(self._port)) as url:
+        with run_emulator_in_thread(emulator, port=_find_port(self._port)) as url:
             try:
                 yield Testbed(entry, transport, _EMULATOR, emulator=emulator, url=url)
             finally:
@@ -146,7 +146,7 @@ class ServedEmulatorBackend:
 
 
 class CassetteBackend:
-    """Recordings in ``folder/PROVIDER/``, one a scenario: played, or made from another."""
+    """Recordings in ``folder/PROVIDER/``, one per scenario: played, or made from a source."""
 
     proof: Backend | None
 
@@ -156,22 +156,22 @@ class CassetteBackend:
         self.proof = None if source is None else CassetteBackend(folder)
 
     def terms(self, entry: ModelEntry, scenario: Scenario, /) -> Expectations:
-        """Return what was expected when it was recorded."""
+        """Return what was expected at the time of the recording."""
         if self.source is not None:
             return self.source.terms(entry, scenario)
         path = self._path(entry, scenario)
         if not scenario.talks or path.exists():
             return _FOREIGN if _is_foreign(path) else _EMULATOR
-        # What a service was never asked to stage has no recording: the others tell whose they are.
+        # A scenario that a service cannot stage has no recording; its other recordings tell.
         return _FOREIGN if any(map(_is_foreign, path.parent.glob("*.jsonl"))) else _EMULATOR
 
     @contextmanager
     def bench(self, entry: ModelEntry, scenario: Scenario, /) -> Iterator[Testbed]:
-        """Yield a bench before a cassette; one that is recorded is kept only if all went well."""
+        """Yield a testbed with a cassette; a recording is saved only if the scenario succeeds."""
         path, terms = self._path(entry, scenario), self.terms(entry, scenario)
         if self.source is None:
             url = _source(path) if scenario.talks else None
-            yield Testbed(entry, _played(path, scenario), terms, url=url)
+            yield Testbed(entry, _make_transport(path, scenario), terms, url=url)
             return
         with self.source.bench(entry, scenario) as bench:
             cassette = bench.record(path, self._url(entry))
@@ -179,7 +179,7 @@ class CassetteBackend:
                 yield bench
             except Exception as error:
                 if is_unsupported(error, scenario, terms):
-                    cassette.save()  # it shows that this cannot be done
+                    cassette.save()  # the recording shows the missing feature
                 raise
             cassette.save()
 
@@ -190,8 +190,8 @@ class CassetteBackend:
         return self.source.source(entry.provider) if isinstance(self.source, HttpBackend) else None
 
 
-def _free(port: int) -> int:
-    """Return a port to listen on: this one, or any where it is taken."""
+def _find_port(port: int) -> int:
+    """Return this port, or 0 (any port) if it is taken."""
     from ..emulator import bind  # noqa: PLC0415 - needs an extra
 
     try:
@@ -201,7 +201,7 @@ def _free(port: int) -> int:
     return port
 
 
-def _played(path: Path, scenario: Scenario) -> Transport:
+def _make_transport(path: Path, scenario: Scenario) -> Transport:
     return Cassette(path, record=False) if scenario.talks else Emulator()
 
 
@@ -209,19 +209,16 @@ def _exchanges(path: Path) -> tuple[RecordedExchange, ...]:
     try:
         return load_cassette(path)
     except CassetteError:
-        return ()  # said when it is played
+        return ()  # reported when it is played
 
 
 def _source(path: Path) -> str | None:
-    """Return the base URL that a recording was made under, where it was not the emulator's."""
+    """Return the base URL of a recorded service; None for the emulator."""
     return next((each.source for each in _exchanges(path)), None)
 
 
 def _is_foreign(path: Path) -> bool:
-    """Return whether a service was recorded, which stages nothing and is excused some things.
-
-    A recording that names no source is the emulator's if every answer in it says so.
-    """
+    """Return whether a service was recorded, not the emulator, which signs every answer."""
     return any(
         each.source is not None or each.head is None or each.head.headers.get("server") != SERVER
         for each in _exchanges(path)
@@ -229,7 +226,7 @@ def _is_foreign(path: Path) -> bool:
 
 
 def most_recorded_model(folder: Path, entry: ModelEntry) -> str | None:
-    """Return the model most of a provider's recordings in a folder were made with."""
+    """Return the model that most of a provider's recordings in a folder used."""
     service = get_dialect(entry.provider.dialect).service()
     seen = Counter(
         model

@@ -1,4 +1,4 @@
-"""The bench that a scenario runs on: it asks through the client and sees the canon and the wire."""
+"""The testbed of a scenario: it asks through the client and sees both the reply and the wire."""
 
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,15 @@ from ..thinking import Plan, Policy
 from .transports import RecordingTransport
 
 _ONCE = Retry(attempts=1, waits=False)
-_UNSENT = Emulator()  # what is only prepared needs no key
+_UNSENT = Emulator()  # a request that is only prepared needs no key
 _USUAL = Policy()  # the user's own policy would change what is compared
 
 
 class ObservedExchange(Struct, frozen=True):
-    """One question and its answer, as our side has them and as they were on the wire.
+    """One question and its answer, decoded and as bytes.
 
-    ``accepted`` is what the service's side reads in the request; None where that side refuses it.
-    ``tries`` is how many requests it took.
+    ``accepted`` is the request as the service side reads it, or None if that side rejects it.
+    ``tries`` is the number of requests.
     """
 
     exchange: RecordedExchange
@@ -36,6 +36,12 @@ class ObservedExchange(Struct, frozen=True):
     error: PonderoError | None = None
     accepted: AcceptedRequest[Json] | None = None
     tries: int = 1
+
+    @property
+    def answer(self) -> Reply:
+        """Return the reply of an exchange that ``ask`` returned."""
+        assert self.reply is not None  # noqa: S101 - ``ask`` raises if there is no reply
+        return self.reply
 
     @property
     def request(self) -> HttpRequest:
@@ -49,16 +55,15 @@ class ObservedExchange(Struct, frozen=True):
 
     @property
     def body(self) -> bytes:
-        """Return the bytes that came."""
+        """Return the bytes of the response."""
         return self.exchange.body
 
 
 class Expectations(Struct, frozen=True, kw_only=True):
     """What is expected of the other side in a scenario.
 
-    ``stages``: its answers can be staged, now or when they were recorded. ``strict``: it can do
-    everything, so that what is missing is wrong. ``sparing``: where it refuses something, it does
-    not offer it, and nothing is wrong.
+    ``stages``: its answers can be staged, now or when they were recorded. ``strict``: a missing
+    feature is an error. ``sparing``: a rejected request means a missing feature, not an error.
     """
 
     stages: bool = False
@@ -70,13 +75,12 @@ _NO_TERMS = Expectations()
 
 
 class Testbed:
-    """Where a scenario runs: one model of one provider, and a transport that answers for it.
+    """One model of one provider, and a transport that answers for it.
 
-    ``emulator`` is given where answers are staged now, ``url`` where the base URL is not the
-    provider's own.
+    ``emulator`` is given if answers are staged now, ``url`` if the base URL is not the provider's.
     """
 
-    __test__ = False  # pytest collects a class whose name begins with Test
+    __test__ = False  # or pytest collects it, because of its name
 
     def __init__(
         self,
@@ -107,17 +111,17 @@ class Testbed:
 
     @property
     def strict(self) -> bool:
-        """Return whether the other side can do everything, so that what is missing is wrong."""
+        """Return whether a missing feature is an error."""
         return self.terms.strict
 
     def stage(self, *turns: ScriptedTurn) -> None:
-        """Stage the next answers, where there is an emulator."""
+        """Stage the next answers, if there is an emulator."""
         if self._emulator is not None:
             self._emulator.reset()
             self._emulator.expect(*turns)
 
     def record(self, path: Path, source: str | None) -> Cassette:
-        """Return a cassette that records every exchange from here on; the caller saves it."""
+        """Return a cassette that records from now on; the caller saves it."""
         cassette = Cassette(path, self.listener.inner, record=True, source=source)
         self.listener.inner = cassette
         return cassette
@@ -127,7 +131,7 @@ class Testbed:
     def ask(
         self, prompt: Any, thinking: Any = None, *, entry: ModelEntry | None = None, **options: Any
     ) -> ObservedExchange:
-        """Ask and return everything seen; raises the service's or the wire's error."""
+        """Ask and return what was observed; raise the service's or the wire's error."""
         seen = self.try_ask(prompt, thinking, entry=entry, **options)
         if seen.error is not None:
             raise seen.error
@@ -142,9 +146,11 @@ class Testbed:
         key: str | None = None,
         **options: Any,
     ) -> ObservedExchange:
-        """Ask and return everything seen, an error of the service included."""
-        to, before = entry or self.entry, len(self.listener.exchanges)
-        stream = self._client(to, self.listener, key).stream(to.id, prompt, thinking, **options)
+        """Ask and return what was observed, including an error of the service."""
+        target, before = entry or self.entry, len(self.listener.exchanges)
+        stream = self._client(target, self.listener, key).stream(
+            target.id, prompt, thinking, **options
+        )
         events: list[Event] = []
         reply, error = None, None
         try:
@@ -152,9 +158,9 @@ class Testbed:
                 events.extend(stream)
             reply = stream.reply
         except (UsageError, CassetteError):
-            raise  # not what the service said
-        except PonderoError as wrong:
-            error = wrong
+            raise  # not an error of the service
+        except PonderoError as raised:
+            error = raised
         heard = self.listener.exchanges[before:]
         if not heard:
             raise error or AssertionError
@@ -164,17 +170,17 @@ class Testbed:
             tuple(events),
             reply,
             error,
-            self.read(heard[-1].request, to),
+            self.read(heard[-1].request, target),
             len(heard),
         )
 
     def prepare(
         self, thinking: Any, *, entry: ModelEntry | None = None, **options: Any
     ) -> tuple[HttpRequest, Plan]:
-        """Return the request and the plan, without sending anything."""
-        to = entry or self.entry
-        client = self._client(to, _UNSENT, None)
-        prepared = client.prepare(to.id, "Hello.", thinking, **options)
+        """Return the request and the plan; nothing is sent."""
+        target = entry or self.entry
+        client = self._client(target, _UNSENT, None)
+        prepared = client.prepare(target.id, "Hello.", thinking, **options)
         return prepared.request, prepared.plan
 
     # -- the service's side --------------------------------------------------------------------
@@ -182,24 +188,26 @@ class Testbed:
     def read(
         self, request: HttpRequest, entry: ModelEntry | None = None
     ) -> AcceptedRequest[Json] | None:
-        """Return what the service's side reads in a request; None where it refuses it."""
+        """Return a request as the service side reads it, or None if that side rejects it."""
         provider = (entry or self.entry).provider.name
         try:
             return self.wire.service().accept(request, provider)
         except Rejected:
             return None
 
-    def refusal(self, request: HttpRequest, entry: ModelEntry) -> ServiceError | None:
-        """Return the service side's refusal of a request, decoded; None where it accepts."""
+    def rejection(self, request: HttpRequest, entry: ModelEntry) -> ServiceError | None:
+        """Return the service side's decoded error for a request, or None if it accepts it."""
         try:
             self.wire.service().accept(request, entry.provider.name)
         except Rejected as no:
-            said = no.response
-            return self.wire.caller().error(ResponseHead(said.status, said.headers), said.body)
+            response = no.response
+            return self.wire.caller().error(
+                ResponseHead(response.status, response.headers), response.body
+            )
         return None
 
     def siblings(self) -> list[ModelEntry]:
-        """Return every model of this provider that is in the catalog, this one among them."""
+        """Return every model of this provider in the catalog, and this one."""
         known = load_catalog().entries(self.entry.provider.name)
         here = [] if any(each.id == self.entry.id for each in known) else [self.entry]
         return [*here, *known]
@@ -209,7 +217,7 @@ class Testbed:
         return [
             each
             for each in self.siblings()
-            if not isinstance(self.refusal(self.prepare(None, entry=each)[0], each), NotFound)
+            if not isinstance(self.rejection(self.prepare(None, entry=each)[0], each), NotFound)
         ]
 
     def _client(self, entry: ModelEntry, transport: Transport, key: str | None) -> Client:

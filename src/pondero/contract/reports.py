@@ -1,4 +1,4 @@
-"""Results for people and for CI: a failure in full without secrets, and JUnit's XML."""
+"""Reports of results: a failure in full, without secrets, and JUnit XML for CI."""
 
 import os
 from contextlib import suppress
@@ -18,7 +18,7 @@ _LONGEST = 4_000  # characters of a body that are shown
 
 
 def describe_failure(result: ScenarioResult) -> str:
-    """Return what failed, in lines."""
+    """Return the failed check and its exchange, as lines of text."""
     lines = [f"{result.provider}:{result.model} {result.scenario}"]
     if result.check is not None:
         lines += [
@@ -34,21 +34,25 @@ def describe_failure(result: ScenarioResult) -> str:
 def _exchange(exchange: RecordedExchange) -> list[str]:
     request, head = exchange.request, exchange.head
     lines = [f"  request   {request.method} {request.url}", *_headers(request)]
-    lines += _indented(_text(request.body))
+    lines += _indent_lines(_text(request.body))
     if head is None:
         return [*lines, "  response  none"]
     kind = head.headers.get("content-type", "")
-    return [*lines, f"  response  {head.status} {kind}".rstrip(), *_indented(_text(exchange.body))]
+    return [
+        *lines,
+        f"  response  {head.status} {kind}".rstrip(),
+        *_indent_lines(_text(exchange.body)),
+    ]
 
 
 def _headers(request: HttpRequest) -> list[str]:
-    return _indented("\n".join(f"{name}: {value}" for name, value in request.headers.items()))
+    return _indent_lines("\n".join(f"{name}: {value}" for name, value in request.headers.items()))
 
 
 def _text(body: bytes) -> str:
     try:
         text = body.decode("utf-8")
-    except UnicodeDecodeError:  # frames that are no text, with JSON in them
+    except UnicodeDecodeError:  # binary frames that contain JSON
         found = "\n".join(msgspec.json.encode(each).decode() for each in objects(body))
         text = f"({len(body):,} bytes)\n{found}"
     return (
@@ -56,7 +60,7 @@ def _text(body: bytes) -> str:
     )
 
 
-def _indented(text: str) -> list[str]:
+def _indent_lines(text: str) -> list[str]:
     return [f"            {line}" for line in text.splitlines()]
 
 
@@ -70,7 +74,7 @@ def _value(value: object) -> str:
 
 
 def as_junit(results: list[ScenarioResult]) -> bytes:
-    """Return the report: a suite for each model, a case for each scenario."""
+    """Return the JUnit XML: a suite for each model, a case for each scenario."""
     root = Element("testsuites", _counts(results) | {"name": "contract"})
     by_model: dict[str, list[ScenarioResult]] = {}
     for result in results:
@@ -80,19 +84,19 @@ def as_junit(results: list[ScenarioResult]) -> bytes:
         for result in group:
             _case(suite, model, result)
     indent(root)
-    told: bytes = tostring(root, "utf-8", xml_declaration=True)
-    return told + b"\n"
+    xml: bytes = tostring(root, "utf-8", xml_declaration=True)
+    return xml + b"\n"
 
 
 def check_writable(path: Path) -> None:
-    """Raise where no file can be written: better before a long run than after it."""
+    """Raise BadParameter if the file cannot be written, before a long run."""
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        message = f"{path} cannot be written; name a file in a folder that is there"
+        message = f"{path} cannot be written; name a file in an existing folder"
         raise BadParameter(message)
 
 
 def write(path: Path, data: bytes) -> None:
-    """Write a file whole, or not at all."""
+    """Write a file atomically."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         fresh.write_bytes(data)

@@ -1,4 +1,4 @@
-"""Runs scenarios on models: which models stand for a provider, and the result of each run."""
+"""Runs scenarios on models: which models represent a provider, and the result of each run."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
@@ -15,11 +15,11 @@ from .bench import Testbed
 from .scenario import CheckFailed, NotSupported, Scenario, ScenarioCheck
 from .wire import printable
 
-_ANY = "any-model"  # where a server serves whatever it was given
+_ANY = "any-model"  # for a server that ignores the model name
 
 
 def representative_models(provider: str) -> tuple[ModelEntry, ...]:
-    """Return one model for each style of control, the most capable of each, best first."""
+    """Return the most capable model of each style of control, best first."""
     entries = load_catalog().entries(provider)
     best: dict[str | None, ModelEntry] = {}
     for entry in entries:
@@ -46,7 +46,7 @@ def _ability(entry: ModelEntry) -> tuple[bool, bool, bool, bool, int]:
 Status = Literal["passed", "failed", "skipped", "unsupported"]
 SKIPPED = "PONDERO_SKIP_CONTRACT is set: nothing was checked"
 BROKEN = "our own code"
-"""The field of a check that something nobody foresaw has made fail."""
+"""The field of a check that failed because of an unexpected exception."""
 _NOT_STAGED = "its answers must be staged, which only the emulator does"
 
 
@@ -80,14 +80,17 @@ def run_scenarios(
     todo = tuple(scenarios)
     for entry in entries:
         for scenario in todo:
-            result = _skipped(entry, scenario) if skip else _proven(entry, scenario, backend)
+            if skip:
+                result = _result(entry, scenario, "skipped", SKIPPED)
+            else:
+                result = _run_and_replay(entry, scenario, backend)
             done(result)
             results.append(result)
     return results
 
 
-def _proven(entry: ModelEntry, scenario: Scenario, backend: Backend) -> ScenarioResult:
-    """Run a scenario; if it was recorded, play the recording, to find now what cannot be played."""
+def _run_and_replay(entry: ModelEntry, scenario: Scenario, backend: Backend) -> ScenarioResult:
+    """Run a scenario and, if it was recorded, play the recording to prove that it can be played."""
     result = run_one(entry, scenario, backend)
     if result.status not in ("passed", "unsupported") or (proof := backend.proof) is None:
         return result
@@ -104,24 +107,23 @@ def run_one(entry: ModelEntry, scenario: Scenario, backend: Backend) -> Scenario
     bench: Testbed | None = None
     try:
         with backend.bench(entry, scenario) as bench:
-            _hold(scenario.run(bench), strict=bench.strict)
-    except Exception as error:  # noqa: BLE001 - what breaks one scenario must not end the others
+            _raise_first_failure(scenario.run(bench), strict=bench.strict)
+    except Exception as error:  # noqa: BLE001 - one scenario must not end the others
         if is_unsupported(error, scenario, terms):
-            return _result(entry, scenario, "unsupported", _excuse(error))
-        return _failed(entry, scenario, bench, error)
+            return _result(entry, scenario, "unsupported", _describe_rejection(error))
+        return _make_failed_result(entry, scenario, bench, error)
     return _result(entry, scenario, "passed", "")
 
 
-def _excuse(error: Exception) -> str:
+def _describe_rejection(error: Exception) -> str:
     return f"refused: {_line(error)}" if isinstance(error, ServiceError) else _line(error)
 
 
-def _named(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _hold(checks: Iterator[ScenarioCheck], *, strict: bool) -> None:
-    """Raise for the first check that does not hold."""
+def _raise_first_failure(checks: Iterator[ScenarioCheck], *, strict: bool) -> None:
     for check in checks:
         if not check.holds:
             raise NotSupported(check) if check.offer and not strict else CheckFailed(check)
@@ -131,14 +133,10 @@ def _result(entry: ModelEntry, scenario: Scenario, status: Status, detail: str) 
     return ScenarioResult(entry.provider.name, entry.model, scenario.name, status, detail)
 
 
-def _skipped(entry: ModelEntry, scenario: Scenario) -> ScenarioResult:
-    return _result(entry, scenario, "skipped", SKIPPED)
-
-
-def _failed(
+def _make_failed_result(
     entry: ModelEntry, scenario: Scenario, bench: Testbed | None, error: Exception
 ) -> ScenarioResult:
-    heard = bench.listener.exchanges if bench is not None else ()
+    exchanges = bench.listener.exchanges if bench is not None else ()
     check, detail = _failure(error)
     return ScenarioResult(
         entry.provider.name,
@@ -147,23 +145,23 @@ def _failed(
         "failed",
         detail,
         check,
-        heard[-1] if heard else None,
+        exchanges[-1] if exchanges else None,
     )
 
 
 def _failure(error: Exception) -> tuple[ScenarioCheck, str]:
-    """Return the check that an error made fail, and what a line of a table says of it."""
+    """Return the check that failed, and its text in one line of a table."""
     match error:
         case CheckFailed():
             return error.check, _line(error.check)
-        case PonderoError():  # a line has no room for more than the error
-            check = ScenarioCheck("the exchange", "an answer", _named(error), holds=False)
-            return check, _line(_named(error))
+        case PonderoError():  # the line has room for the error only
+            check = ScenarioCheck("the exchange", "an answer", _describe_error(error), holds=False)
+            return check, _line(_describe_error(error))
         case _:
-            check = ScenarioCheck(BROKEN, "no such error", _named(error), holds=False)
+            check = ScenarioCheck(BROKEN, "no such error", _describe_error(error), holds=False)
             return check, _line(check)
 
 
-def _line(said: object) -> str:
-    text = printable(" ".join(redact_secrets(str(said)).split()))
+def _line(value: object) -> str:
+    text = printable(" ".join(redact_secrets(str(value)).split()))
     return text if len(text) <= 300 else f"{text[:297]}..."

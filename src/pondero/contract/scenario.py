@@ -1,4 +1,4 @@
-"""What a scenario is made of: its name, what a model must be able to do, and its checks."""
+"""A scenario of the contract: its name, what it needs of a model, and its checks."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -30,15 +30,12 @@ def same(field: str, expected: Json, actual: Json) -> ScenarioCheck:
 
 
 def true(field: str, expected: str, actual: Json, *, holds: bool) -> ScenarioCheck:
-    """Return a check whose expectation is put in words."""
+    """Return a check whose expectation is described in words."""
     return ScenarioCheck(field, expected, actual, holds)
 
 
-def optional_check(field: str, expected: str, actual: Json, *, holds: bool) -> ScenarioCheck:
-    """Return a check of something a service may leave out.
-
-    The emulator does everything, so there it is a failure like any other.
-    """
+def optional(field: str, expected: str, actual: Json, *, holds: bool) -> ScenarioCheck:
+    """Return a check that a service may miss; for the emulator it must hold."""
     return ScenarioCheck(field, expected, actual, holds, offer=True)
 
 
@@ -51,19 +48,20 @@ class CheckFailed(Exception):
 
 
 class NotSupported(CheckFailed):
-    """The other side does not do this; nothing is wrong."""
+    """The other side lacks this feature; nothing is wrong."""
 
 
 def not_supported(why: str) -> NotSupported:
-    """Return the exception to raise where something cannot be done here at all."""
+    """Return the exception for a feature that the other side lacks."""
     return NotSupported(ScenarioCheck(why, None, None, holds=False, offer=True))
 
 
-Run = Callable[[Testbed], Iterator[ScenarioCheck]]
+Checks = Iterator[ScenarioCheck]
+Run = Callable[[Testbed], Checks]
 
 
 class Requirement(Struct, frozen=True):
-    """A fact of the catalog that a scenario needs, and the message where it is missing."""
+    """A fact of the catalog that a scenario needs, and the message if it is missing."""
 
     met: Callable[[ModelEntry], bool]
     otherwise: str
@@ -72,18 +70,16 @@ class Requirement(Struct, frozen=True):
 NEEDS = {
     "thinking": Requirement(
         lambda entry: entry.capability.thinks and bool(entry.capability.levels),
-        "nothing can be said to this model about thinking",
+        "this model has no control for thinking",
     ),
     "levels": Requirement(
         lambda entry: len(entry.capability.levels) > 1,
-        "this model has no two levels to choose from",
+        "this model has fewer than two levels",
     ),
     "shown": Requirement(
         lambda entry: entry.capability.shown != "never", "this model never shows its thinking"
     ),
-    "key": Requirement(
-        lambda entry: entry.provider.auth != "none", "this provider asks for no key"
-    ),
+    "key": Requirement(lambda entry: entry.provider.auth != "none", "this provider needs no key"),
     "cap": Requirement(
         lambda entry: "max_tokens" in entry.provider.parameters,
         "this provider takes no cap on the output",
@@ -92,10 +88,10 @@ NEEDS = {
 
 
 class Scenario(Struct, frozen=True, kw_only=True):
-    """One scenario of the contract. ``row`` is the row of docs/requirements.toml that asks for it.
+    """One scenario of the contract. ``row`` is the row of docs/requirements.toml that requires it.
 
-    ``staged``: its answers must be staged. ``talks``: it has exchanges, so there is a cassette.
-    ``basic``: a server that refuses this cannot be used at all.
+    ``staged``: its answers must be staged. ``talks``: it has exchanges, so it has a cassette.
+    ``basic``: a server that rejects this is not usable.
     """
 
     name: str
@@ -113,12 +109,12 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return f"{'test_contract_' if self.row.startswith('001') else ''}{self.name}.jsonl"
 
     def lacks(self, entry: ModelEntry) -> str | None:
-        """Return why a model cannot do this, by what the catalog says of it."""
+        """Return why a model cannot run this according to the catalog, or None."""
         unmet = (NEEDS[each] for each in self.needs if not NEEDS[each].met(entry))
         return next((need.otherwise for need in unmet), None)
 
 
 def scenario_of(run: Run, *, row: str = "", needs: Iterable[str] = (), **marks: bool) -> Scenario:
-    """Return the scenario of a function, named and described by it and its docstring."""
+    """Return the scenario of a function; its name and docstring describe it."""
     shows = (run.__doc__ or "").partition("\n")[0]
     return Scenario(name=run.__name__, shows=shows, row=row, run=run, needs=tuple(needs), **marks)

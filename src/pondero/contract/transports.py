@@ -1,4 +1,4 @@
-"""Transports of the kit: one that remembers every exchange, one with a fresh connection each."""
+"""Transports of the kit: one records every exchange, one opens a connection for each."""
 
 from collections.abc import Iterator
 
@@ -9,10 +9,10 @@ from ..transport import HttpTransport
 
 
 class FreshHttp:
-    """Sends each exchange over a connection of its own.
+    """Sends each exchange over its own connection.
 
-    Some servers close a connection that they promised to keep. A client would retry; here each
-    scenario has one try, and the failure would be blamed on what it asks.
+    Some servers close connections that they promised to keep. A client retries; a scenario has one
+    try, and would blame the failure on its request.
     """
 
     needs_key = True
@@ -21,7 +21,7 @@ class FreshHttp:
         self._http = HttpTransport()
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
-        """Send it and return the answer as soon as its head is there."""
+        """Send it and return the response when its head has arrived."""
         self._http.close()
         return self._http.send(request, timeouts)
 
@@ -31,33 +31,33 @@ class FreshHttp:
 
 
 class RecordingTransport:
-    """Wraps a transport and remembers every exchange. ``needs_key``: only with a user's key."""
+    """Wraps a transport and records every exchange. ``needs_key``: it needs the user's key."""
 
     def __init__(self, transport: Transport, *, needs_key: bool = False) -> None:
         self.needs_key = needs_key
         self.inner = transport
-        self._heard: list[_HeardAnswer | HttpRequest] = []
+        self._recorded: list[_RecordingResponse | HttpRequest] = []
 
     @property
     def exchanges(self) -> tuple[RecordedExchange, ...]:
-        """Return every exchange so far; one that had no answer has no head."""
+        """Return every exchange so far; one without an answer has no head."""
         return tuple(
             RecordedExchange(each) if isinstance(each, HttpRequest) else each.recorded
-            for each in self._heard
+            for each in self._recorded
         )
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
-        """Send it, and remember the answer as it is read."""
-        self._heard.append(request)
-        answer = _HeardAnswer(request, self.inner.send(request, timeouts))
-        self._heard[-1] = answer
+        """Send it, and record the response while it is read."""
+        self._recorded.append(request)
+        answer = _RecordingResponse(request, self.inner.send(request, timeouts))
+        self._recorded[-1] = answer
         return answer
 
     def close(self) -> None:
-        """Do nothing: whoever brought the transport closes it."""
+        """Do nothing: the owner of the wrapped transport closes it."""
 
 
-class _HeardAnswer:
+class _RecordingResponse:
     def __init__(self, request: HttpRequest, answer: Response) -> None:
         self._request = request
         self._answer = answer

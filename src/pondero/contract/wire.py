@@ -1,6 +1,6 @@
-"""What is on a wire, whatever the dialect: every string and every number in the bytes.
+"""Finds strings and numbers in the bytes of any dialect.
 
-It reads JSON wherever it begins, so that it needs to know no framing and no key of any service.
+It reads JSON wherever it begins, so it needs no framing and no service's keys.
 """
 
 import re
@@ -40,7 +40,7 @@ def leaves(value: Json, path: Path = ()) -> Iterator[tuple[Path, Json]]:
 
 
 def wire_value(value: Json, path: Path) -> Json:
-    """Return the value at a path; None where there is none."""
+    """Return the value at a path, or None."""
     for step in path:
         try:
             value = value[step]

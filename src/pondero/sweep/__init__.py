@@ -20,15 +20,14 @@ if TYPE_CHECKING:
     from .engines.engine import CostBudget, Engine, Trial, TrialResult
     from .engines.live import LiveEngine
     from .grading.judges import KINDS, Grade, Judge, make_judge
-    from .grading.schema_check import find_problem
     from .outline import Outline, make_outline
     from .questions import Data, Question, questions_of
     from .report import render_report
     from .results.axes import Axis, amount_axis, share_axis
     from .results.compute import compute_results
-    from .results.formatting import format_cost
     from .results.inspect_log import inspect_logs
     from .results.jsonl import iter_jsonl
+    from .results.number_format import format_cost
     from .results.values import ArmResult, Measure, Recommendation, SweepResults, choose_measure
     from .run.runner import PILOT, ArmProgress, Progress, Runner
     from .run.store import Run, RunSummary, find_run, list_runs, runs_folder
@@ -66,7 +65,7 @@ _HOMES = {
     "create_run": "api",
     "check_judge": "api",
     "demo_outline": "demo",
-    "format_cost": "results.formatting",
+    "format_cost": "results.number_format",
     "make_engine": "api",
     "runs_folder": "run.store",
     "inspect_logs": "results.inspect_log",
@@ -75,7 +74,6 @@ _HOMES = {
     "choose_measure": "results.values",
     "find_run": "run.store",
     "make_outline": "outline",
-    "find_problem": "grading.schema_check",
     "questions_of": "questions",
     "render_report": "report",
     "compute_results": "results.compute",
@@ -120,7 +118,6 @@ __all__ = [
     "compute_results",
     "create_run",
     "demo_outline",
-    "find_problem",
     "find_run",
     "format_cost",
     "inspect_logs",

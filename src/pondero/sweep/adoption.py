@@ -1,7 +1,7 @@
-"""Adoption: what a sweep found becomes a calibration, which ``auto`` takes from then on.
+"""Adoption: the result of a sweep becomes a calibration, which ``auto`` then uses.
 
-``Results.calibration`` calls it, for the library and the command line. A calibration names all that
-it depends on, so that whoever reads it can tell whether it still holds.
+``SweepResults.calibration`` calls it. A calibration names everything that it depends on, so that a
+reader can tell whether it is still valid.
 """
 
 import time
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 def calibration_of(
     results: "SweepResults", name: str, *, level: str | None, by_kind: bool
 ) -> Calibration:
-    """Return a calibration of what is recommended, or of the level that the user chose.
+    """Return a calibration of the recommended level, or of the level that the user chose.
 
-    Raises UsageError where nothing is recommended and no level chosen, or where the level is sent
-    differently by now.
+    Raise UsageError if there is no such level, or if it is now sent differently.
     """
-    arm = _chosen(results, level)
+    arm = _find_arm(results, level)
     _check_still_sent(results, arm)
     facts = results.facts
     return Calibration(
@@ -49,12 +48,12 @@ def calibration_of(
         adopted=_now(),
         catalog=catalog_hash(),
         max_tokens=facts.spec.max_tokens,
-        lacks=_lacks(results, arm),
-        kinds=_kinds(results) if by_kind else {},
+        lacks=_describe_gaps(results, arm),
+        kinds=_evidence_by_kind(results) if by_kind else {},
     )
 
 
-def _chosen(results: "SweepResults", level: str | None) -> "ArmResult":
+def _find_arm(results: "SweepResults", level: str | None) -> "ArmResult":
     found = results.recommendation
     if level is None and found is None:
         message = f"run {results.run} recommends nothing: {results.why}"
@@ -69,8 +68,8 @@ def _chosen(results: "SweepResults", level: str | None) -> "ArmResult":
     raise UsageError(message)
 
 
-def _lacks(results: "SweepResults", arm: "ArmResult") -> str:
-    """Return what speaks against trusting this as a recommendation; nothing where all is well."""
+def _describe_gaps(results: "SweepResults", arm: "ArmResult") -> str:
+    """Return why this is weaker than a recommendation, or an empty text."""
     found, lacks = results.recommendation, []
     if found is None:
         lacks.append(f"chosen by hand, and the run recommends nothing: {results.why}")
@@ -83,11 +82,11 @@ def _lacks(results: "SweepResults", arm: "ArmResult") -> str:
 
 
 def _check_still_sent(results: "SweepResults", arm: "ArmResult | Arm") -> None:
-    """Raise UsageError where the level would not be sent as it was when it was measured."""
+    """Raise UsageError if the level is now sent differently than when it was measured."""
     entry = load_catalog().entry(arm.model)
-    wish = parse_intent(arm.level, words=entry.capability.extra_words)
+    intent = parse_intent(arm.level, words=entry.capability.extra_words)
     cap = results.facts.spec.max_tokens
-    if fields_hash(entry, wish, max_tokens=cap, policy=sweep_policy()) != fingerprint(arm.fields):
+    if fields_hash(entry, intent, max_tokens=cap, policy=sweep_policy()) != fingerprint(arm.fields):
         message = (
             f"{arm.name} is no longer sent as run {results.run} sent it: the catalog or the policy "
             "has changed; sweep again"
@@ -95,18 +94,20 @@ def _check_still_sent(results: "SweepResults", arm: "ArmResult | Arm") -> None:
         raise UsageError(message)
 
 
-def _kinds(results: "SweepResults") -> dict[str, LevelEvidence]:
-    """Return the levels of the kinds that are decided by their own questions."""
+def _evidence_by_kind(results: "SweepResults") -> dict[str, LevelEvidence]:
+    """Return the levels of the kinds that their own questions decide."""
     if not results.kinds:
         message = (
             f"run {results.run} has no kind to decide by itself: that takes 30 questions with the "
             "same metadata.kind, and a recommendation for all"
         )
         raise UsageError(message)
-    return {each.kind: _finding(results, each) for each in results.kinds if each.arm is not None}
+    return {
+        each.kind: _make_evidence(results, each) for each in results.kinds if each.arm is not None
+    }
 
 
-def _finding(results: "SweepResults", kind: "KindResult") -> LevelEvidence:
+def _make_evidence(results: "SweepResults", kind: "KindResult") -> LevelEvidence:
     arm = results.facts.arms[kind.arm or 0]
     _check_still_sent(results, arm)
     return LevelEvidence(
@@ -121,7 +122,7 @@ def _finding(results: "SweepResults", kind: "KindResult") -> LevelEvidence:
 
 
 def _now() -> str:
-    """Return the moment, to a microsecond: of two calibrations the newer one counts."""
+    """Return the time to a microsecond: of two calibrations the newer one counts."""
     now = time.time_ns()
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 10**9))
     return f"{whole}.{now % 10**9 // 1000:06d}Z"

@@ -1,4 +1,4 @@
-"""``sweep`` and ``asweep``: a whole sweep as one call; and the steps the command line takes.
+"""``sweep`` and ``asweep``: a whole sweep as one call; and its steps, for the command line.
 
 ``ENGINES`` is the table of engines by name; a new engine is a new row.
 """
@@ -44,7 +44,7 @@ ENGINES: dict[str, Callable[[Spec], Engine]] = {"live": _live, "batch": _batch, 
 
 
 def make_engine(spec: Spec) -> Engine:
-    """Return the engine that a sweep names; raises BadParameter."""
+    """Return the engine that a sweep names; raise BadParameter if it is unknown."""
     if spec.engine not in ENGINES:
         message = f"unknown engine {spec.engine!r}; use {' '.join(ENGINES)}"
         raise BadParameter(message)
@@ -52,7 +52,7 @@ def make_engine(spec: Spec) -> Engine:
 
 
 def create_run(outline: Outline, engine: Engine) -> Run:
-    """Begin a run on disk; nothing is asked yet. Raises MissingKey before there is a run."""
+    """Create a run on disk; nothing is sent. Raise MissingKey before there is a run."""
     if not outline.spec.offline:
         client = AsyncClient(policy=sweep_policy())
         for arm in outline.arms:
@@ -68,9 +68,9 @@ def create_run(outline: Outline, engine: Engine) -> Run:
 
 
 def check_judge(name: str, questions: Iterable[Question]) -> None:
-    """Raise UsageError where a judge cannot grade answers to these; nothing is sent.
+    """Raise UsageError if a judge cannot grade answers to these questions; nothing is sent.
 
-    A model that judges must be known and have its key.
+    A model as judge must be known and have its key.
     """
     check_questions(name, questions)
     if name.startswith("model:"):
@@ -80,7 +80,7 @@ def check_judge(name: str, questions: Iterable[Question]) -> None:
 async def run_sweep(
     run: Run, engine: Engine, judge: Judge, progress: Progress | None
 ) -> SweepResults:
-    """Ask all that a run still needs, and return what it found."""
+    """Run the trials that a run still needs, and return the results."""
     try:
         with run.hold_lock(known=engine.begin(run.facts.run)):
             run.forget_errors()
@@ -106,8 +106,8 @@ async def asweep(
     """Return which level of which model is enough for these questions; awaits the answers.
 
     ``data`` is a file (JSONL, CSV, or a SWEEP.toml) or mappings with ``id``, ``input``,
-    ``target``, ``choices`` and ``metadata``. What is answered stays on disk: ``resume`` is the name
-    of a run to go on with. It spends money at once, so that a ``max_cost`` is a good idea.
+    ``target``, ``choices`` and ``metadata``. Answers are saved on disk; ``resume`` is the name of a
+    run to continue. Requests cost at once, so set a ``max_cost``.
 
     >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
     >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
@@ -146,4 +146,4 @@ def sweep(
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(asweep(data, models, resume=resume, progress=progress, **options))
-    raise UsageError("there is an event loop here already; await pondero.asweep(...) instead")
+    raise UsageError("an event loop is already running; await pondero.asweep(...) instead")

@@ -1,7 +1,7 @@
-"""Arms: what is compared. Levels that become the same fields are one arm, asked once.
+"""Arms: the models at levels that a sweep compares. Levels with the same fields are one arm.
 
-Every arm is planned, and later asked, under the user's policy with ``show="none"``: nobody reads
-the thinking of a sweep, and a level that only differs in what it shows is no other level.
+Every arm is planned and asked under the user's policy with ``show="none"``: the thinking of a
+sweep is not read, and a level that differs only in what it shows is the same level.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,10 +19,10 @@ ALL = "all"
 
 
 class Arm(Struct, frozen=True):
-    """A model at the levels that become one and the same request.
+    """A model at the levels that become the same request.
 
-    ``level`` is the one of them that names the arm: what the model itself calls it where that is
-    among them. ``rank`` orders the arms of one model by what they are expected to cost.
+    ``level`` names the arm: the model's own word, if it is among ``levels``. ``rank`` orders the
+    arms of one model by expected cost.
     """
 
     model: str
@@ -39,7 +39,7 @@ class Arm(Struct, frozen=True):
 
 
 def sweep_policy(policy: PolicyLike = None) -> Policy:
-    """Return the policy that a sweep plans and asks with."""
+    """Return the policy of a sweep."""
     return resolve_policy(policy).but(show="none", unsupported="adjust")
 
 
@@ -50,9 +50,9 @@ def arms_of(
     max_tokens: int | None = None,
     policy: Policy | None = None,
 ) -> tuple[Arm, ...]:
-    """Return the arms of these models, model by model, each from the cheapest to the dearest.
+    """Return the arms of these models, model by model, cheapest first.
 
-    A model with a level of its own, as ``MODEL/LEVEL``, has that one alone.
+    ``MODEL/LEVEL`` has that level only.
     """
     rules = policy or sweep_policy()
     names = list(dict.fromkeys(models))
@@ -66,44 +66,44 @@ def arms_of(
 def _arms(
     name: str, levels: str | Sequence[str], max_tokens: int | None, policy: Policy
 ) -> Iterable[Arm]:
-    bare, wish = load_catalog().apart(name)
+    bare, level_text = load_catalog().apart(name)
     groups: dict[bytes, list[tuple[str, Plan]]] = {}
-    wanted = (wish,) if wish is not None else _wanted(bare, levels)
+    wanted = (level_text,) if level_text is not None else _choose_levels(bare, levels)
     if auto := next((level for level in wanted if parse_auto(level) is not None), None):
         message = f"a sweep finds what {auto!r} stands for; name levels such as off,low,high"
         raise UsageError(message)
     for level in wanted:
-        made = plan(bare, cast("ThinkingLike", level), max_tokens=max_tokens, policy=policy)
-        key = msgspec.json.encode((made.fields, made.headers))
-        groups.setdefault(key, []).append((level, made))
+        planned = plan(bare, cast("ThinkingLike", level), max_tokens=max_tokens, policy=policy)
+        key = msgspec.json.encode((planned.fields, planned.headers))
+        groups.setdefault(key, []).append((level, planned))
     for rank, group in enumerate(groups.values()):
-        level, made = next((each for each in group if each[0] == each[1].level), group[0])
+        level, planned = next((each for each in group if each[0] == each[1].level), group[0])
         names = tuple(each for each, _ in group)
-        yield Arm(made.model, level, names, made.fields, rank, made.adjustments)
+        yield Arm(planned.model, level, names, planned.fields, rank, planned.adjustments)
 
 
-def _wanted(model: str, levels: str | Sequence[str]) -> Sequence[str]:
-    """Return the levels to plan, the cheapest first; ``all`` are those of the dial."""
+def _choose_levels(model: str, levels: str | Sequence[str]) -> Sequence[str]:
+    """Return the levels to plan, cheapest first; ``all`` are the dial's and the model's own."""
     if levels == ALL:
         own = [level for level in model_levels(model) if level not in LEVELS]
         return (*LEVELS, *own)
     listed = levels.split(",") if isinstance(levels, str) else levels
     words = [str(level).strip() for level in listed if str(level).strip()]
     if not words:
-        message = f"levels={levels!r} cannot be; use all, or levels such as off,low,high"
+        message = f"invalid levels={levels!r}; use all, or levels such as off,low,high"
         raise UsageError(message)
     return sorted(dict.fromkeys(words), key=_dearness)
 
 
 def _dearness(level: str) -> tuple[int, int]:
-    """Return where a level stands: words by the dial, budgets by their number, others last."""
+    """Return a sort key: words by the dial, budgets by their number, others last."""
     if level in LEVELS:
         return (0, LEVELS.index(level))
     return (1, int(level)) if level.isdecimal() else (2, 0)
 
 
 def reference_of(arms: Sequence[Arm], wanted: str | None) -> int:
-    """Return which arm the others are held against: the declared one, else the highest.
+    """Return the arm that the others are compared with: the declared one, else the highest.
 
     Of several models it is the first one's; ``MODEL/LEVEL`` declares another's.
     """

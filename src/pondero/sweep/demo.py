@@ -1,7 +1,7 @@
-"""The demo: a sweep without a key, over sums that the emulator's fallible mind works out or not.
+"""The demo: a sweep without a key, over sums that the emulator's error-prone responder answers.
 
-Nothing of what it finds is written here. The model is one whose medium and high levels are told to
-the service apart, and make the emulator think alike: so there is a level without effect to find.
+The result is measured, not written here. The model's medium and high levels are different
+requests, but the emulator thinks the same for both: so one level has no effect.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ SEED = 0
 
 
 def demo_outline(seed: int = SEED) -> Outline:
-    """Return the demo's sweep, before anything is asked."""
+    """Return the outline of the demo."""
     options = {
         "models": [MODEL],
         "judge": "numeric",

@@ -1,7 +1,7 @@
-"""The outline of a sweep: everything that is known before anything is sent.
+"""The outline of a sweep: everything that is known before a request is sent.
 
-Which levels are one arm, which is the reference, how many questions would decide, and the most it
-can cost. ``pondero sweep run --dry-run`` shows it; ``sweep`` and the command line begin from it.
+It has the arms, the reference, the number of questions that would decide, and the maximum cost.
+``pondero sweep run --dry-run`` shows it; ``sweep`` and the command line begin with it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ _DISCORDANCES = (USUAL_DISCORDANCE / 2, USUAL_DISCORDANCE, USUAL_DISCORDANCE * 2
 
 
 class Outline(Struct, frozen=True):
-    """A sweep that could begin: its options, its questions in order, and its arms."""
+    """A sweep before it begins: its options, its questions in order, and its arms."""
 
     spec: Spec
     questions: tuple[Question, ...]
@@ -35,18 +35,18 @@ class Outline(Struct, frozen=True):
 
     @property
     def asks(self) -> int:
-        """Return how many answers the whole of it has, where nothing is decided early."""
+        """Return the number of answers if nothing is decided early."""
         return len(self.questions) * len(self.arms) * self.spec.repeats
 
     def describe_merged_levels(self) -> Iterator[str]:
-        """Yield which levels become the same request, in words."""
+        """Yield a sentence for each group of levels that become the same request."""
         for arm in self.arms:
             if len(arm.levels) > 1:
                 *most, last = arm.levels
                 yield f"{', '.join(most)} and {last} send the same to {arm.model}: one arm"
 
     def describe_sample_size(self) -> str:
-        """Return in words how many questions would decide at this margin."""
+        """Return a sentence: how many questions would decide at this margin."""
         few, usual, many = (questions_needed(each, self.spec.margin) for each in _DISCORDANCES)
         margin = f"{100 * self.spec.margin:g} points"
         return (
@@ -55,7 +55,7 @@ class Outline(Struct, frozen=True):
         )
 
     def max_cost(self, questions: int | None = None) -> Decimal | None:
-        """Return the most that the first questions, or all, can cost; None where that is open."""
+        """Return the most that the first questions, or all, can cost, or None if unknown."""
         spec = self.spec
         try:
             bounds = (
@@ -68,7 +68,7 @@ class Outline(Struct, frozen=True):
             return None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the arms, as a run's JSON has them, before anything is known of them."""
+        """Return the arms like a run's JSON, without results."""
         names = ("n", "accuracy", "low", "high", "thinking_tokens", "cost", "seconds",
                  "difference", "lower", "upper")  # fmt: skip
         arms = [
@@ -86,9 +86,9 @@ class Outline(Struct, frozen=True):
 
 
 def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
-    """Return the outline of a sweep over data, or over what a SWEEP.toml says; raises UsageError.
+    """Return the outline of a sweep over data or a SWEEP.toml; raise UsageError if it is invalid.
 
-    ``options`` are those of ``Spec``; they win over those of the file.
+    ``options`` are those of ``Spec``; they override the file's.
     """
     if isinstance(data, str | Path) and Path(data).suffix.lower() == ".toml":
         path, written = from_toml(Path(data))
@@ -101,7 +101,9 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
     questions = shuffle(questions_of(data), spec.seed)
     check_questions(spec.judge, questions)
     if spec.cluster and not any(spec.cluster in each.metadata for each in questions):
-        message = f"no question has the metadata {spec.cluster!r} to be clustered by"
+        message = (
+            f"no question has the metadata {spec.cluster!r}; use a field that the questions have"
+        )
         raise BadParameter(message)
     arms = arms_of(spec.models, spec.levels, max_tokens=spec.max_tokens)
     if spec.engine in DISCOUNTED:
@@ -119,7 +121,7 @@ def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None
     unpriced = [model for model in dict.fromkeys(models) if not is_priced(model)]
     if unpriced and not spec.unpriced and not spec.offline:
         message = (
-            f"no price is known of {', '.join(unpriced)}; --allow-unpriced asks all the same "
+            f"no price is known for {', '.join(unpriced)}; use --allow-unpriced to run without one "
             "(prices come with the extra: pip install 'pondero[prices]')"
         )
         raise BadParameter(message)
@@ -130,6 +132,6 @@ def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None
         if bound > Decimal(str(spec.max_cost)):
             message = (
                 f"one answer of {arm.name} may cost ${bound:.2f}, more than --max-cost; "
-                "give --max-tokens, or more money"
+                "set --max-tokens, or raise --max-cost"
             )
             raise BadParameter(message)

@@ -1,7 +1,7 @@
-"""The questions of a sweep: read from JSONL or CSV, with the fields that inspect_ai has.
+"""The questions of a sweep: read from JSONL or CSV, with the fields of inspect_ai.
 
-``id, input, target, choices, metadata``; ``input`` is a string or messages. What other columns or
-keys there are becomes metadata. The order is drawn once, by a seed, and is the same for every arm.
+``id, input, target, choices, metadata``; ``input`` is a string or messages. Other columns or keys
+become metadata. The order is drawn once, by a seed, and is the same for every arm.
 """
 
 import csv
@@ -24,7 +24,7 @@ _LETTERED = "\n\nAnswer with the letter of one choice."
 
 
 class Question(Struct, frozen=True):
-    """One question. ``target`` is what is right, or several texts that are each right."""
+    """One question. ``target`` has the right answers."""
 
     id: str
     input: Json
@@ -34,7 +34,7 @@ class Question(Struct, frozen=True):
 
     @property
     def prompt(self) -> Json:
-        """Return what is asked: the input, and the choices with their letters."""
+        """Return the prompt: the input, and the choices with their letters."""
         if not self.choices:
             return self.input
         lines = [f"{letter}) {each}" for letter, each in zip(ascii_uppercase, self.choices)]  # noqa: B905 - 26 at most, see _choices
@@ -56,7 +56,7 @@ Data = str | Path | Iterable[Mapping[str, Json]]
 
 
 def questions_of(data: Data) -> tuple[Question, ...]:
-    """Return the questions; raises BadParameter with the place of what cannot be one."""
+    """Return the questions; raise BadParameter with the place of an invalid one."""
     if isinstance(data, str | Path):
         path = Path(data)
         rows = list(_rows(path, _text(path)))
@@ -69,19 +69,19 @@ def questions_of(data: Data) -> tuple[Question, ...]:
     seen: dict[str, str] = {}
     for (place, _), question in zip(rows, found, strict=True):
         if question.id in seen:
-            message = f"{place}: the id {question.id!r} is that of {seen[question.id]} too"
+            message = f"{place}: the id {question.id!r} is used by {seen[question.id]} too"
             raise BadParameter(message)
         seen[question.id] = place
     return found
 
 
 def shuffle(questions: Sequence[Question], seed: int) -> tuple[Question, ...]:
-    """Return the questions in the order they are asked."""
+    """Return the questions in the order of the trials."""
     return tuple(Random(seed).sample(questions, len(questions)))  # noqa: S311 - the same every time
 
 
 def digest(questions: Iterable[Question]) -> str:
-    """Return a hash of the questions, whatever their order."""
+    """Return a hash of the questions that does not depend on their order."""
     whole = dump_json(sorted(questions, key=lambda each: each.id))
     return blake2b(whole.encode(), digest_size=16).hexdigest()
 
@@ -93,7 +93,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError:
-        message = f"{path} is no UTF-8 text; questions are JSONL or CSV"
+        message = f"{path} is not UTF-8 text; use JSONL or CSV"
         raise BadParameter(message) from None
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}"
@@ -104,13 +104,15 @@ def _rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Json]]]:
     if path.suffix.lower() == ".csv":
         yield from _table(path, text)
         return
-    for number, line in enumerate(text.split("\n"), 1):  # U+2028 may stand in a JSON string
+    for number, line in enumerate(
+        text.split("\n"), 1
+    ):  # not splitlines(): a JSON string may contain U+2028
         if not line.strip():
             continue
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            message = f"{path}:{number}: this line is no JSON: {error}"
+            message = f"{path}:{number}: invalid JSON: {error}"
             raise BadParameter(message) from None
         if not isinstance(row, dict):
             message = f"{path}:{number}: a question is a JSON object, not {row!r}"
@@ -131,7 +133,7 @@ def _table(path: Path, text: str) -> list[tuple[str, dict[str, Json]]]:
                 raise BadParameter(message)
             rows.append((place, {key: value for key, value in row.items() if value}))
     except csv.Error as error:
-        message = f"{path}:{reader.line_num}: this is no CSV: {error}"
+        message = f"{path}:{reader.line_num}: invalid CSV: {error}"
         raise BadParameter(message) from None
     finally:
         csv.field_size_limit(usual)
@@ -187,7 +189,7 @@ def _texts(given: Json) -> tuple[str, ...]:
 def _choices(place: str, given: Json) -> tuple[str, ...]:
     """Return the choices: a list, or in CSV a JSON list or texts between bars."""
     if isinstance(given, str):
-        given = _listed(given) if given.lstrip().startswith("[") else given.split("|")
+        given = _parse_list(given) if given.lstrip().startswith("[") else given.split("|")
     if given is not None and not isinstance(given, list | tuple):
         message = f"{place}: 'choices' is a list of texts, not {given!r}"
         raise BadParameter(message)
@@ -197,7 +199,7 @@ def _choices(place: str, given: Json) -> tuple[str, ...]:
     return tuple(str(each).strip() for each in given or ())
 
 
-def _listed(text: str) -> Json:
+def _parse_list(text: str) -> Json:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What a sweep is asked to do, declared before anything is sent; kept whole with its run.
+"""The options of a sweep, declared before a request is sent and saved with the run.
 
 ``spec_of`` reads the options of the command line and of ``pondero.sweep``; ``from_toml`` reads a
 SWEEP.toml, whose keys have the same names.
@@ -21,7 +21,7 @@ Against = Literal["reference", "best"]
 
 
 class SweepOptions(TypedDict, total=False):
-    """The options of ``pondero.sweep``; what is not given has the default of ``Spec``.
+    """The options of ``pondero.sweep``; the defaults are those of ``Spec``.
 
     >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
     >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
@@ -50,10 +50,10 @@ class SweepOptions(TypedDict, total=False):
 class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options of a sweep.
 
-    ``reference`` is the level the others are held against; ``margin`` is how much worse is still
-    good enough. ``cluster`` is a field of the metadata that questions have in common. ``seed``
-    draws the order of the questions, and the answers of an offline run. ``ray_address`` is the
-    cluster of the engine ``ray``.
+    ``reference`` is the level that the others are compared with; ``margin`` is how much worse is
+    still good enough. ``cluster`` is a metadata field that groups questions. ``seed`` draws the
+    order of the questions, and the answers of an offline run. ``ray_address`` is the cluster of
+    the engine ``ray``.
     """
 
     models: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def spec_of(**options: Json) -> Spec:
-    """Return a sweep's options; raises BadParameter for one that cannot be."""
+    """Return a sweep's options; raise BadParameter if one is invalid."""
     given = {name: value for name, value in options.items() if value is not None}
     if isinstance(given.get("models"), str):
         given["models"] = [given["models"]]
@@ -86,38 +86,38 @@ def spec_of(**options: Json) -> Spec:
     try:
         spec = convert_json(msgspec.to_builtins(given), Spec)
     except msgspec.ValidationError as error:
-        message = f"this sweep cannot be: {error}"
+        message = f"invalid option of a sweep: {error}"
         raise BadParameter(message) from None
     for name in Spec.__struct_fields__:
         _check_text(name, getattr(spec, name))
     for name, (good, how) in _LIMITS.items():
         value = getattr(spec, name)
         if value is not None and not good(value):
-            message = f"{name}={value!r} cannot be; {how}"
+            message = f"invalid {name}={value!r}; {how}"
             raise BadParameter(message)
     return spec
 
 
 def _check_text(name: str, value: object) -> None:
-    """Raise BadParameter for a text that UTF-8 cannot write, such as bytes of a command line."""
+    """Raise BadParameter for a text that is not UTF-8, such as bytes of a command line."""
     for text in value if isinstance(value, tuple) else (value,):
         try:
             str(text).encode()
         except UnicodeEncodeError:
-            message = f"{name}={text!r} cannot be; it is no text in UTF-8"
+            message = f"invalid {name}={text!r}; use UTF-8 text"
             raise BadParameter(message) from None
 
 
 _LIMITS: dict[str, tuple[Any, str]] = {
     "margin": (lambda value: 0 < value < 1, "use a share above 0, such as 0.05 for five points"),
-    "repeats": (lambda value: 1 <= value <= 1_000, "use a number from 1 on"),
+    "repeats": (lambda value: 1 <= value <= 1_000, "use 1 to 1000"),
     "max_cost": (lambda value: 0 < value < 1e9, "use dollars above 0"),
-    "max_tokens": (lambda value: value >= 1, "use a number from 1 on"),
+    "max_tokens": (lambda value: value >= 1, "use 1 or more"),
 }
 
 
 def from_toml(path: Path) -> tuple[Path, Mapping[str, Json]]:
-    """Return the data's path and the options of a SWEEP.toml; paths are beside the file."""
+    """Return the data's path and the options of a SWEEP.toml; paths are relative to the file."""
     try:
         values = tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:

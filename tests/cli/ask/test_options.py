@@ -147,10 +147,12 @@ def test_several_objects_are_a_list_of_items(ask):
         ("none.json", "there is no file 'none.json'"),
         ("{oops", "is no JSON schema"),
         (" , ", "it has no fields"),
-        ('{"type": "objekt"}', "this is no JSON schema: KeyError('objekt')"),
-        ('{"type": 5}', "this is no JSON schema"),
-        ('{"properties": {}, "required": 5, "type": ["x"]}', "this is no JSON schema"),
-        ('{"propertyNames": {}}', "the schema has 'propertyNames', which is not checked here"),
+        ('{"type": "objekt"}', "invalid JSON schema: $.type: 'objekt' is not valid"),
+        ('{"type": 5}', "invalid JSON schema: $.type: 5 is not"),
+        ('{"properties": {}, "required": 5}', "invalid JSON schema: $.required: 5 is not"),
+        ('{"minLenght": 3}', "the schema has 'minLenght', a keyword that is not checked"),
+        ('{"$ref": "#"}', "the schema refers to '#', which leads back to itself"),
+        ('{"$ref": "https://e.org/s"}', "refers to 'https://e.org/s', which it does not contain"),
     ],
 )
 def test_a_schema_that_is_none_is_a_usage_error(ask, given, said):

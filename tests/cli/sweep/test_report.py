@@ -55,7 +55,7 @@ def test_a_report_may_follow_another_judge(call, tmp_path):
     assert call("sweep", "judge", "last", "--judge", "regex:yes", "--yes")[0] == 0
     path = tmp_path / "a.html"
     assert call("sweep", "report", "last", "--html", str(path), "--judge", "regex:yes")[0] == 0
-    assert "judged anew" in path.read_text("utf-8")
+    assert "judged again" in path.read_text("utf-8")
 
 
 # -- export ----------------------------------------------------------------------------------------

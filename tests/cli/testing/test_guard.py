@@ -169,7 +169,7 @@ def test_standard_input_is_a_file_too(fine, capsys, monkeypatch):
     [
         (None, "there is no file"),
         (b"", "this is empty"),
-        (b"hello", "neither a cassette"),
+        (b"hello", "unknown kind of file"),
         (b'{"pondero_thread":1,"thread":{}}\n{"turn"', "exported thread"),
     ],
 )

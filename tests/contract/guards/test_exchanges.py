@@ -111,17 +111,17 @@ def test_what_is_no_talk_with_a_model_is_passed_over():
     [
         (b"", "this is empty"),
         (b"  \n ", "this is empty"),
-        (b"hello", "neither a cassette"),
-        (b"{}", "neither a cassette"),
-        (b"[]", "neither a cassette"),
-        (b'{"request": 1}', "file:1: this is no exchange"),
-        (b'{"request": {"body": {}}}', "file:1: this is no exchange"),
+        (b"hello", "unknown kind of file"),
+        (b"{}", "unknown kind of file"),
+        (b"[]", "unknown kind of file"),
+        (b'{"request": 1}', "file:1: invalid exchange"),
+        (b'{"request": {"body": {}}}', "file:1: invalid exchange"),
         (b'{"request": {"url": "x"}}\n{', "file:2: this is not JSON"),
         (b'{"request": {"url": "x"}}\n3', "file:2: an exchange is an object"),
         (b'{"_request": {}}', "_request is not one"),
         (b"interactions: [1]", "it is not an interaction"),
         (b"interactions: [", "this is not YAML"),
-        (b"\xff\xfe\x00", "neither a cassette"),
+        (b"\xff\xfe\x00", "unknown kind of file"),
     ],
 )
 def test_a_broken_file_is_one_clear_error(data, words):

@@ -47,11 +47,11 @@ class Held:
 
     def __init__(self, lease, budget):
         self.lease = lease
-        self.attempts = dict.fromkeys((ask.key for ask in lease.asks), 0)
+        self.attempts = dict.fromkeys((ask.key for ask in lease.trials), 0)
         self.purse = LeaseCostBudget(
             lambda key: budget.record_rejection(lease.number, key, self.attempts[key])
         )
-        self.left = {ask.key: ask for ask in lease.asks}
+        self.left = {ask.key: ask for ask in lease.trials}
         self.flying = {}
 
 
@@ -79,7 +79,7 @@ class Leasing(RuleBasedStateMachine):
         if asks:
             self.leased += 1
             lease = Lease(self.leased, "key", "m", tuple(asks))
-            assert lease.money == sum(ask.bound for ask in asks)
+            assert lease.max_cost == sum(ask.bound for ask in asks)
             self.held.append(Held(lease, self.budget))
 
     def one(self, data, *, flying):
@@ -130,7 +130,7 @@ class Leasing(RuleBasedStateMachine):
             self.land(held, ask)
 
     def land(self, held, ask):
-        held.purse.landing(ask.key).land(ask, self.purse)
+        held.purse.make_result(ask.key).land(ask, self.purse)
         del held.left[ask.key]
 
     @precondition(lambda self: self.held)
@@ -205,8 +205,8 @@ def test_a_charged_attempt_goes_back_to_the_driver_and_a_refused_one_does_not():
     purse.give_back(ask_of(1), charged=True)
     with pytest.raises(BudgetSpent, match="charged"):
         purse.take(ask_of(1))
-    assert purse.landing("k1").charged
-    assert not purse.landing("k2").charged  # never begun
+    assert purse.make_result("k1").charged
+    assert not purse.make_result("k2").charged  # never begun
 
 
 def test_without_a_cap_there_is_no_bound_to_use_up():

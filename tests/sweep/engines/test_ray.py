@@ -244,7 +244,7 @@ async def judges_grade_on_the_cluster(engine, folder):
 @needs_memory
 def test_a_cluster_of_two_nodes_finds_what_one_process_does(tmp_path, data_dir, monkeypatch):
     pytest.importorskip("starlette")
-    from pondero.sweep.engines.ray import RayEngine, _connected
+    from pondero.sweep.engines.ray import RayEngine, _connect
 
     for name, value in {**KEYS, "RAY_AUTH_MODE": "disabled"}.items():
         monkeypatch.setenv(name, value)
@@ -258,7 +258,7 @@ def test_a_cluster_of_two_nodes_finds_what_one_process_does(tmp_path, data_dir, 
             await driver(run, live).finish()
             expected = what(run.answers())
         await live.aclose()
-        ray, _ = _connected(address)
+        ray, _ = _connect(address)
         engine = RayEngine(address=address)
         try:
             await both_nodes_work(ray)

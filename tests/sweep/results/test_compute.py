@@ -385,5 +385,5 @@ def test_against_the_best_the_declared_reference_is_an_arm_as_any():
         return answered(ask, right=ask.position % 7 != ask.arm, thinking=100 * ask.arm)
 
     told = found(40, answer, levels="off,low,high", against="best").lines()
-    assert "undecided  high  not shown to hold against every other arm" in told
+    assert "undecided  high  not shown to be good enough against every other arm" in told
     assert "it lies on the margin" not in "\n".join(told)

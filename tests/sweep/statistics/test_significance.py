@@ -10,9 +10,8 @@ from pondero.sweep.statistics.sample_size import (
     pass_at,
     questions_missing,
     questions_needed,
-    variance_of,
 )
-from pondero.sweep.statistics.significance import holm, mcnemar, sign_test, thinks_more
+from pondero.sweep.statistics.significance import mcnemar, sign_test, thinks_more
 
 scipy_stats = pytest.importorskip("scipy.stats")
 COUNTS = st.integers(0, 60)
@@ -45,29 +44,12 @@ def test_a_level_thinks_more_than_its_neighbour_or_it_is_said(pairs, effect):
     assert thinks_more(pairs).effect == effect
 
 
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-def test_holm_is_the_closed_test_of_bonferroni(values):
-    """By another route: a hypothesis falls where every intersection with it falls."""
-    numbers = range(len(values))
-    sets = [[n for n in numbers if mask >> n & 1] for mask in range(1, 2 ** len(values))]
-    closed = [
-        all(min(values[i] for i in each) <= 0.05 / len(each) for each in sets if n in each)
-        for n in numbers
-    ]
-    assert list(holm(values, 0.05)) == closed
-
-
 @pytest.mark.parametrize(
     ("discordance", "margin", "needed"),
     [(0.05, 0.05, 124), (0.10, 0.05, 248), (0.20, 0.05, 495), (0.10, 0.02, 1_546)],
 )
 def test_the_planner_has_millers_figures(discordance, margin, needed):
     assert questions_needed(discordance, margin) == needed
-
-
-def test_repeats_help_only_within_a_question():
-    assert variance_of(0.04, 0.1, 0.1, 1) == pytest.approx(0.24)
-    assert variance_of(0.04, 0.1, 0.1, 1_000) == pytest.approx(0.0402)
 
 
 def test_what_is_missing_shrinks_with_what_is_known():

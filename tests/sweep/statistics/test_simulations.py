@@ -20,7 +20,6 @@ from pondero.sweep.statistics.decision import (
 from pondero.sweep.statistics.intervals import Estimate, paired_difference, student
 from pondero.sweep.statistics.looks import boundaries, positions
 from pondero.sweep.statistics.sample_size import questions_needed
-from pondero.sweep.statistics.significance import holm
 
 numpy = pytest.importorskip("numpy")
 NORMAL = NormalDist()
@@ -220,9 +219,14 @@ def fixed(values):
     [(0.01, 0.02, 0.04), (0.02, 0.02, 0.02), (0.001, 0.03, 0.04), (0.2, 0.001, 0.024), (0.04,)],
 )
 def test_models_with_one_arm_each_are_decided_by_holm(values):
+    """Holm's steps are the closed test of Bonferroni: every set with the model must fall."""
+    numbers = range(len(values))
+    sets = [[n for n in numbers if mask >> n & 1] for mask in range(1, 2 ** len(values))]
+    falls = [min(values[n] for n in each) <= 0.05 / len(each) for each in sets]
+    holm = [all(fell for each, fell in zip(sets, falls, strict=True) if n in each) for n in numbers]
     chains = [Chain((number,)) for number in range(len(values))]
     found = decide_look(chains, fixed(values).__getitem__, look=1, rule=DecisionRule(looks=1))
-    assert tuple(chain.is_whole for chain in found) == holm(values, 0.05)
+    assert tuple(chain.is_whole for chain in found) == tuple(holm)
 
 
 def test_models_together_err_one_time_in_twenty():

@@ -1,4 +1,4 @@
-"""The shapes of batch services, one file each; a provider's file in the catalog names its own."""
+"""The shapes of batch services, one file each; the catalog names the shape of a provider."""
 
 from ..service_api import BatchWire
 from .files import FILES

@@ -1,7 +1,7 @@
-"""The shape ``files``: asks are uploaded as a file, results come as one or two more files.
+"""The shape ``files``: requests are uploaded as a file, results are one or two other files.
 
-An ask that the service refused stands among the results with its HTTP status and ``error: null``;
-one that was never tried stands in the error file (openai Python SDK, ``resources/batches``).
+A rejected request is among the results with its HTTP status and ``error: null``; a request that
+was never tried is in the error file (openai Python SDK, ``resources/batches``).
 """
 
 from collections.abc import Sequence
@@ -19,24 +19,20 @@ from ..service_api import (
     ChunkStatus,
     Ending,
     ListedBatch,
-    endpoint_url,
     error_outcome,
-    form,
-    get_request,
     jsonl,
     number_at,
-    post,
-    raw,
     segment,
     success_outcome,
     text_at,
+    value_at,
     when,
 )
 
 LABEL = "pondero"
-"""The key of the metadata that has a lot's name."""
+"""The metadata key of a chunk's name."""
 
-ENDED: dict[str, Ending] = {
+_ENDED: dict[str, Ending] = {
     "completed": "failed",
     "failed": "failed",
     "expired": "expired",
@@ -46,53 +42,52 @@ _UNTRIED: dict[str, Ending] = {"batch_expired": "expired", "batch_cancelled": "c
 _WINDOW = "24h"
 
 
-def _upload(desk: BatchEndpoint, lot: BatchChunk, lines: Sequence[BatchLine]) -> HttpRequest:
-    url = f"/v1{lot.endpoint}"
+def _upload(endpoint: BatchEndpoint, chunk: BatchChunk, lines: Sequence[BatchLine]) -> HttpRequest:
+    url = f"/v1{chunk.endpoint}"
     rows = (
-        msgspec.json.encode({"custom_id": line.id, "method": "POST", "url": url, "body": raw(line)})
+        msgspec.json.encode({"custom_id": line.id, "method": "POST", "url": url, "body": line.raw})
         for line in lines
     )
-    return form(desk, "/files", {"purpose": "batch"}, b"\n".join(rows) + b"\n", lot.name)
+    return endpoint.post_form("/files", {"purpose": "batch"}, b"\n".join(rows) + b"\n", chunk.name)
 
 
-def _create(desk: BatchEndpoint, lot: BatchChunk, _lines: Sequence[BatchLine]) -> HttpRequest:
+def _create(endpoint: BatchEndpoint, chunk: BatchChunk, _lines: Sequence[BatchLine]) -> HttpRequest:
     made = {
-        "input_file_id": lot.file,
-        "endpoint": f"/v1{lot.endpoint}",
+        "input_file_id": chunk.file,
+        "endpoint": f"/v1{chunk.endpoint}",
         "completion_window": _WINDOW,
-        "metadata": {LABEL: lot.name},
+        "metadata": {LABEL: chunk.name},
     }
-    return post(desk, "/batches", made)
+    return endpoint.post("/batches", made)
 
 
-def parse_status(body: Json, _now: float = 0.0) -> ChunkStatus:
-    """Return how a batch is by its status and counts."""
+def _parse_status(body: Json, _now: float = 0.0) -> ChunkStatus:
     status = text_at(body, "status")
-    told = endpoint_url(body, "errors", "data") or ()
-    said = endpoint_url(body, "error", "message")
-    why = "; ".join(str(endpoint_url(each, "message")) for each in told) or (said or "")
+    told = value_at(body, "errors", "data") or ()
+    said = value_at(body, "error", "message")
+    why = "; ".join(str(value_at(each, "message")) for each in told) or (said or "")
     counts = [number_at(body, "request_counts", name) for name in ("completed", "failed")]
     return ChunkStatus(
-        ended=status in ENDED,
-        rest=ENDED.get(status, "failed"),
+        ended=status in _ENDED,
+        rest=_ENDED.get(status, "failed"),
         done=sum(counts),
         asks=number_at(body, "request_counts", "total") or None,
         why=why,
     )
 
 
-def _results(desk: BatchEndpoint, _id: str, body: Json) -> Sequence[HttpRequest]:
-    files = (endpoint_url(body, name) for name in ("output_file_id", "error_file_id"))
-    return [get_request(desk, f"/files/{segment(file)}/content") for file in files if file]
+def _results(endpoint: BatchEndpoint, _id: str, body: Json) -> Sequence[HttpRequest]:
+    files = (value_at(body, name) for name in ("output_file_id", "error_file_id"))
+    return [endpoint.get(f"/files/{segment(file)}/content") for file in files if file]
 
 
 def parse_outcome(line: Json) -> BatchOutcome:
-    """Return one result: a response with its status, or an error that has none."""
-    id, response = text_at(line, "custom_id"), endpoint_url(line, "response")
-    status, body = number_at(response, "status_code"), endpoint_url(response, "body")
-    error = endpoint_url(line, "error")
+    """Return one result: a response with its status, or an error without one."""
+    id, response = text_at(line, "custom_id"), value_at(line, "response")
+    status, body = number_at(response, "status_code"), value_at(response, "body")
+    error = value_at(line, "error")
     if response is None or (error and not status):
-        ending = _UNTRIED.get(endpoint_url(error, "code") or "", "failed")
+        ending = _UNTRIED.get(value_at(error, "code") or "", "failed")
         told = BatchOutcome(id, ending, 500, msgspec.json.encode({"error": error}))
         return told if ending == "failed" else BatchOutcome(id, ending)
     if 200 <= status < 300:
@@ -100,35 +95,34 @@ def parse_outcome(line: Json) -> BatchOutcome:
     return error_outcome(id, status, body)
 
 
-def parse_page(body: Json, _: str | None) -> BatchPage:
-    """Return a page of the list; the next one begins after its last batch."""
-    found = endpoint_url(body, "data") or ()
+def _parse_page(body: Json, _: str | None) -> BatchPage:
+    found = value_at(body, "data") or ()
     batches = tuple(
         ListedBatch(
             remote=text_at(each, "id"),
-            name=endpoint_url(each, "metadata", LABEL),
-            file=endpoint_url(each, "input_file_id"),
-            created=when(endpoint_url(each, "created_at")),
+            name=value_at(each, "metadata", LABEL),
+            file=value_at(each, "input_file_id"),
+            created=when(value_at(each, "created_at")),
             count=number_at(each, "request_counts", "total") or None,
         )
         for each in found
     )
-    last = endpoint_url(body, "last_id") or (batches[-1].remote if batches else None)
-    return BatchPage(batches, last if endpoint_url(body, "has_more") else None)
+    last = value_at(body, "last_id") or (batches[-1].remote if batches else None)
+    return BatchPage(batches, last if value_at(body, "has_more") else None)
 
 
 FILES = BatchWire(
     upload=_upload,
-    uploaded=lambda body: text_at(body, "id"),
+    parse_uploaded=lambda body: text_at(body, "id"),
     create=_create,
-    created=lambda body: text_at(body, "id"),
-    look=lambda desk, id: get_request(desk, f"/batches/{segment(id)}"),
-    seen=parse_status,
+    parse_created=lambda body: text_at(body, "id"),
+    poll=lambda endpoint, id: endpoint.get(f"/batches/{segment(id)}"),
+    parse_status=_parse_status,
     results=_results,
     lines=jsonl,
     outcome=parse_outcome,
-    listing=lambda desk, after: get_request(desk, "/batches", limit=100, after=after),
-    page=parse_page,
-    cancel=lambda desk, id: post(desk, f"/batches/{segment(id)}/cancel", {}),
+    listing=lambda endpoint, after: endpoint.get("/batches", limit=100, after=after),
+    page=_parse_page,
+    cancel=lambda endpoint, id: endpoint.post(f"/batches/{segment(id)}/cancel", {}),
     names=True,
 )

@@ -1,7 +1,7 @@
 """The shape ``messages``: a batch of Messages requests, made and read in one piece each.
 
-Nothing in a batch says who made it, so that one of ours is known only by the ids in its results
-(anthropic Python SDK, ``resources/messages/batches``).
+Batches have no names, so ours are found by the ids in their results (anthropic Python SDK,
+``resources/messages/batches``).
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,13 @@ from ..service_api import (
     BatchWire,
     ChunkStatus,
     ListedBatch,
-    endpoint_url,
     error_outcome,
-    get_request,
     jsonl,
     number_at,
-    post,
-    raw,
     segment,
     success_outcome,
     text_at,
+    value_at,
     when,
 )
 
@@ -44,68 +41,62 @@ _STATUSES = {
 }
 
 
-def _create(desk: BatchEndpoint, _lot: BatchChunk, lines: Sequence[BatchLine]) -> HttpRequest:
-    asks = [{"custom_id": line.id, "params": raw(line)} for line in lines]
-    return post(desk, _HOME, {"requests": asks})
+def _create(endpoint: BatchEndpoint, _chunk: BatchChunk, lines: Sequence[BatchLine]) -> HttpRequest:
+    requests = [{"custom_id": line.id, "params": line.raw} for line in lines]
+    return endpoint.post(_HOME, {"requests": requests})
 
 
-def _seen(body: Json, _now: float = 0.0) -> ChunkStatus:
+def _parse_status(body: Json, _now: float = 0.0) -> ChunkStatus:
     counts = {name: number_at(body, "request_counts", name) for name in _COUNTS}
     return ChunkStatus(
-        ended=endpoint_url(body, "processing_status") == "ended",
-        rest="cancelled" if endpoint_url(body, "cancel_initiated_at") else "expired",
+        ended=value_at(body, "processing_status") == "ended",
+        rest="cancelled" if value_at(body, "cancel_initiated_at") else "expired",
         done=sum(counts.values()) - counts["processing"],
         asks=sum(counts.values()),
     )
 
 
-def _results(desk: BatchEndpoint, id: str, _body: Json) -> Sequence[HttpRequest]:
-    # Not by ``results_url``: it names the service's own host, where a proxy may stand between.
-    return [get_request(desk, f"{_HOME}/{segment(id)}/results")]
-
-
 def _outcome(line: Json) -> BatchOutcome:
-    id, result = text_at(line, "custom_id"), endpoint_url(line, "result")
+    id, result = text_at(line, "custom_id"), value_at(line, "result")
     match kind := text_at(result, "type"):
         case "succeeded":
-            return success_outcome(id, endpoint_url(result, "message"))
+            return success_outcome(id, value_at(result, "message"))
         case "expired":
             return BatchOutcome(id, "expired")
         case "canceled":
             return BatchOutcome(id, "cancelled")
         case _:
-            error = endpoint_url(result, "error") or {
-                "error": {"message": f"the ask ended as {kind!r}"}
+            error = value_at(result, "error") or {
+                "error": {"message": f"the request ended as {kind!r}"}
             }
-            status = _STATUSES.get(endpoint_url(error, "error", "type") or "", 500)
+            status = _STATUSES.get(value_at(error, "error", "type") or "", 500)
             return error_outcome(id, status, error)
 
 
 def _page(body: Json, _: str | None) -> BatchPage:
-    found = endpoint_url(body, "data") or ()
+    found = value_at(body, "data") or ()
     batches = tuple(
         ListedBatch(
             remote=text_at(each, "id"),
-            created=when(endpoint_url(each, "created_at")),
-            count=_seen(each).asks,
+            created=when(value_at(each, "created_at")),
+            count=_parse_status(each).asks,
         )
         for each in found
     )
-    return BatchPage(
-        batches, endpoint_url(body, "last_id") if endpoint_url(body, "has_more") else None
-    )
+    return BatchPage(batches, value_at(body, "last_id") if value_at(body, "has_more") else None)
 
 
 MESSAGES = BatchWire(
     create=_create,
-    created=lambda body: text_at(body, "id"),
-    look=lambda desk, id: get_request(desk, f"{_HOME}/{segment(id)}"),
-    seen=_seen,
-    results=_results,
+    parse_created=lambda body: text_at(body, "id"),
+    poll=lambda endpoint, id: endpoint.get(f"{_HOME}/{segment(id)}"),
+    parse_status=_parse_status,
+    # Not ``results_url``: it has the service's own host, and the client may use a proxy.
+    results=lambda endpoint, id, _body: [endpoint.get(f"{_HOME}/{segment(id)}/results")],
     lines=jsonl,
     outcome=_outcome,
-    listing=lambda desk, after: get_request(desk, _HOME, limit=100, after_id=after),
+    listing=lambda endpoint, after: endpoint.get(_HOME, limit=100, after_id=after),
     page=_page,
-    cancel=lambda desk, id: post(desk, f"{_HOME}/{segment(id)}/cancel", {}),
+    cancel=lambda endpoint, id: endpoint.post(f"{_HOME}/{segment(id)}/cancel", {}),
     names=False,
 )

@@ -1,7 +1,7 @@
-"""The shape ``requests``: a batch is made empty, with a name; asks are added, results are paged.
+"""The shape ``requests``: a batch is made empty, with a name; requests are added, results paged.
 
-There is no state: a batch has ended when it has asks and none is pending, when its time is over, or
-when the service rejects it (xAI's documentation, and clients of others where it is silent).
+There is no state: a batch has ended if it has requests and none is pending, if it has expired, or
+if the service rejected it (xAI's documentation; other parties' clients for what it leaves out).
 """
 
 from collections.abc import Sequence
@@ -18,16 +18,13 @@ from ..service_api import (
     BatchWire,
     ChunkStatus,
     ListedBatch,
-    endpoint_url,
     error_outcome,
-    get_request,
     number_at,
-    parse_status,
-    post,
-    raw,
+    parse_error_code,
     segment,
     success_outcome,
     text_at,
+    value_at,
     when,
 )
 
@@ -36,89 +33,85 @@ _PAGE = 100
 _CANCELLED = 1  # of gRPC's codes
 
 
-def _add(desk: BatchEndpoint, id: str, lines: Sequence[BatchLine]) -> HttpRequest:
-    asks = [{"batch_request_id": line.id, "batch_request": {_CHAT: raw(line)}} for line in lines]
-    return post(desk, f"/batches/{segment(id)}/requests", {"batch_requests": asks})
+def _add(endpoint: BatchEndpoint, id: str, lines: Sequence[BatchLine]) -> HttpRequest:
+    requests = [{"batch_request_id": line.id, "batch_request": {_CHAT: line.raw}} for line in lines]
+    return endpoint.post(f"/batches/{segment(id)}/requests", {"batch_requests": requests})
 
 
-def _seen(body: Json, now: float = 0.0) -> ChunkStatus:
-    asks, pending = (number_at(body, "state", name) for name in ("num_requests", "num_pending"))
-    rejected = endpoint_url(body, "cancel_by_xai_message")
-    cancelled = endpoint_url(body, "cancel_time")
-    expired = (when(endpoint_url(body, "expire_time")) or now) < now
+def _parse_status(body: Json, now: float = 0.0) -> ChunkStatus:
+    requests, pending = (number_at(body, "state", name) for name in ("num_requests", "num_pending"))
+    rejected = value_at(body, "cancel_by_xai_message")
+    cancelled = value_at(body, "cancel_time")
+    expired = (when(value_at(body, "expire_time")) or now) < now
     return ChunkStatus(
-        ended=bool(rejected or expired) or (bool(asks) and pending == 0),
+        ended=bool(rejected or expired) or (bool(requests) and pending == 0),
         rest="failed" if rejected else "cancelled" if cancelled else "expired",
-        done=asks - pending,
-        asks=asks,
+        done=requests - pending,
+        asks=requests,
         closed=bool(rejected or expired or cancelled),
         why=rejected or "",
     )
 
 
-def _results(desk: BatchEndpoint, id: str, _body: Json) -> Sequence[HttpRequest]:
-    return [_after(desk, id, None)]
-
-
-def _after(desk: BatchEndpoint, id: str, token: str | None) -> HttpRequest:
-    return get_request(desk, f"/batches/{segment(id)}/results", limit=_PAGE, pagination_token=token)
+def _request_results(endpoint: BatchEndpoint, id: str, token: str | None) -> HttpRequest:
+    return endpoint.get(f"/batches/{segment(id)}/results", limit=_PAGE, pagination_token=token)
 
 
 def _body(body: bytes) -> Json:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        message = f"a page of results is no JSON: {error}"
+        message = f"invalid JSON in a page of results: {error}"
         raise Malformed(message) from None
 
 
-def _more(desk: BatchEndpoint, id: str, body: bytes) -> HttpRequest | None:
-    token = endpoint_url(_body(body), "pagination_token")
-    return _after(desk, id, token) if token else None
+def _more(endpoint: BatchEndpoint, id: str, body: bytes) -> HttpRequest | None:
+    token = value_at(_body(body), "pagination_token")
+    return _request_results(endpoint, id, token) if token else None
 
 
 def _outcome(line: Json) -> BatchOutcome:
-    id, result = text_at(line, "batch_request_id"), endpoint_url(line, "batch_result")
-    if (found := endpoint_url(result, "response", _CHAT)) is not None:
+    id, result = text_at(line, "batch_request_id"), value_at(line, "batch_result")
+    if (found := value_at(result, "response", _CHAT)) is not None:
         return success_outcome(id, found)
     error = (
-        endpoint_url(result, "error")
-        or endpoint_url(line, "error")
-        or {"message": endpoint_url(line, "error_message")}
+        value_at(result, "error")
+        or value_at(line, "error")
+        or {"message": value_at(line, "error_message")}
     )
     if isinstance(error, str):
         error = {"message": error}
-    if endpoint_url(error, "code") == _CANCELLED:
+    if value_at(error, "code") == _CANCELLED:
         return BatchOutcome(id, "cancelled")
-    return error_outcome(id, parse_status(endpoint_url(error, "code")), {"error": error})
+    return error_outcome(id, parse_error_code(value_at(error, "code")), {"error": error})
 
 
 def _page(body: Json, _: str | None) -> BatchPage:
     batches = tuple(
         ListedBatch(
             remote=text_at(each, "batch_id"),
-            name=endpoint_url(each, "name"),
-            created=when(endpoint_url(each, "create_time")),
+            name=value_at(each, "name"),
+            created=when(value_at(each, "create_time")),
             count=number_at(each, "state", "num_requests"),
         )
-        for each in endpoint_url(body, "batches") or ()
+        for each in value_at(body, "batches") or ()
     )
-    return BatchPage(batches, endpoint_url(body, "pagination_token") or None)
+    return BatchPage(batches, value_at(body, "pagination_token") or None)
 
 
 REQUESTS = BatchWire(
-    create=lambda desk, lot, _lines: post(desk, "/batches", {"name": lot.name}),
-    created=lambda body: text_at(body, "batch_id"),
+    create=lambda endpoint, chunk, _lines: endpoint.post("/batches", {"name": chunk.name}),
+    parse_created=lambda body: text_at(body, "batch_id"),
     add=_add,
     adds=_PAGE,
-    look=lambda desk, id: get_request(desk, f"/batches/{segment(id)}"),
-    seen=_seen,
-    results=_results,
-    lines=lambda body: endpoint_url(_body(body), "results") or (),
+    poll=lambda endpoint, id: endpoint.get(f"/batches/{segment(id)}"),
+    parse_status=_parse_status,
+    results=lambda endpoint, id, _body: [_request_results(endpoint, id, None)],
+    lines=lambda body: value_at(_body(body), "results") or (),
     more=_more,
     outcome=_outcome,
-    listing=lambda desk, token: get_request(desk, "/batches", limit=_PAGE, pagination_token=token),
+    listing=lambda endpoint, token: endpoint.get("/batches", limit=_PAGE, pagination_token=token),
     page=_page,
-    cancel=lambda desk, id: post(desk, f"/batches/{segment(id)}:cancel", {}),
+    cancel=lambda endpoint, id: endpoint.post(f"/batches/{segment(id)}:cancel", {}),
     names=True,
 )

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from ...canon import Json, Reply, decode_json
-from ...errors import BadParameter, Malformed
+from ...errors import Malformed
 
 _TYPES = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _FIELD = re.compile(r"(?P<name>[A-Za-z_][\w-]*)(?:\s+(?P<type>\w+))?(?:\s*:\s*(?P<about>.+))?")
@@ -29,10 +29,13 @@ def parse_schema(single: SchemaOption, multiple: SchemaOption) -> dict[str, Json
     given = single if multiple is None else multiple
     if given is None:
         return None
-    schema = _check_schema(_read(given) if isinstance(given, str) else given)
-    return (
-        schema if multiple is None else _make_object({"items": {"type": "array", "items": schema}})
-    )
+    from ...client import SchemaCheck
+
+    schema: dict[str, Json] = _read(given) if isinstance(given, str) else given
+    if multiple is not None:
+        schema = _make_object({"items": {"type": "array", "items": schema}})
+    SchemaCheck(schema)  # raises BadParameter before a request is sent
+    return schema
 
 
 def _read(given: str) -> Any:
@@ -55,21 +58,6 @@ def _json(text: str, where: str) -> Any:
     except (msgspec.MsgspecError, ValueError) as error:
         message = f"{where} is no JSON schema: {error}"
         raise click.BadParameter(message, param_hint="--schema") from None
-
-
-def _check_schema(schema: dict[str, Json]) -> dict[str, Json]:
-    _problem(schema, None)
-    return schema
-
-
-def _problem(schema: dict[str, Json], value: Json) -> str | None:
-    """Return what is wrong with a value; raise BadParameter if the schema itself is wrong."""
-    from ...sweep import find_problem
-
-    try:
-        return find_problem(schema, value)
-    except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
-        raise BadParameter(f"this is no JSON schema: {error!r}") from None
 
 
 def _fields(text: str) -> Iterator[tuple[str, Json]]:
@@ -99,11 +87,9 @@ def _make_object(fields: dict[str, Json]) -> dict[str, Json]:
 
 def parse_typed_value(schema: dict[str, Json], reply: Reply) -> Json:
     """Return the value of an answer; raise Malformed if it does not fit the schema."""
-    value = reply.value
-    try:
-        wrong = _problem(schema, value)
-    except BadParameter as error:  # a word of the schema that cannot be checked
-        raise Malformed(str(error)) from None
-    if wrong:
-        raise Malformed(f"the answer does not fit the schema: {wrong}")
-    return value
+    from ...client import SchemaCheck
+
+    if problem := SchemaCheck(schema).find_problem(reply.value):
+        message = f"the answer does not fit the schema: {problem}"
+        raise Malformed(message)
+    return reply.value

@@ -1,4 +1,4 @@
-"""The guard: finds what a service would refuse in a recorded conversation, or lose of thinking."""
+"""The guard: finds what a service rejects in a recorded conversation, and thinking that is lost."""
 
 from .exchanges import Kind
 from .findings import GuardFinding, GuardReport

@@ -1,8 +1,8 @@
-"""Reads recorded exchanges from bytes: a cassette, one of vcrpy's, or plain lines of JSON.
+"""Reads recorded exchanges from bytes: a cassette, a vcrpy cassette, or plain lines of JSON.
 
 The content tells which. A plain line is ``{"request": {"url" or "path", "body", "method",
 "headers"}, "response": {"status", "headers", and "body", "chunks" or "stream"}, "provider"}``; only
-the request's address and body must be there. A body is JSON, or text.
+the request's URL and body are required. A body is JSON or text.
 """
 
 import re
@@ -32,8 +32,7 @@ _MODEL = re.compile(r"/models?/([^/]+?)(?::[A-Za-z]+|/[a-z-]+)?$")
 class GuardedExchange(Struct, frozen=True, kw_only=True):
     """An exchange of a known dialect; ``number`` and ``line`` count from 1 in its file.
 
-    ``known`` is whether the catalog has its provider. ``answer`` is None where none was recorded,
-    or where it could not be decoded.
+    ``known``: the catalog has its provider. ``answer`` is None if it is missing or unreadable.
     """
 
     number: int
@@ -49,24 +48,24 @@ class GuardedExchange(Struct, frozen=True, kw_only=True):
     answer: Decoded | None
 
     @property
-    def refused(self) -> bool:
-        """Return whether the service said no to the request itself."""
+    def rejected(self) -> bool:
+        """Return whether the service rejected the request."""
         return self.status is not None and 400 <= self.status < 500
 
 
 def recognise(
     number: int, recorded: RecordedExchange, *, provider: str | None = None
 ) -> GuardedExchange | None:
-    """Return a recorded exchange, recognised; None where it is no request to a model.
+    """Return a recorded exchange with its dialect, or None if it is not a request to a model.
 
-    ``provider`` is who answered, where the URL does not tell.
+    ``provider`` is who answered, if the URL does not tell.
     """
-    asked = recorded.request
-    body = parse_json_or_none(asked.body)
+    request = recorded.request
+    body = parse_json_or_none(request.body)
     if not isinstance(body, dict):
         return None
-    path = unquote(urlsplit(asked.url).path)
-    found = find_route(asked.url) or (find_route(path) if path != asked.url else None)
+    path = unquote(urlsplit(request.url).path)
+    found = find_route(request.url) or (find_route(path) if path != request.url else None)
     answer = _answer(recorded, found.wire.name if found else None)
     if found is None:
         return None
@@ -107,21 +106,21 @@ def _model(body: Mapping[str, Json], path: str) -> str | None:
 
 
 def _deployment(dialect: str, provider: str) -> str | None:
-    """Return the catalog's name of a provider that a file names a little differently."""
-    names = [each.name for each in _speaking(dialect)]
+    """Return the catalog's name of a provider whose name in the file may lack a suffix."""
+    names = [each.name for each in _list_providers(dialect)]
     return next(
         (name for name in names if name == provider or name.startswith(f"{provider}-")), None
     )
 
 
 @cache
-def _speaking(dialect: str) -> tuple[Provider, ...]:
+def _list_providers(dialect: str) -> tuple[Provider, ...]:
     return tuple(
         each for each in load_catalog().catalog.providers.values() if each.dialect == dialect
     )
 
 
-@lru_cache(1024)  # a name nobody knows is searched for by its likes, which takes a while
+@lru_cache(1024)  # an unknown name is searched for by similarity, which is slow
 def _facts(provider: str | None, model: str | None) -> Capability:
     name = f"{provider}:{model}" if provider else model
     try:
@@ -139,32 +138,32 @@ _KINDS: Mapping[str, Kind] = {
     "response": "exchanges",
 }
 _UNKNOWN = (
-    "neither a cassette, nor one of vcrpy's, nor lines of exchanges, nor a saved chat or thread; "
-    "a line of an exchange has a request with url and body, and a response"
+    "unknown kind of file; use a cassette, a vcrpy cassette, lines of exchanges, a saved chat or "
+    "an exported thread; a line of an exchange has a request with url and body, and a response"
 )
 
 
 class GuardLine(Struct, frozen=True):
-    """An exchange, and its provider where the line names one."""
+    """An exchange, and its provider if the line names one."""
 
     recorded: RecordedExchange
     provider: str | None = None
 
 
 def detect_kind(data: bytes, name: str) -> Kind:
-    """Return the kind of a file; raises CassetteError for an unknown one."""
+    """Return the kind of a file; raise CassetteError if it is unknown."""
     first = _first(data)
     if first is None and b"interactions:" in data:
         return "vcrpy"
     keys = first if isinstance(first, dict) else {}
     found = next((kind for key, kind in _KINDS.items() if key in keys), None)
     if found is None:
-        _broken(name, "this is empty" if not data.strip() else _UNKNOWN)
+        _fail(name, "this is empty" if not data.strip() else _UNKNOWN)
     return found
 
 
 def parse_lines(data: bytes, name: str, kind: Kind) -> list[GuardLine | None]:
-    """Return the exchanges of a file of this kind; None where the request was not recorded."""
+    """Return the exchanges of a file, None for each without a request."""
     if kind == "exchanges":
         return list(_plain(data, name))
     return [GuardLine(recorded) for recorded in parse_cassette(data, name)]
@@ -184,11 +183,11 @@ def _first(data: bytes) -> Json:
 def _plain(data: bytes, name: str) -> Iterator[GuardLine | None]:
     for number, value in _values(data, name):
         if not isinstance(value, dict):
-            _broken(name, "an exchange is an object", number)
+            _fail(name, "an exchange is an object", number)
         try:
             yield _line(value, number)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            _broken(name, f"this is no exchange ({type(error).__name__}: {error})", number)
+            _fail(name, f"invalid exchange ({type(error).__name__}: {error})", number)
 
 
 def _values(data: bytes, name: str) -> Iterator[tuple[int, Json]]:
@@ -197,46 +196,48 @@ def _values(data: bytes, name: str) -> Iterator[tuple[int, Json]]:
     except UNREADABLE:
         for number, text in enumerate(data.split(b"\n"), 1):
             if text.strip():
-                yield number, _decoded(text, name, number)
+                yield number, _decode_line(text, name, number)
     else:
         for value in whole if isinstance(whole, list) else [whole]:
             yield 1, value
 
 
-def _decoded(text: bytes, name: str, number: int) -> Json:
+def _decode_line(text: bytes, name: str, number: int) -> Json:
     try:
         return msgspec.json.decode(text)
     except UNREADABLE as error:
-        _broken(name, f"this is not JSON ({error}); was the file cut?", number)
+        _fail(name, f"this is not JSON ({error}); was the file cut?", number)
 
 
 def _line(value: Mapping[str, Json], number: int) -> GuardLine | None:
-    asked, answered = value.get("request"), value.get("response")
-    if asked is None:
+    request_json, response_json = value.get("request"), value.get("response")
+    if request_json is None:
         return None
     request = HttpRequest(
-        str(asked.get("method", "POST")),
-        str(asked["url"] if "url" in asked else asked["path"]),
-        _headers(asked.get("headers")),
-        _body(asked.get("body")),
+        str(request_json.get("method", "POST")),
+        str(request_json["url"] if "url" in request_json else request_json["path"]),
+        _headers(request_json.get("headers")),
+        _body(request_json.get("body")),
     )
     provider = value.get("provider")
-    if answered is None:
+    if response_json is None:
         return GuardLine(RecordedExchange(request, line=number), _text(provider))
-    head = ResponseHead(int(answered.get("status", 200)), _headers(answered.get("headers")))
+    head = ResponseHead(
+        int(response_json.get("status", 200)), _headers(response_json.get("headers"))
+    )
     return GuardLine(
-        RecordedExchange(request, head, _pieces(answered), line=number), _text(provider)
+        RecordedExchange(request, head, _pieces(response_json), line=number), _text(provider)
     )
 
 
-def _pieces(answered: Mapping[str, Json]) -> tuple[bytes, ...]:
-    if (stream := answered.get("stream")) is not None:
-        if answered.get("stream_encoding") == "base64":
+def _pieces(response_json: Mapping[str, Json]) -> tuple[bytes, ...]:
+    if (stream := response_json.get("stream")) is not None:
+        if response_json.get("stream_encoding") == "base64":
             return (b64decode(stream),)
         return (_body(stream),)
-    if (chunks := answered.get("chunks")) is not None:
+    if (chunks := response_json.get("chunks")) is not None:
         return tuple(_body(chunk) for chunk in chunks)
-    return (_body(answered.get("body")),)
+    return (_body(response_json.get("body")),)
 
 
 def _headers(raw: Json) -> dict[str, str]:
@@ -253,6 +254,6 @@ def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _broken(name: str, why: str, number: int | None = None) -> NoReturn:
+def _fail(name: str, why: str, number: int | None = None) -> NoReturn:
     message = f"{name}:{number}: {why}" if number else f"{name}: {why}"
     raise CassetteError(message)

@@ -1,6 +1,6 @@
-"""Finds traps in exchanges: those of each wire, and those that every wire shares.
+"""Finds replay issues in exchanges: those of each dialect, and those that all dialects share.
 
-An earlier answer is recognised by what a request sends back of it: the id of a call, or a seal.
+A request is matched to an earlier answer by a call id or a signature that it sends back.
 """
 
 import re
@@ -17,10 +17,10 @@ from .exchanges import GuardedExchange, Kind
 
 
 class GuardFinding(Struct, frozen=True, kw_only=True):
-    """One trap. ``refused``: the service refuses it; else thinking is lost silently.
+    """One replay issue. ``refused``: the service rejects it; else thinking is lost silently.
 
-    ``exchange`` counts from 1, ``path`` is the place in its body; None: of a chat or thread, whose
-    next request is judged. ``status`` is what the service answered, where that was recorded.
+    ``exchange`` counts from 1, or is None for the next request of a chat or thread; ``path`` is
+    the place in its body. ``status`` is the service's recorded answer.
     """
 
     code: str
@@ -37,11 +37,11 @@ class GuardFinding(Struct, frozen=True, kw_only=True):
 
 
 class GuardReport(Struct, frozen=True, kw_only=True):
-    """One file: what it is, what is in it, and what was found.
+    """The report of one file.
 
-    ``exchanges`` are those of a wire we know, of ``lines`` in all; ``with_past`` send back what a
-    model said; ``seals`` of the answers went back as they came. ``errors`` are the exchanges a
-    service refused, ``explained`` those of them in which a trap was found.
+    Of ``lines`` in all, ``exchanges`` have a known dialect, and ``with_past`` send back an earlier
+    answer; ``seals`` counts signatures sent back unchanged. ``errors`` are rejected exchanges,
+    ``explained`` those in which an issue was found.
     """
 
     name: str
@@ -57,12 +57,12 @@ class GuardReport(Struct, frozen=True, kw_only=True):
 
     @property
     def traps(self) -> tuple[GuardFinding, ...]:
-        """Return what a service refuses."""
+        """Return the issues that a service rejects."""
         return tuple(each for each in self.findings if each.refused)
 
     @property
     def losses(self) -> tuple[GuardFinding, ...]:
-        """Return where thinking is lost silently."""
+        """Return the issues that lose thinking silently."""
         return tuple(each for each in self.findings if not each.refused)
 
     def to_json(self) -> dict[str, Any]:
@@ -71,17 +71,17 @@ class GuardReport(Struct, frozen=True, kw_only=True):
         return made
 
 
-_LONG = 20  # letters; a shorter text of a seal is a word of the wire, not a proof
-_SEALED = Text | Thinking | ToolCall | UnknownPart
+_LONG = 20  # characters; a shorter text of a signature is a keyword of the wire
+_SIGNED = Text | Thinking | ToolCall | UnknownPart
 
 
 class AnswerIndex:
-    """All answers of a file, found by their content: the order of the lines means nothing."""
+    """All answers of a file, found by their content; the order of the lines does not matter."""
 
     def __init__(self, exchanges: Iterable[GuardedExchange]) -> None:
         self._calls: dict[str, EarlierAnswer] = {}
         self._functions: dict[bytes, list[EarlierAnswer]] = {}
-        self._seals: dict[str, EarlierAnswer] = {}
+        self._signatures: dict[str, EarlierAnswer] = {}
         self._shared: set[str] = set()
         for each in exchanges:
             if each.answer is not None and each.answer.message.parts:
@@ -89,27 +89,27 @@ class AnswerIndex:
         # A redacted file has the same placeholder everywhere, so it identifies no answer.
         for text in self._shared:
             self._calls.pop(text, None)
-            self._seals.pop(text, None)
-        self._sorted = sorted(self._seals)
+            self._signatures.pop(text, None)
+        self._sorted = sorted(self._signatures)
 
     def by_call_id(self, id: str) -> EarlierAnswer | None:
         """Return the answer that made a call with this id."""
         return self._calls.get(id)
 
     def by_call(self, name: str, arguments: Json) -> Sequence[EarlierAnswer]:
-        """Return the answers with this very call, where the service gives no ids."""
+        """Return the answers with this call, for services without call ids."""
         return self._functions.get(_fingerprint(name, arguments), ())
 
     def by_signature(self, text: str) -> EarlierAnswer | None:
-        """Return the answer whose seal contains this text."""
-        return self._seals.get(plain(text))
+        """Return the answer whose signature contains this text."""
+        return self._signatures.get(plain(text))
 
     def cut(self, text: str) -> EarlierAnswer | None:
-        """Return the answer with a seal that begins with this text and is longer."""
+        """Return the answer with a signature that begins with this text and is longer."""
         short = plain(text)
         at = bisect_left(self._sorted, short)
         found = self._sorted[at] if at < len(self._sorted) else ""
-        return self._seals[found] if found.startswith(short) and found != short else None
+        return self._signatures[found] if found.startswith(short) and found != short else None
 
     def _add(self, each: GuardedExchange, message: Message) -> None:
         given = EarlierAnswer(each.number, each.provider, each.model, each.body, message)
@@ -121,29 +121,32 @@ class AnswerIndex:
             elif isinstance(part, ToolCall):
                 self._put(self._calls, part.id, given)
             for text in signature_texts(part):
-                self._put(self._seals, plain(text), given)
+                self._put(self._signatures, plain(text), given)
 
     def _put(self, where: dict[str, EarlierAnswer], text: str, given: EarlierAnswer) -> None:
         if where.setdefault(text, given).message.parts != given.message.parts:
             self._shared.add(text)
 
 
-def seals(parts: Iterable[Part]) -> Iterator[Signature]:
-    """Yield the seals of these parts."""
+def signatures(parts: Iterable[Part]) -> Iterator[Signature]:
+    """Yield the signatures of these parts."""
     for part in parts:
-        if isinstance(part, _SEALED) and part.signature is not None:
+        if isinstance(part, _SIGNED) and part.signature is not None:
             yield part.signature
 
 
 def signature_texts(part: Part) -> list[str]:
-    """Return the texts of a part's seal that are long enough to be a proof, or an id."""
+    """Return the texts of a part's signature that are long enough for a signature or an id."""
     return [
-        text for seal in seals([part]) for text in iter_strings(seal.value) if len(text) >= _LONG
+        text
+        for signature in signatures([part])
+        for text in iter_strings(signature.value)
+        if len(text) >= _LONG
     ]
 
 
 def iter_strings(value: Json) -> Iterator[str]:
-    """Yield every text of a JSON value that is not a key."""
+    """Yield every text of a JSON value, keys excluded."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -168,7 +171,7 @@ def _fingerprint(name: str, arguments: Json) -> bytes:
 
 _OPAQUE = re.compile(r"[A-Za-z0-9+/_=-]{32,}")
 _PROOF = re.compile(r"[A-Za-z0-9+/_=-]{64,}")  # longer than any id
-_SCRUBBED = "REDACTED"  # what was there cannot be judged
+_SCRUBBED = "REDACTED"  # the original text is unknown
 _ABOUT_THINKING = frozenset({
     "thinking_missing", "thinking_lost", "call_unsealed", "calls_split", "follower_alone",
     "seal_cut", "seal_changed", "seal_misplaced", "thinking_as_text", "thinking_field_missing",
@@ -176,7 +179,7 @@ _ABOUT_THINKING = frozenset({
 
 
 def find_issues(each: GuardedExchange, past: AnswerIndex) -> list[GuardFinding]:
-    """Return what is wrong with one request."""
+    """Return the issues of one request."""
     sent = SentRequest(
         body=each.body,
         past=past,
@@ -185,29 +188,29 @@ def find_issues(each: GuardedExchange, past: AnswerIndex) -> list[GuardFinding]:
         facts=each.facts,
         quirks=each.quirks,
     )
-    places = _places(each.body)
-    cut = {trap.path: trap for trap in _cut(places, past)}
+    places = _texts_by_path(each.body)
+    cut = {issue.path: issue for issue in _iter_cut(places, past)}
     found = [
-        trap
-        for trap in get_dialect(each.dialect).replay_checks().find_issues(sent)
-        if trap.path not in cut
+        issue
+        for issue in get_dialect(each.dialect).replay_checks().find_issues(sent)
+        if issue.path not in cut
     ]
     found += cut.values()
-    if not any(trap.code in _ABOUT_THINKING for trap in found):
-        found += _lost(places, past)
+    if not any(issue.code in _ABOUT_THINKING for issue in found):
+        found += _iter_losses(places, past)
     scrubbed = {path for path, text in places.items() if _SCRUBBED in text}
-    return [_finding(trap, each) for trap in found if trap.path not in scrubbed]
+    return [_make_finding(issue, each) for issue in found if issue.path not in scrubbed]
 
 
 def count_returned_signatures(each: GuardedExchange, past: AnswerIndex) -> int:
-    """Return how many seals of earlier answers this request sends back unchanged."""
-    here = set(_places(each.body).values())
+    """Return how many signatures of earlier answers this request sends back unchanged."""
+    here = set(_texts_by_path(each.body).values())
     return sum(1 for text in here if _OPAQUE.fullmatch(text) and past.by_signature(text))
 
 
-def _finding(trap: ReplayIssue, each: GuardedExchange) -> GuardFinding:
+def _make_finding(issue: ReplayIssue, each: GuardedExchange) -> GuardFinding:
     return GuardFinding(
-        **structs.asdict(trap),
+        **structs.asdict(issue),
         exchange=each.number,
         line=each.line or None,
         dialect=each.dialect,
@@ -216,7 +219,7 @@ def _finding(trap: ReplayIssue, each: GuardedExchange) -> GuardFinding:
     )
 
 
-def _cut(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
+def _iter_cut(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
     for path, text in places.items():
         if not _OPAQUE.fullmatch(text) or past.by_signature(text):
             continue
@@ -230,8 +233,8 @@ def _cut(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
             )
 
 
-def _lost(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
-    """Yield answers whose call and result are sent back without any of their seals."""
+def _iter_losses(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
+    """Yield answers whose call and result are sent back without their signatures."""
     here = {plain(text) for text in places.values()}
     named: dict[str, str] = {}
     done: set[int] = set()
@@ -241,7 +244,7 @@ def _lost(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
         if given is None or given.number in done:
             continue
         done.add(given.number)
-        if _is_lost(given, here):
+        if _misses_signature(given, here):
             yield ReplayIssue(
                 code="thinking_lost",
                 path=first,
@@ -253,27 +256,26 @@ def _lost(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
             )
 
 
-def _is_lost(given: EarlierAnswer, here: set[str]) -> bool:
-    """Return whether an answer's sealed thinking, or the seal of its call, is missing."""
-    thoughts = [part for part in given.message.parts if isinstance(part, Thinking)]
-    proofs = [texts for part in thoughts if (texts := signature_texts(part))]
+def _misses_signature(given: EarlierAnswer, here: set[str]) -> bool:
+    """Return whether the signature of an answer's thinking, or of its call, is missing."""
+    thinking_parts = [part for part in given.message.parts if isinstance(part, Thinking)]
+    proofs = [texts for part in thinking_parts if (texts := signature_texts(part))]
     if not proofs:
         longest = [max(signature_texts(part), key=len, default="") for part in given.message.parts]
         proofs = [[text] for text in longest if _PROOF.fullmatch(text)]
     return any(here.isdisjoint(map(plain, texts)) for texts in proofs)
 
 
-def _places(body: Json) -> dict[str, str]:
-    """Return every text of a body by its place."""
-    return dict(_walked(body, ""))
+def _texts_by_path(body: Json) -> dict[str, str]:
+    return dict(_iter_texts(body, ""))
 
 
-def _walked(value: Json, path: str) -> Iterator[tuple[str, str]]:
+def _iter_texts(value: Json, path: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from _walked(inner, f"{path}.{key}" if path else str(key))
+            yield from _iter_texts(inner, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list):
         for number, inner in enumerate(value):
-            yield from _walked(inner, f"{path}[{number}]")
+            yield from _iter_texts(inner, f"{path}[{number}]")

@@ -1,7 +1,6 @@
-"""Checks a file for traps and returns a report; ``pondero guard`` calls it.
+"""Checks a file for replay issues and returns a report; ``pondero guard`` calls it.
 
-Each recorded exchange is judged by itself. For a saved chat or an exported thread, the request that
-would be sent next is judged.
+Each recorded exchange is checked. For a saved chat or an exported thread, the next request is.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,30 +35,30 @@ _CODES = {
     ("withheld", "result"): "result_uncalled",
 }
 _THEN = {
-    "thinking_lost": "it is not sent; the model goes on without what it thought",
+    "thinking_lost": "it is not sent; the model continues without its thinking",
     "call_unanswered": "a result that says so is sent in its place",
     "result_uncalled": "it is not sent",
 }
 _CURE = {
-    "thinking_lost": "go on with the model that made it; the chat itself keeps everything",
+    "thinking_lost": "continue with the model that made it; the chat itself loses nothing",
     "call_unanswered": "nothing to do; run the tool again if its result matters",
     "result_uncalled": "nothing to do",
 }
 
 
 def check_next_turn(data: bytes, name: str, kind: Kind) -> GuardReport:
-    """Return what the next turn of a chat or thread would be refused for, or would not send."""
-    chat = _chat(data, kind, Client(transport=Emulator()))  # where nothing is sent no key is needed
-    each = _next(chat, name)
-    traps = [replace(finding, exchange=None) for finding in find_issues(each, AnswerIndex(()))]
-    findings = [*traps, *_changes(chat, each)]
+    """Return the issues of the next request of a chat or thread."""
+    chat = _chat(data, kind, Client(transport=Emulator()))  # sends nothing, so no key is needed
+    each = _prepare_next(chat, name)
+    issues = [replace(finding, exchange=None) for finding in find_issues(each, AnswerIndex(()))]
+    findings = [*issues, *_changes(chat, each)]
     return GuardReport(
         name=name,
         kind=kind,
         lines=len(chat.messages),
         exchanges=1,
         with_past=int(get_dialect(each.dialect).replay_checks().has_history(each.body)),
-        seals=_sealed(chat, each),
+        seals=_count_signatures(chat, each),
         dialects=(each.dialect,),
         errors=0,
         explained=0,
@@ -70,29 +69,29 @@ def check_next_turn(data: bytes, name: str, kind: Kind) -> GuardReport:
 def _chat(data: bytes, kind: Kind, client: Client) -> Chat:
     if kind == "chat":
         past = Chat.from_json(data, client=client).messages
-        return Chat.from_json(data, client=client, tools=_called(past))
+        return Chat.from_json(data, client=client, tools=_make_tools(past))
     thread, lines = from_jsonl(data)
     messages = [line.kept.message for line in lines]
     return Chat(
         thread.model,
         thread.thinking,
         messages=messages,
-        tools=_called(messages),
+        tools=_make_tools(messages),
         client=client,
         system=thread.system or None,
     )
 
 
-def _called(messages: Iterable[Message]) -> list[Tool]:
-    """Return a stand-in for every tool that was called: a saved chat does not hold its tools."""
+def _make_tools(messages: Iterable[Message]) -> list[Tool]:
+    """Return a stand-in for every called tool: a saved chat does not contain its tools."""
     names = {call.name for message in messages for call in message.tool_calls}
     return [Tool(name, parameters={"type": "object", "properties": {}}) for name in sorted(names)]
 
 
-def _next(chat: Chat, name: str) -> GuardedExchange:
+def _prepare_next(chat: Chat, name: str) -> GuardedExchange:
     each = recognise(1, RecordedExchange(chat.prepare(_PROMPT).request))
     if each is None:
-        message = f"{name}: the next request of {chat.model!r} is none that can be judged"
+        message = f"{name}: cannot check the next request of {chat.model!r}"
         raise BadParameter(message)
     return each
 
@@ -120,18 +119,18 @@ def _place(change: Change) -> str:
     return f"messages[{change.message}]{part}"
 
 
-def _sealed(chat: Chat, each: GuardedExchange) -> int:
-    """Return how many seals of the history go back in the next request."""
+def _count_signatures(chat: Chat, each: GuardedExchange) -> int:
+    """Return how many signatures of the history the next request sends back."""
     here = set(iter_strings(each.body))
     proofs = [signature_texts(part) for message in chat.messages for part in message.parts]
     return sum(1 for proof in proofs if proof and not here.isdisjoint(proof))
 
 
 def check_file(data: bytes, name: str = "-") -> GuardReport:
-    """Return what a service refuses in a recorded conversation, and which thinking is lost.
+    """Return what a service rejects in a recorded conversation, and which thinking is lost.
 
-    ``data`` is a cassette, one of vcrpy's, lines of exchanges, a saved chat or an exported thread;
-    its content says which. ``name`` appears in errors.
+    ``data`` is a cassette, a vcrpy cassette, lines of exchanges, a saved chat or an exported
+    thread; its content tells which. ``name`` is for error messages.
     """
     kind = detect_kind(data, name)
     try:
@@ -139,34 +138,34 @@ def check_file(data: bytes, name: str = "-") -> GuardReport:
             return check_next_turn(data, name, kind)
         return _report(parse_lines(data, name, kind), name, kind)
     except RecursionError:
-        message = f"{name}: something in it is nested too deeply"
+        message = f"{name}: its JSON is nested too deeply"
         raise CassetteError(message) from None
 
 
 def _report(found: list[GuardLine | None], name: str, kind: Kind) -> GuardReport:
-    talks = [
-        talk
+    exchanges = [
+        exchange
         for number, line in enumerate(found, 1)
-        if line and (talk := recognise(number, line.recorded, provider=line.provider))
+        if line and (exchange := recognise(number, line.recorded, provider=line.provider))
     ]
-    past = AnswerIndex(talks)
-    findings = {each.number: find_issues(each, past) for each in talks}
-    refused = [each.number for each in talks if each.refused]
+    past = AnswerIndex(exchanges)
+    findings = {each.number: find_issues(each, past) for each in exchanges}
+    refused = [each.number for each in exchanges if each.rejected]
     return GuardReport(
         name=name,
         kind=kind,
         lines=len(found),
-        exchanges=len(talks),
+        exchanges=len(exchanges),
         with_past=sum(
-            get_dialect(each.dialect).replay_checks().has_history(each.body) for each in talks
+            get_dialect(each.dialect).replay_checks().has_history(each.body) for each in exchanges
         ),
-        seals=sum(count_returned_signatures(each, past) for each in talks),
-        dialects=_dialects(talks),
+        seals=sum(count_returned_signatures(each, past) for each in exchanges),
+        dialects=_dialects(exchanges),
         errors=len(refused),
         explained=sum(any(f.refused for f in findings[number]) for number in refused),
         findings=tuple(finding for each in findings.values() for finding in each),
     )
 
 
-def _dialects(talks: list[GuardedExchange]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.dialect for each in talks))
+def _dialects(exchanges: list[GuardedExchange]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(each.dialect for each in exchanges))

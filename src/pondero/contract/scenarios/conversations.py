@@ -1,13 +1,12 @@
 """Conversations: one question, several turns, roles, and thinking that goes back unchanged."""
 
-from collections.abc import Iterator
 from string import ascii_letters, digits
 
 from ...canon import Message, Text, Thinking, ToolCall, ToolResult
 from ...catalog import ModelEntry
 from ...emulator import ScriptedTurn
 from ..bench import ObservedExchange, Testbed
-from ..scenario import ScenarioCheck, optional_check, same, true
+from ..scenario import Checks, optional, same, true
 from ..wire import leaves, objects, says, strings
 from .shared_checks import (
     ANSWER,
@@ -23,22 +22,21 @@ from .shared_checks import (
     check_answer,
     check_request,
     once,
-    require_reply,
     user,
 )
 
 _NAME = "My name is Ada."
 _WHO = "What is my name?"
 _SYSTEM = "Answer in one sentence."
-_OPAQUE = 44  # characters without a space: nobody reads that
-_PADDING = ascii_letters + digits  # makes frames of a stream alike in length, and means nothing
+_OPAQUE = 44  # characters without a space: not words
+_PADDING = ascii_letters + digits  # OpenAI pads stream frames to one length (``obfuscation``)
 
 
-def simple_text(bench: Testbed) -> Iterator[ScenarioCheck]:
+def simple_text(bench: Testbed) -> Checks:
     """A plain question is answered: words, finish, counts and maker are as the wire has them."""
     bench.stage(SPOKEN)
     seen = bench.ask(QUESTION, stream=False)
-    reply = require_reply(seen)
+    reply = seen.answer
     yield once(seen)
     yield from check_request(seen, ("user", QUESTION))
     yield same("status", 200, seen.exchange.head and seen.exchange.head.status)
@@ -46,38 +44,36 @@ def simple_text(bench: Testbed) -> Iterator[ScenarioCheck]:
     yield same("reply.finish", "stop", reply.finish)
     yield same("reply.message.role", "assistant", reply.message.role)
     yield same("reply.message.origin", bench.entry.id, _origin(reply.message))
-    yield optional_check(
-        "reply.usage.total", "a count", reply.usage.total, holds=bool(reply.usage.total)
-    )
+    yield optional("reply.usage.total", "a count", reply.usage.total, holds=bool(reply.usage.total))
 
 
-def multi_turn(bench: Testbed) -> Iterator[ScenarioCheck]:
+def multi_turn(bench: Testbed) -> Checks:
     """The second turn brings the first along, in order, and is answered from it."""
     first = bench.ask(_NAME, stream=False)
-    past = require_reply(first).message
+    past = first.answer.message
     second = bench.ask([user(_NAME), past, user(_WHO)], stream=False)
     yield once(second)
     yield from check_request(second, ("user", _NAME), ("assistant", past.text), ("user", _WHO))
     yield from check_answer(bench, second)
-    words = require_reply(second).text
-    yield optional_check("reply.text", "what was said in turn one", words, holds="Ada" in words)
+    words = second.answer.text
+    yield optional("reply.text", "what was said in turn one", words, holds="Ada" in words)
 
 
-def role_mapping(bench: Testbed) -> Iterator[ScenarioCheck]:
+def role_mapping(bench: Testbed) -> Checks:
     """System, user, assistant and tool result each arrive as what they are."""
     bench.stage(ScriptedTurn(tool_calls=(CALL,)), SPOKEN)
     question = user(WEATHER)
     first = bench.ask([question], "off", tools=[TOOL], system=_SYSTEM, stream=False)
-    calls = require_reply(first).tool_calls
-    yield optional_check("reply.tool_calls", "a call", calls, holds=bool(calls))
+    calls = first.answer.tool_calls
+    yield optional("reply.tool_calls", "a call", calls, holds=bool(calls))
     results = tuple(ToolResult(call.id, (Text(RESULT),), name=call.name) for call in calls)
-    past = [question, require_reply(first).message, Message("user", results)]
+    past = [question, first.answer.message, Message("user", results)]
     second = bench.ask(past, "off", tools=[TOOL], system=_SYSTEM, stream=False)
     yield once(second)
     for seen in (first, second):
         if seen.accepted is not None:
-            told = "".join(text.text for text in seen.accepted.request.system)
-            yield same("system prompt as the service reads it", _SYSTEM, told)
+            system = "".join(text.text for text in seen.accepted.request.system)
+            yield same("system prompt as the service reads it", _SYSTEM, system)
     if second.accepted is not None:
         read = second.accepted.request.messages
         yield same(
@@ -85,39 +81,39 @@ def role_mapping(bench: Testbed) -> Iterator[ScenarioCheck]:
         )
         kinds = [type(part).__name__ for part in read[-1].parts]
         yield same("the last message as the service reads it", ["ToolResult"] * len(results), kinds)
-        said = [part for part in read[-1].parts if isinstance(part, ToolResult)]
-        words = ["".join(t.text for t in each.content if isinstance(t, Text)) for each in said]
+        tool_results = [part for part in read[-1].parts if isinstance(part, ToolResult)]
+        words = [
+            "".join(t.text for t in each.content if isinstance(t, Text)) for each in tool_results
+        ]
         yield same("results as the service reads them", [RESULT] * len(results), words)
     yield from check_answer(bench, second, ANSWER)
 
 
-def model_echo(bench: Testbed) -> Iterator[ScenarioCheck]:
+def model_echo(bench: Testbed) -> Checks:
     """The answer names the model that the wire names, else the one that was asked."""
     named = f"{bench.entry.model}-0815"
     bench.stage(ScriptedTurn(text=ANSWER, model=named))
     for stream in (False, True):
         seen = bench.ask(QUESTION, stream=stream)
-        model = require_reply(seen).model
+        model = seen.answer.model
         if seen.accepted is not None:
             yield same(
                 "model as the service reads it", bench.entry.model, seen.accepted.request.model
             )
         if model not in (None, bench.entry.model):
-            yield true(
-                "reply.model", "as it stands on the wire", model, holds=says(seen.body, model)
-            )
+            yield true("reply.model", "as on the wire", model, holds=says(seen.body, model))
         if bench.is_staged and says(seen.body, named):
             yield same("reply.model", named, model)
         bench.stage(ScriptedTurn(text=ANSWER, model=named))
 
 
-def thinking_replay(bench: Testbed) -> Iterator[ScenarioCheck]:
+def thinking_replay(bench: Testbed) -> Checks:
     """What a service gave to be sent back goes back byte for byte, in a tool loop and after it."""
     for stream in (False, True):
-        yield from _replayed(bench, stream=stream)
+        yield from _check_replay(bench, stream=stream)
 
 
-def _replayed(bench: Testbed, *, stream: bool) -> Iterator[ScenarioCheck]:
+def _check_replay(bench: Testbed, *, stream: bool) -> Checks:
     bench.stage(
         ScriptedTurn(thinking=THOUGHT, tool_calls=(CALL,), usage=COUNTS),
         ScriptedTurn(thinking=THOUGHT, text=ANSWER, usage=COUNTS),
@@ -125,42 +121,42 @@ def _replayed(bench: Testbed, *, stream: bool) -> Iterator[ScenarioCheck]:
     )
     past: list[Message] = [user(WEATHER)]
     first = bench.ask(past, "medium", tools=[TOOL], stream=stream)
-    calls = require_reply(first).tool_calls
-    yield optional_check("reply.tool_calls", "a call", calls, holds=bool(calls))
-    past.append(require_reply(first).message)
+    calls = first.answer.tool_calls
+    yield optional("reply.tool_calls", "a call", calls, holds=bool(calls))
+    past.append(first.answer.message)
     if bench.strict:
-        yield from _kept(bench.entry, first)
+        yield from _check_stored(bench.entry, first)
     results = tuple(ToolResult(call.id, (Text(RESULT),), name=call.name) for call in calls)
     past.append(Message("user", results))
     second = bench.ask(past, "medium", tools=[TOOL], stream=stream)
     yield once(second)
     if bench.entry.capability.replay != "none":
-        yield from _gone_back(bench.entry, past[1], second.sent)
+        yield from _check_returned(bench.entry, past[1], second.sent)
     if second.accepted is not None:
-        read = sum(_calls(message) for message in second.accepted.request.messages)
+        read = sum(_count_calls(message) for message in second.accepted.request.messages)
         yield same("calls as the service reads them", len(calls), read)
-    if require_reply(second).tool_calls:
-        return  # it wants to know more; there is no turn after this one yet
-    past += [require_reply(second).message, user(SUM)]
+    if second.answer.tool_calls:
+        return  # it calls again, so there is no next turn yet
+    past += [second.answer.message, user(SUM)]
     third = bench.ask(past, "medium", tools=[TOOL], stream=stream)
     yield once(third)
     if bench.is_staged:
         yield from check_answer(bench, third, ANSWER)
 
 
-def _kept(entry: ModelEntry, seen: ObservedExchange) -> Iterator[ScenarioCheck]:
-    """Check that every opaque value of the answer was kept, so that it can be sent back."""
-    parts = require_reply(seen).message.parts
-    seals = [
+def _check_stored(entry: ModelEntry, seen: ObservedExchange) -> Checks:
+    """Check that every opaque value of the answer was stored, so that it can be sent back."""
+    parts = seen.answer.message.parts
+    signatures = [
         part.signature for part in parts if not isinstance(part, ToolResult) and part.signature
     ]
-    kept = {text for seal in seals for text in strings(seal.value)}
+    stored = {text for signature in signatures for text in strings(signature.value)}
     for value in sorted(_opaque(seen.body)):
-        holds = any(value in text for text in kept)
+        holds = any(value in text for text in stored)
         yield true("seal", "what the service gave", value, holds=holds)
     if _must_go_back(entry):
         thought_of = any(isinstance(part, Thinking) for part in parts)
-        yield true("parts", "what must go back", parts, holds=thought_of or bool(seals))
+        yield true("parts", "what must go back", parts, holds=thought_of or bool(signatures))
 
 
 def _opaque(body: bytes) -> set[str]:
@@ -170,19 +166,17 @@ def _opaque(body: bytes) -> set[str]:
     return {t for t in texts if len(t) >= _OPAQUE and " " not in t and t not in _PADDING}
 
 
-def _gone_back(entry: ModelEntry, message: Message, sent: object) -> Iterator[ScenarioCheck]:
-    there = strings(sent)
+def _check_returned(entry: ModelEntry, message: Message, sent: object) -> Checks:
+    sent_texts = strings(sent)
     for part in message.parts:
-        seal = getattr(part, "signature", None)
-        values = sorted(strings(seal.value)) if seal is not None else []
+        signature = getattr(part, "signature", None)
+        values = sorted(strings(signature.value)) if signature is not None else []
         for value in values:
-            sent_back = any(value in text for text in there)
+            sent_back = any(value in text for text in sent_texts)
             yield true("seal in the tool loop", "in the request", value, holds=sent_back)
         if not values and isinstance(part, Thinking) and _must_go_back(entry):
-            sent_back = any(part.text in text for text in there)
-            yield optional_check(
-                "thinking", "something to send it back by", part.text, holds=sent_back
-            )
+            sent_back = any(part.text in text for text in sent_texts)
+            yield optional("thinking", "something to send it back by", part.text, holds=sent_back)
 
 
 def _must_go_back(entry: ModelEntry) -> bool:
@@ -190,7 +184,7 @@ def _must_go_back(entry: ModelEntry) -> bool:
     return facts.shown != "never" and facts.replay in ("required", "tools")
 
 
-def _calls(message: Message) -> int:
+def _count_calls(message: Message) -> int:
     return sum(isinstance(part, ToolCall) for part in message.parts)
 
 

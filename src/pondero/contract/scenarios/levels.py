@@ -1,6 +1,6 @@
 """Thinking levels: each one sent, answered, and changed in mid-conversation.
 
-The second half needs no exchange: every model at every level is held against the service's side.
+The second half needs no exchange: the service side checks every model at every level.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from ...client import levels
 from ...errors import BadThinking, NotFound
 from ...thinking import LEVELS, OFF, BudgetRange, Placement, Plan
 from ..bench import ObservedExchange, Testbed
-from ..scenario import ScenarioCheck, not_supported, optional_check, same, true
+from ..scenario import Checks, not_supported, optional, same, true
 from ..wire import Path, leaves, says, wire_usage, wire_value
 from .shared_checks import (
     ANSWER,
@@ -28,73 +28,70 @@ from .shared_checks import (
     check_request,
     check_thinking,
     once,
-    require_reply,
     user,
 )
 
 _NEXT = "What is 23 * 3?"
 
 
-def thinking_config(bench: Testbed) -> Iterator[ScenarioCheck]:
-    """A level is sent where this service has its knob, and nothing else is."""
+def thinking_config(bench: Testbed) -> Checks:
+    """A level is sent in this service's own field, and nothing else is."""
     bench.stage(THOUGHT_OF)
     seen = bench.ask(QUESTION, "medium", stream=False)
     unset = bench.prepare(None)[0]
     yield once(seen)
     yield from check_plan(bench, seen.request, seen.plan)
     yield true(
-        "the request", "other than without a wish", "the same", holds=_differs(seen, unset.body)
+        "the request", "other than without a level", "the same", holds=_differs(seen, unset.body)
     )
     yield from check_answer(bench, seen, ANSWER)
 
 
-def thinking_response(bench: Testbed) -> Iterator[ScenarioCheck]:
+def thinking_response(bench: Testbed) -> Checks:
     """Thinking in an answer is found, and is not taken for the answer."""
     bench.stage(THOUGHT_OF)
     seen = bench.ask(QUESTION, "medium", stream=False)
     yield once(seen)
     yield from check_thinking(bench, seen, THOUGHT)
     yield from check_answer(bench, seen, ANSWER)
-    yield same("reply.finish", "stop", require_reply(seen).finish)
+    yield same("reply.finish", "stop", seen.answer.finish)
 
 
-def thinking_extraction(bench: Testbed) -> Iterator[ScenarioCheck]:
-    """Thinking and words stand in the order in which they came, thinking first."""
+def thinking_extraction(bench: Testbed) -> Checks:
+    """Thinking and words keep their order, thinking first."""
     bench.stage(THOUGHT_OF)
     seen = bench.ask(QUESTION, "medium", stream=False)
-    parts = [
-        part for part in require_reply(seen).message.parts if isinstance(part, Thinking | Text)
-    ]
+    parts = [part for part in seen.answer.message.parts if isinstance(part, Thinking | Text)]
     kinds = [type(part).__name__ for part in parts if part.text]
-    yield optional_check("parts", "some thinking", kinds, holds=Thinking.__name__ in kinds)
+    yield optional("parts", "some thinking", kinds, holds=Thinking.__name__ in kinds)
     yield same("the first part", Thinking.__name__, kinds[0])
     yield same("the last part", Text.__name__, kinds[-1])
     yield from check_thinking(bench, seen, THOUGHT)
 
 
-def thinking_off(bench: Testbed) -> Iterator[ScenarioCheck]:
+def thinking_off(bench: Testbed) -> Checks:
     """Off is off, or the least there is and says so; thinking that comes anyway is kept."""
     seen = bench.ask(SUM, "off", stream=False)
-    plan, reply = seen.plan, require_reply(seen)
+    plan, reply = seen.plan, seen.answer
     yield once(seen)
     yield from check_plan(bench, seen.request, plan)
     if bench.entry.capability.off:
         yield same("plan.will_think", expected=False, actual=plan.will_think)
-        told = (*reply.thinking, reply.usage.thinking)
-        yield optional_check("reply.thinking", "none", told, holds=not any(told))
+        thinking = (*reply.thinking, reply.usage.thinking)
+        yield optional("reply.thinking", "none", thinking, holds=not any(thinking))
         yield same("reply.verdict", "as_planned", reply.verdict)
     else:
         codes = [note.code for note in plan.adjustments]
         yield true("plan.adjustments", "a word about it", codes, holds="cannot_disable" in codes)
     yield from check_answer(bench, seen)
     if bench.stages:
-        yield from _anyway(bench)
+        yield from _check_thinking_though_off(bench)
 
 
-def _anyway(bench: Testbed) -> Iterator[ScenarioCheck]:
+def _check_thinking_though_off(bench: Testbed) -> Checks:
     bench.stage(THOUGHT_OF)
     seen = bench.ask(SUM, "off", stream=False)
-    reply = require_reply(seen)
+    reply = seen.answer
     if says(seen.body, THOUGHT):
         yield same("reply.thinking, though off", (THOUGHT,), reply.thinking)
     if COUNTS.thinking in wire_usage(seen.body):
@@ -103,13 +100,13 @@ def _anyway(bench: Testbed) -> Iterator[ScenarioCheck]:
             yield same("reply.verdict, though off", "thought_though_off", reply.verdict)
 
 
-_Run = Callable[[Testbed], Iterator[ScenarioCheck]]
+_Run = Callable[[Testbed], Checks]
 
 
 def _at(level: str) -> _Run:
-    def run(bench: Testbed) -> Iterator[ScenarioCheck]:
+    def run(bench: Testbed) -> Checks:
         seen = bench.ask(SUM, level, stream=False)
-        reply = require_reply(seen)
+        reply = seen.answer
         yield once(seen)
         yield from check_plan(bench, seen.request, seen.plan)
         if seen.accepted is not None and bench.strict:
@@ -117,7 +114,7 @@ def _at(level: str) -> _Run:
                 "thinks, as the service reads it", expected=True, actual=seen.accepted.thinks
             )
         verdict = reply.verdict
-        yield optional_check(
+        yield optional(
             "reply.verdict", "as_planned", verdict, holds=verdict in ("as_planned", "unknown")
         )
         yield from check_answer(bench, seen)
@@ -132,7 +129,7 @@ thinking_medium: _Run = _at("medium")
 thinking_high: _Run = _at("high")
 
 
-def thinking_max(bench: Testbed) -> Iterator[ScenarioCheck]:
+def thinking_max(bench: Testbed) -> Checks:
     """The highest level is the most this model takes, and never less than a lower one."""
     most = bench.ask(SUM, "max", stream=False)
     high = bench.ask(SUM, "high", stream=False)
@@ -149,15 +146,15 @@ def thinking_max(bench: Testbed) -> Iterator[ScenarioCheck]:
     else:
         yield same("word of max", facts.levels[-1], most.plan.level)
     if bench.strict:
-        counts = [require_reply(seen).usage.thinking or 0 for seen in (high, most)]
+        counts = [seen.answer.usage.thinking or 0 for seen in (high, most)]
         yield true("tokens of high and max", "not falling", counts, holds=counts == sorted(counts))
 
 
-def thinking_transition(bench: Testbed) -> Iterator[ScenarioCheck]:
+def thinking_transition(bench: Testbed) -> Checks:
     """A level can change between turns: the model, and what was said, stay."""
     question, (weak, strong) = user(SUM), _two(bench)
     first = bench.ask([question], weak, stream=False)
-    past = require_reply(first).message
+    past = first.answer.message
     second = bench.ask([question, past, user(_NEXT)], strong, stream=False)
     yield once(first)
     yield once(second)
@@ -176,13 +173,13 @@ def _two(bench: Testbed) -> tuple[str, str]:
     return ("low", "high") if {"low", "high"} <= set(own) else (own[0], own[-1])
 
 
-def thinking_unasked(bench: Testbed) -> Iterator[ScenarioCheck]:
-    """Where nothing is wished for, nothing about thinking is sent."""
+def thinking_unasked(bench: Testbed) -> Checks:
+    """Without a requested level, no field about thinking is sent."""
     seen = bench.ask(SUM, stream=False)
     yield once(seen)
     if seen.accepted is not None:
-        yield same("the wish as the service reads it", "unset", seen.accepted.intent.kind)
-    for path in _knobs(bench):
+        yield same("the level as the service reads it", "unset", seen.accepted.intent.kind)
+    for path in _iter_level_paths(bench):
         yield same(f"{'.'.join(map(str, path))} of the request", None, wire_value(seen.sent, path))
     off = bench.prepare(OFF)[0]
     if bench.entry.capability.off:
@@ -190,8 +187,8 @@ def thinking_unasked(bench: Testbed) -> Iterator[ScenarioCheck]:
     yield from check_answer(bench, seen)
 
 
-def _knobs(bench: Testbed) -> Iterator[Path]:
-    """Yield the paths where a wish would stand in the request."""
+def _iter_level_paths(bench: Testbed) -> Iterator[Path]:
+    """Yield the paths of the fields that a level sets in the request."""
     usual = set(map(tuple, bench.entry.provider.parameters.values()))
     for path, _ in leaves(bench.prepare("high")[1].fields):
         if path not in usual:
@@ -206,7 +203,7 @@ _THIRDS = {"low": 1, "medium": 2, "high": 3}
 _NO_LEVELS = ("hihg", "", -1, 3.5, object())
 
 
-def thinking_budgets(bench: Testbed) -> Iterator[ScenarioCheck]:
+def thinking_budgets(bench: Testbed) -> Checks:
     """Every level of every model here is a figure or a word of that model, and none falls."""
     for entry in _one_a_family(bench):
         ladder = levels(entry.id)
@@ -224,7 +221,7 @@ def thinking_budgets(bench: Testbed) -> Iterator[ScenarioCheck]:
             yield from check_plan(bench, request, plan, entry)
 
 
-def _figures(entry: ModelEntry, budget: BudgetRange, ladder: list[Plan]) -> Iterator[ScenarioCheck]:
+def _figures(entry: ModelEntry, budget: BudgetRange, ladder: list[Plan]) -> Checks:
     low, top = budget.min if budget.base is None else budget.base, budget.nominal or budget.max
     by_level = {str(plan.asked): plan for plan in ladder}
     for level, third in _THIRDS.items():
@@ -236,13 +233,13 @@ def _figures(entry: ModelEntry, budget: BudgetRange, ladder: list[Plan]) -> Iter
     yield true(f"{entry.model}: budgets", f"{budget.min} to {budget.max}", sent, holds=fit)
 
 
-def thinking_serialisation(bench: Testbed) -> Iterator[ScenarioCheck]:
-    """Each level stands in the JSON where this service looks, and is read back the same."""
+def thinking_serialisation(bench: Testbed) -> Checks:
+    """Each level is in the field that this service reads, and is read back the same."""
     bodies = {}
     for level in LEVELS:
         request, plan = bench.prepare(level)
         yield from check_plan(bench, request, plan)
-        yield same(f"{level}: the service's side", None, _refused(bench, bench.entry, level))
+        yield same(f"{level}: the service's side", None, _find_rejection(bench, bench.entry, level))
         bodies[level] = (request.body, plan)
     for one, other in pairwise(LEVELS):
         same_rung = _rung(bodies[one][1]) == _rung(bodies[other][1])
@@ -250,22 +247,22 @@ def thinking_serialisation(bench: Testbed) -> Iterator[ScenarioCheck]:
         yield same(f"{one} and {other} sent alike", same_rung, same_body)
 
 
-def thinking_all_models(bench: Testbed) -> Iterator[ScenarioCheck]:
+def thinking_all_models(bench: Testbed) -> Checks:
     """Every model here takes every level, as what we make of it."""
     taken = 0
     for entry in _one_a_family(bench):
         for level in (None, *LEVELS):
             request, plan = bench.prepare(level, entry=entry)
-            error = bench.refusal(request, entry)
+            error = bench.rejection(request, entry)
             if isinstance(error, NotFound):
-                break  # in the catalog, and no longer served
+                break  # in the catalog, but no longer served
             yield same(f"{entry.model}/{level}: the service's side", None, error and str(error))
             yield from check_plan(bench, request, plan, entry)
             taken += 1
     yield true("levels taken", "at least one", taken, holds=taken > 0)
 
 
-def thinking_unsupported_model(bench: Testbed) -> Iterator[ScenarioCheck]:
+def thinking_unsupported_model(bench: Testbed) -> Checks:
     """A model that does not think is told nothing about it, and the plan says so."""
     other = next((e for e in bench.served_models() if not e.capability.thinks), None)
     if other is None:
@@ -281,51 +278,51 @@ def thinking_unsupported_model(bench: Testbed) -> Iterator[ScenarioCheck]:
     yield from check_answer(bench, seen)
 
 
-def thinking_invalid_level(bench: Testbed) -> Iterator[ScenarioCheck]:
+def thinking_invalid_level(bench: Testbed) -> Checks:
     """An unknown level is rejected before anything is sent; the error lists the valid ones."""
-    for wish in _NO_LEVELS:
+    for level_text in _NO_LEVELS:
         try:
-            bench.try_ask(QUESTION, wish)
+            bench.try_ask(QUESTION, level_text)
         except BadThinking as error:
-            yield same(f"category of {wish!r}", "invalid_arg", error.category)
-            if isinstance(wish, str) and wish:
+            yield same(f"category of {level_text!r}", "invalid_arg", error.category)
+            if isinstance(level_text, str) and level_text:
                 helps = all(level in str(error) for level in LEVELS)
                 yield true("the error", "the levels that are", str(error), holds=helps)
         else:
-            yield true(f"{wish!r}", "BadThinking", "taken", holds=False)
+            yield true(f"{level_text!r}", "BadThinking", "taken", holds=False)
     yield same("requests sent", 0, len(bench.listener.exchanges))
 
 
-def thinking_summary_flag(bench: Testbed) -> Iterator[ScenarioCheck]:
-    """Whether the thinking is to be read is said where this service has a word for it."""
+def thinking_summary_flag(bench: Testbed) -> Checks:
+    """Whether to show thinking is sent if this service has a field for it."""
     placement = bench.entry.placement
     shown = _body(bench, "summary")
     hidden = _body(bench, "none")
     if placement.show is None and placement.hide is None:
         yield same("the request", shown, hidden)
-        yield from _said_to_be_shown(bench)
-        raise not_supported("this wire has no word for it")
+        yield from _check_cannot_hide(bench)
+        raise not_supported("this dialect has no field for it")
     yield from _flags(placement, shown, hidden)
     accepted = bench.read(bench.prepare("medium", policy={"show": "summary"})[0])
     if accepted is not None and bench.entry.capability.shown != "never":
         yield same("shown, as the service reads it", expected=True, actual=accepted.shown)
 
 
-def _said_to_be_shown(bench: Testbed) -> Iterator[ScenarioCheck]:
-    """Where thinking comes by itself and cannot be hidden, the plan says so."""
+def _check_cannot_hide(bench: Testbed) -> Checks:
+    """If thinking is shown by default and cannot be hidden, the plan says so."""
     plan = bench.prepare("medium", policy={"show": "none"})[1]
     by_itself = bench.entry.capability.shown in ("full", "summary") and plan.will_think
     codes = [note.code for note in plan.adjustments]
     yield same("a word about it", by_itself, "cannot_hide" in codes)
 
 
-def _flags(placement: Placement, shown: object, hidden: object) -> Iterator[ScenarioCheck]:
+def _flags(placement: Placement, shown: object, hidden: object) -> Checks:
     for name, wanted, other in (("show", shown, hidden), ("hide", hidden, shown)):
         for path, value in leaves(getattr(placement, name) or {}):
             where = f"{name}: {'.'.join(map(str, path))}"
             yield same(where, value, wire_value(wanted, path))
-            beside = wire_value(other, path)
-            yield true(where, f"not {value!r} otherwise", beside, holds=beside != value)
+            otherwise = wire_value(other, path)
+            yield true(where, f"not {value!r} otherwise", otherwise, holds=otherwise != value)
 
 
 def _body(bench: Testbed, show: str) -> object:
@@ -334,14 +331,14 @@ def _body(bench: Testbed, show: str) -> object:
 
 
 def _one_a_family(bench: Testbed) -> list[ModelEntry]:
-    """Return this model, and one of every other family here whose thinking can be controlled."""
+    """Return this model, and one of every other family here that has levels."""
     own = bench.entry
     others = {each.family: each for each in reversed(bench.siblings()) if each.family != own.family}
     return [e for e in (own, *others.values()) if e.capability.thinks and e.capability.levels]
 
 
-def _refused(bench: Testbed, entry: ModelEntry, level: str) -> str | None:
-    error = bench.refusal(bench.prepare(level, entry=entry)[0], entry)
+def _find_rejection(bench: Testbed, entry: ModelEntry, level: str) -> str | None:
+    error = bench.rejection(bench.prepare(level, entry=entry)[0], entry)
     return None if error is None else str(error)
 
 

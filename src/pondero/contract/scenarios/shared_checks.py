@@ -3,7 +3,7 @@
 Checks compare the wire on one side with the canon on the other.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
@@ -16,7 +16,6 @@ from ...canon import (
     Part,
     PartEnd,
     PartStart,
-    Reply,
     Started,
     Text,
     TextDelta,
@@ -31,7 +30,7 @@ from ...catalog import ModelEntry
 from ...emulator import ScriptedCall, ScriptedTurn
 from ...thinking import Plan, read_thinking
 from ..bench import ObservedExchange, Testbed
-from ..scenario import ScenarioCheck, optional_check, same, true
+from ..scenario import Checks, ScenarioCheck, optional, same, true
 from ..wire import leaves, says, wire_value
 
 QUESTION = "What is 2+2?"
@@ -55,7 +54,7 @@ ARGUMENTS = {"city": "Paris"}
 RESULT = "Sunny, 21 degrees."
 CALL = ScriptedCall(TOOL.name, ARGUMENTS)
 
-# Figures that no counting comes to by chance.
+# Counts that cannot occur by chance.
 COUNTS = Usage(input=1009, cache_read=0, output=211, thinking=503, total=1723)
 CACHED = Usage(input=1009, cache_read=401, output=211, thinking=0, total=1621)
 
@@ -65,144 +64,129 @@ CALLED = ScriptedTurn(tool_calls=(CALL,))
 
 
 def user(text: str) -> Message:
-    """Return the words of a user as a message."""
+    """Return a user's text as a message."""
     return Message("user", (Text(text),))
 
 
-def require_reply(seen: ObservedExchange) -> Reply:
-    """Return the reply of an exchange that had one."""
-    if seen.reply is None:
-        raise AssertionError  # ask raises where there is no reply
-    return seen.reply
-
-
 def once(seen: ObservedExchange) -> ScenarioCheck:
-    """Return a check that the first request was good enough."""
+    """Return a check that one request was enough."""
     return same("requests it took", 1, seen.tries)
 
 
-def check_request(seen: ObservedExchange, *messages: tuple[str, str]) -> Iterator[ScenarioCheck]:
+def check_request(seen: ObservedExchange, *messages: tuple[str, str]) -> Checks:
     """Check that the service's side reads these roles and words in the request, in this order."""
     if seen.accepted is not None:
         found = [(each.role, each.text) for each in seen.accepted.request.messages]
         yield same("messages as the service reads them", list(messages), found)
 
 
-def check_answer(
-    bench: Testbed, seen: ObservedExchange, words: str | None = None
-) -> Iterator[ScenarioCheck]:
+def check_answer(bench: Testbed, seen: ObservedExchange, words: str | None = None) -> Checks:
     """Check the text of an answer: not empty, as on the wire, and as staged."""
-    reply = require_reply(seen)
+    reply = seen.answer
     yield true("reply.text", "words", reply.text, holds=bool(reply.text.strip()))
-    yield true(
-        "reply.text", "as it stands on the wire", reply.text, holds=says(seen.body, reply.text)
-    )
+    yield true("reply.text", "as on the wire", reply.text, holds=says(seen.body, reply.text))
     if bench.is_staged and words is not None:
         yield same("reply.text", words, reply.text)
 
 
-def check_thinking(
-    bench: Testbed, seen: ObservedExchange, words: str | None = None
-) -> Iterator[ScenarioCheck]:
+def check_thinking(bench: Testbed, seen: ObservedExchange, words: str | None = None) -> Checks:
     """Check the thinking of an answer: shown, as on the wire, apart from the words."""
-    reply = require_reply(seen)
+    reply = seen.answer
     shown = "".join(reply.thinking)
-    yield optional_check(
-        "reply.thinking", "readable thinking", reply.thinking, holds=bool(shown.strip())
-    )
+    yield optional("reply.thinking", "readable thinking", reply.thinking, holds=bool(shown.strip()))
     for text in reply.thinking:
-        yield true("reply.thinking", "as it stands on the wire", text, holds=says(seen.body, text))
+        yield true("reply.thinking", "as on the wire", text, holds=says(seen.body, text))
     if bench.is_staged and words is not None:
         yield same("reply.thinking", (words,), reply.thinking)
         yield true("reply.text", "no thinking in it", reply.text, holds=words not in reply.text)
 
 
-# -- what is said about thinking -----------------------------------------------------------------
+# -- the level in a request ----------------------------------------------------------------------
 
 
 def check_plan(
     bench: Testbed, request: HttpRequest, plan: Plan, entry: ModelEntry | None = None
-) -> Iterator[ScenarioCheck]:
-    """Check that the request says what the plan says: as bytes, as a wish, and to the service."""
-    of = entry or bench.entry
+) -> Checks:
+    """Check that the request has the plan's fields, and that both sides read the plan's level."""
+    entry = entry or bench.entry
     body = msgspec.json.decode(request.body)
-    at_level = f"{of.model}/{plan.asked}"
+    at_level = f"{entry.model}/{plan.asked}"
     for path, value in leaves(plan.fields):
         where = ".".join(map(str, path))
         yield same(f"{at_level}: {where} of the request", value, wire_value(body, path))
-    yield from _meant(at_level, plan, of)
-    intent = read_thinking(body, of.placement, of.provider.parameters).intent
-    yield from _agrees(
-        f"{at_level}: the wish in the request", plan, intent.kind, intent.level, intent.tokens
+    yield from _check_own_level(at_level, plan, entry)
+    intent = read_thinking(body, entry.placement, entry.provider.parameters).intent
+    yield from _check_intent(
+        f"{at_level}: the level in the request", plan, intent.kind, intent.level, intent.tokens
     )
-    if (accepted := bench.read(request, of)) is not None:
-        what = f"{at_level}: the wish as the service reads it"
-        yield from _agrees(
-            what, plan, accepted.intent.kind, accepted.intent.level, accepted.intent.tokens
+    if (accepted := bench.read(request, entry)) is not None:
+        field = f"{at_level}: the level as the service reads it"
+        yield from _check_intent(
+            field, plan, accepted.intent.kind, accepted.intent.level, accepted.intent.tokens
         )
 
 
-def _meant(at_level: str, plan: Plan, of: ModelEntry) -> Iterator[ScenarioCheck]:
-    """Check the plan itself: a level that the model has is that level and no other."""
-    facts = of.capability
+def _check_own_level(at_level: str, plan: Plan, entry: ModelEntry) -> Checks:
+    """Check that a level that the model has is planned as that level."""
+    facts = entry.capability
     own = facts.efforts if not facts.by_budget else ()
     if plan.asked in own and plan.asked not in facts.steps:
         yield same(f"{at_level}: the level", plan.asked, plan.level)
 
 
-def _agrees(
-    what: str, plan: Plan, kind: str, level: str | None, budget: int | None
-) -> Iterator[ScenarioCheck]:
+def _check_intent(
+    field: str, plan: Plan, kind: str, level: str | None, budget: int | None
+) -> Checks:
     if kind == "off":
-        yield true(what, "thinking", "off", holds=not plan.will_think)
+        yield true(field, "thinking", "off", holds=not plan.will_think)
     elif kind == "budget" and plan.budget is not None:
-        yield same(what, plan.budget, budget)
+        yield same(field, plan.budget, budget)
     elif kind == "level" and plan.level not in ("on", None):
-        yield same(what, plan.level, level)
+        yield same(field, plan.level, level)
     elif kind == "unset":
-        said = [value for _, value in leaves(plan.fields)]
-        yield true(what, "something", "nothing", holds=plan.budget not in said)
+        sent = [value for _, value in leaves(plan.fields)]
+        yield true(field, "something", "nothing", holds=plan.budget not in sent)
 
 
 # -- a stream ------------------------------------------------------------------------------------
 
 
-def grammar(events: Sequence[Event]) -> Iterator[ScenarioCheck]:
+def grammar(events: Sequence[Event]) -> Checks:
     """Check the order of events: Started first, each part begun and ended, Finished last."""
     names = [type(event).__name__ for event in events]
     yield same("first event", Started.__name__, names[0] if names else None)
     yield same("last event", Finished.__name__, names[-1] if names else None)
     yield same("Finished events", 1, names.count(Finished.__name__))
-    told: dict[int, list[str]] = {}
+    texts: dict[int, list[str]] = {}
     ended: list[int] = []
     for event in events:
         match event:
             case PartStart():
-                told[event.index] = []
+                texts[event.index] = []
             case TextDelta() | ThinkingDelta() | ToolDelta():
-                open_ = event.index in told and event.index not in ended
+                open_ = event.index in texts and event.index not in ended
                 yield true("delta", "of a part that is open", event.index, holds=open_)
-                told[event.index].append(_told(event))
+                texts[event.index].append(_delta_text(event))
             case PartEnd():
                 ended.append(event.index)
-                yield from _whole("".join(told.get(event.index, [])), event.part)
-    yield same("parts that ended", sorted(told), sorted(ended))
+                yield from _check_part("".join(texts.get(event.index, [])), event.part)
+    yield same("parts that ended", sorted(texts), sorted(ended))
 
 
 def deltas(events: Sequence[Event], kind: type[TextDelta | ThinkingDelta | ToolDelta]) -> str:
-    """Return what the deltas of a kind say together."""
-    return "".join(_told(event) for event in events if isinstance(event, kind))
+    """Return the text of all deltas of a kind."""
+    return "".join(_delta_text(event) for event in events if isinstance(event, kind))
 
 
-def _told(event: TextDelta | ThinkingDelta | ToolDelta) -> str:
+def _delta_text(event: TextDelta | ThinkingDelta | ToolDelta) -> str:
     return event.json if isinstance(event, ToolDelta) else event.text
 
 
-def _whole(told: str, part: Part) -> Iterator[ScenarioCheck]:
+def _check_part(texts: str, part: Part) -> Checks:
     if isinstance(part, Text | Thinking):
-        yield same("deltas of a part", part.text, told)
-    elif isinstance(part, ToolCall) and told and not isinstance(part.arguments, str):
-        yield same("deltas of a call", part.arguments, _json(told))
+        yield same("deltas of a part", part.text, texts)
+    elif isinstance(part, ToolCall) and texts and not isinstance(part.arguments, str):
+        yield same("deltas of a call", part.arguments, _json(texts))
 
 
 def _json(text: str) -> Json:
@@ -213,7 +197,7 @@ def _json(text: str) -> Json:
 
 
 def bare(message: Message) -> list[Json]:
-    """Return the parts of a message without seals and ids."""
+    """Return the parts of a message without signatures and ids."""
     return [_bare(part) for part in message.parts if not _is_empty(part)]
 
 
@@ -230,5 +214,5 @@ def _bare(part: Part) -> Json:
 
 
 def _is_empty(part: Part) -> bool:
-    """Return whether a part is there for its seal only: a stream may bring it separately."""
+    """Return whether a part only carries a signature: a stream may send it separately."""
     return isinstance(part, Text | Thinking) and not part.text

@@ -1,6 +1,5 @@
 """Streams: events in order, deltas that add up, and the same answer as in one piece."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from ...canon import Event, Message, PartEnd, ResponseHead, TextDelta, ThinkingDelta, ToolDelta
@@ -8,7 +7,7 @@ from ...dialects import AnswerContext
 from ...emulator import ScriptedTurn
 from ...errors import WireError
 from ..bench import ObservedExchange, Testbed
-from ..scenario import ScenarioCheck, optional_check, same, true
+from ..scenario import Checks, optional, same, true
 from ..wire import objects
 from .shared_checks import (
     ANSWER,
@@ -26,36 +25,35 @@ from .shared_checks import (
     deltas,
     grammar,
     once,
-    require_reply,
 )
 from .tools import check_tool_call, check_tool_declared
 
 
-def streaming_text(bench: Testbed) -> Iterator[ScenarioCheck]:
+def streaming_text(bench: Testbed) -> Checks:
     """The words of a stream add up to the answer, and are the answer in one piece."""
     bench.stage(SPOKEN)
     seen = bench.ask(QUESTION, stream=True)
     yield once(seen)
-    yield from _asked_to_stream(seen)
+    yield from _check_stream_flag(seen)
     yield from grammar(seen.events)
     yield from check_answer(bench, seen, ANSWER)
-    yield same("deltas", require_reply(seen).text, deltas(seen.events, TextDelta))
-    yield from _as_in_one(bench, seen, SPOKEN)
+    yield same("deltas", seen.answer.text, deltas(seen.events, TextDelta))
+    yield from _check_same_in_one_piece(bench, seen, SPOKEN)
 
 
-def streaming_thinking(bench: Testbed) -> Iterator[ScenarioCheck]:
+def streaming_thinking(bench: Testbed) -> Checks:
     """The thinking of a stream adds up, and is the thinking of the answer in one piece."""
     bench.stage(THOUGHT_OF)
     seen = bench.ask(QUESTION, "medium", stream=True)
     yield once(seen)
     yield from grammar(seen.events)
     yield from check_thinking(bench, seen, THOUGHT)
-    yield same("deltas", "".join(require_reply(seen).thinking), deltas(seen.events, ThinkingDelta))
+    yield same("deltas", "".join(seen.answer.thinking), deltas(seen.events, ThinkingDelta))
     yield from check_answer(bench, seen, ANSWER)
-    yield from _as_in_one(bench, seen, THOUGHT_OF, thinking="medium")
+    yield from _check_same_in_one_piece(bench, seen, THOUGHT_OF, thinking="medium")
 
 
-def streaming_tool_call(bench: Testbed) -> Iterator[ScenarioCheck]:
+def streaming_tool_call(bench: Testbed) -> Checks:
     """The arguments of a streamed call add up, and are those of the call in one piece."""
     bench.stage(CALLED)
     seen = bench.ask(WEATHER, "off", tools=[TOOL], stream=True)
@@ -63,18 +61,20 @@ def streaming_tool_call(bench: Testbed) -> Iterator[ScenarioCheck]:
     yield from grammar(seen.events)
     yield from check_tool_declared(seen)
     yield from check_tool_call(seen)
-    told = deltas(seen.events, ToolDelta)
-    yield true("deltas", "the arguments", told, holds=not told or "Paris" in told)
-    yield from _as_in_one(bench, seen, CALLED, prompt=WEATHER, thinking="off", tools=[TOOL])
+    arguments = deltas(seen.events, ToolDelta)
+    yield true("deltas", "the arguments", arguments, holds=not arguments or "Paris" in arguments)
+    yield from _check_same_in_one_piece(
+        bench, seen, CALLED, prompt=WEATHER, thinking="off", tools=[TOOL]
+    )
 
 
-def thinking_streaming(bench: Testbed) -> Iterator[ScenarioCheck]:
+def thinking_streaming(bench: Testbed) -> Checks:
     """Thinking comes before the words it leads to, delta by delta, and stays apart from them."""
     bench.stage(THOUGHT_OF)
     seen = bench.ask(QUESTION, "medium", stream=True)
     yield once(seen)
     order = [type(e) for e in seen.events if isinstance(e, TextDelta | ThinkingDelta)]
-    yield optional_check("deltas", "some thinking", len(order), holds=ThinkingDelta in order)
+    yield optional("deltas", "some thinking", len(order), holds=ThinkingDelta in order)
     yield true("deltas", "some words", len(order), holds=TextDelta in order)
     first = order.index(TextDelta)
     yield same(
@@ -83,52 +83,52 @@ def thinking_streaming(bench: Testbed) -> Iterator[ScenarioCheck]:
     late = [kind.__name__ for kind in order[first:] if kind is ThinkingDelta]
     yield same("thinking after the words", [], late)
     several = order.count(ThinkingDelta)
-    yield optional_check("thinking deltas", "more than one", several, holds=several > 1)
+    yield optional("thinking deltas", "more than one", several, holds=several > 1)
     yield from check_thinking(bench, seen)
     yield from grammar(seen.events)
 
 
-def framing(bench: Testbed) -> Iterator[ScenarioCheck]:
+def framing(bench: Testbed) -> Checks:
     """A stream is read the same however its bytes are cut, and another framing never wrongly."""
     bench.stage(ScriptedTurn(text=WIDE))
     seen = bench.ask(QUESTION, stream=True)
     yield once(seen)
     yield from check_answer(bench, seen, WIDE)
     body = seen.body
-    whole = bare(require_reply(seen).message)
+    whole = bare(seen.answer.message)
     one_by_one = [body[at : at + 1] for at in range(len(body))]
     yield same("read byte by byte", whole, _parts(bench, seen, one_by_one))
     middle = len(body) // 2
     yield same("read in two halves", whole, _parts(bench, seen, [body[:middle], body[middle:]]))
-    for frames in _reframed(body):
+    for frames in _reframe(body):
         read = _parts(bench, seen, [frames])
         yield true(
-            "read in another framing", f"refused, or {whole}", read, holds=read in (None, whole)
+            "read in another framing", f"rejected, or {whole}", read, holds=read in (None, whole)
         )
 
 
-def _as_in_one(
+def _check_same_in_one_piece(
     bench: Testbed,
     seen: ObservedExchange,
     turn: ScriptedTurn,
     *,
     prompt: str = QUESTION,
     **options: Any,
-) -> Iterator[ScenarioCheck]:
-    """Check that the same answer in one piece is the same; only a staged one is given twice."""
+) -> Checks:
+    """Check that the answer in one piece is the same; only staged answers can be repeated."""
     if bench.stages:
         bench.stage(turn)
         whole = bench.ask(prompt, stream=False, **options)
         yield same(
             "the answer in one piece",
-            bare(require_reply(whole).message),
-            bare(require_reply(seen).message),
+            bare(whole.answer.message),
+            bare(seen.answer.message),
         )
-        yield same("its finish", require_reply(whole).finish, require_reply(seen).finish)
-        yield same("its counts", require_reply(whole).usage, require_reply(seen).usage)
+        yield same("its finish", whole.answer.finish, seen.answer.finish)
+        yield same("its counts", whole.answer.usage, seen.answer.usage)
 
 
-def _asked_to_stream(seen: ObservedExchange) -> Iterator[ScenarioCheck]:
+def _check_stream_flag(seen: ObservedExchange) -> Checks:
     if seen.accepted is not None:
         yield same(
             "stream as the service reads it", expected=True, actual=seen.accepted.request.stream
@@ -136,7 +136,7 @@ def _asked_to_stream(seen: ObservedExchange) -> Iterator[ScenarioCheck]:
 
 
 def _parts(bench: Testbed, seen: ObservedExchange, pieces: list[bytes]) -> list[object] | None:
-    """Return the parts of a stream cut like this; None where it is refused."""
+    """Return the parts of a stream cut like this, or None if it is malformed."""
     entry, head = bench.entry, seen.exchange.head or ResponseHead(200)
     where = AnswerContext(entry.model, entry.provider.name, entry.provider.quirks)
     stream = bench.wire.caller().stream(head, where)
@@ -151,9 +151,9 @@ def _parts(bench: Testbed, seen: ObservedExchange, pieces: list[bytes]) -> list[
     return bare(Message("assistant", tuple(event.part for event in ended)))
 
 
-def _reframed(body: bytes) -> list[bytes]:
+def _reframe(body: bytes) -> list[bytes]:
     """Return the objects of a stream one a line, and as an array."""
-    from json import dumps  # noqa: PLC0415 - spells as the services do
+    from json import dumps  # noqa: PLC0415 - writes JSON like the services
 
     lines = [dumps(each, ensure_ascii=False) for each in objects(body)]
     return ["\n".join([*lines, ""]).encode(), f"[{','.join(lines)}]".encode()]

@@ -1,12 +1,12 @@
-"""Tool calls: offered, called for, and known again by their ids."""
+"""Tool calls: the declaration, the call, and its id."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ...canon import Message, Text, ToolCall, ToolResult
 from ...emulator import ScriptedTurn
 from ..bench import ObservedExchange, Testbed
-from ..scenario import ScenarioCheck, optional_check, same, true
+from ..scenario import Checks, optional, same, true
 from ..wire import says
 from .shared_checks import (
     ARGUMENTS,
@@ -16,7 +16,6 @@ from .shared_checks import (
     TOOL,
     WEATHER,
     once,
-    require_reply,
     user,
 )
 
@@ -27,7 +26,7 @@ _UNNAMED = (
 )
 
 
-def tool_call(bench: Testbed) -> Iterator[ScenarioCheck]:
+def tool_call(bench: Testbed) -> Checks:
     """A tool is offered as it was declared, and the call for it has its name and arguments."""
     bench.stage(CALLED)
     seen = bench.ask(WEATHER, "off", tools=[TOOL], stream=False)
@@ -36,36 +35,36 @@ def tool_call(bench: Testbed) -> Iterator[ScenarioCheck]:
     yield from check_tool_call(seen)
 
 
-def tool_call_id_generation(bench: Testbed) -> Iterator[ScenarioCheck]:
+def tool_call_id_generation(bench: Testbed) -> Checks:
     """A call keeps the id it came with; one without gets 22 characters.
 
-    Those are sent only to services that need an id to find the call that a result answers.
+    Such an id is sent only to services that match results to calls by id.
     """
     needed = bench.wire.caller().replay_rules(bench.entry.provider.quirks).minted
     for stream in (False, True):
         bench.stage(ScriptedTurn(parts=_UNNAMED), SPOKEN)
         first = bench.ask(WEATHER, "off", tools=[TOOL], stream=stream)
-        calls = require_reply(first).tool_calls
+        calls = first.answer.tool_calls
         ids = [call.id for call in calls]
-        yield optional_check("reply.tool_calls", "a call", ids, holds=bool(ids))
+        yield optional("reply.tool_calls", "a call", ids, holds=bool(ids))
         if bench.is_staged:
             yield same("calls", [part.arguments for part in _UNNAMED], [c.arguments for c in calls])
         yield same("different ids", len(ids), len(set(ids)))
-        yield from _known(first, calls)
+        yield from _check_ids(first, calls)
         results = tuple(ToolResult(id_, (Text(RESULT),), name=TOOL.name) for id_ in ids)
-        past = [user(WEATHER), require_reply(first).message, Message("user", results)]
+        past = [user(WEATHER), first.answer.message, Message("user", results)]
         second = bench.ask(past, "off", tools=[TOOL], stream=stream)
         yield once(second)
         for call in (each for each in calls if each.minted and not needed):
             sent = call.id.encode() in second.request.body
             yield true("minted id", "not sent", call.id, holds=not sent)
         if second.accepted is not None:
-            kept = needed or not calls[0].minted
-            yield from _paired(second.accepted.request.messages, ids, kept=kept)
+            has_ids = needed or not calls[0].minted
+            yield from _check_pairs(second.accepted.request.messages, ids, has_ids=has_ids)
 
 
-def _known(seen: ObservedExchange, calls: Sequence[ToolCall]) -> Iterator[ScenarioCheck]:
-    """Check that each id came with the answer, or is of our making and looks like it."""
+def _check_ids(seen: ObservedExchange, calls: Sequence[ToolCall]) -> Checks:
+    """Check that each id is in the answer, or is a generated one."""
     for call in calls:
         if call.minted:
             good = _MINTED.fullmatch(call.id) is not None
@@ -74,21 +73,21 @@ def _known(seen: ObservedExchange, calls: Sequence[ToolCall]) -> Iterator[Scenar
         yield true("id", "on the wire or minted", call.id, holds=known)
 
 
-def _paired(read: Sequence[Message], ids: list[str], *, kept: bool) -> Iterator[ScenarioCheck]:
+def _check_pairs(read: Sequence[Message], ids: list[str], *, has_ids: bool) -> Checks:
     """Check that the service's side finds each result's call, in order."""
     parts = [part for message in read for part in message.parts]
     calls = [part.id for part in parts if isinstance(part, ToolCall)]
     results = [part.call_id for part in parts if isinstance(part, ToolResult)]
     yield same("calls as the service reads them", len(ids), len(calls))
     yield same("results as the service reads them", len(ids), len(results))
-    if kept:
+    if has_ids:
         yield same("the calls they are the results of", calls, results)
-        # A service with an alphabet of its own gets ids cut to it, all alike or none.
+        # A service with its own alphabet gets changed ids: all of them or none.
         alike = calls == ids or not set(calls) & set(ids)
         yield true("ids as the service reads them", f"{ids}, or none of them", calls, holds=alike)
 
 
-def check_tool_declared(seen: ObservedExchange) -> Iterator[ScenarioCheck]:
+def check_tool_declared(seen: ObservedExchange) -> Checks:
     """Check that the service's side reads the tool as it was declared."""
     if seen.accepted is not None:
         tools = seen.accepted.request.tools
@@ -96,15 +95,15 @@ def check_tool_declared(seen: ObservedExchange) -> Iterator[ScenarioCheck]:
         yield same("their parameters", [TOOL.parameters], [tool.parameters for tool in tools])
 
 
-def check_tool_call(seen: ObservedExchange) -> Iterator[ScenarioCheck]:
+def check_tool_call(seen: ObservedExchange) -> Checks:
     """Check the one call of an answer: its name, its arguments, and how the answer ended."""
-    reply = require_reply(seen)
+    reply = seen.answer
     calls = reply.tool_calls
-    yield optional_check("reply.tool_calls", "one call", calls, holds=len(calls) == 1)
+    yield optional("reply.tool_calls", "one call", calls, holds=len(calls) == 1)
     call = calls[0]
     yield same("call.name", TOOL.name, call.name)
-    yield true("call.name", "as it stands on the wire", call.name, holds=says(seen.body, call.name))
-    yield optional_check(
+    yield true("call.name", "as on the wire", call.name, holds=says(seen.body, call.name))
+    yield optional(
         "call.arguments", f"{ARGUMENTS}", call.arguments, holds=call.arguments == ARGUMENTS
     )
     yield true("call.id", "an id", call.id, holds=bool(call.id))

@@ -1,7 +1,7 @@
-"""The batch engine: gives the asks of a sweep to their providers' batch services, at the discount.
+"""The batch engine: sends the trials of a sweep to their providers' batch services, at a discount.
 
-What is at a service outlives this process: it is kept in batches of its own on disk, which name
-the run they belong to, and the next process goes on with them.
+Batches at a service outlive this process: files on disk name the run that they belong to, and the
+next process continues with them.
 """
 
 import asyncio
@@ -20,13 +20,13 @@ from ..grading.judges import Judge
 from .engine import BudgetSpent, CostBudget, Trial, TrialResult
 
 LOOKS = 2
-"""Every look is a batch, and a batch may take a day."""
+"""Each look needs a batch, and a batch may take a day."""
 
-_TICK = 0.5  # seconds after which it is seen that the purse was closed
+_TICK = 0.5  # seconds between two checks whether the budget was closed
 
 
 class BatchEngine:
-    """Asks batch services, or what ``transport`` returns for a repeat, such as an emulator."""
+    """Sends to batch services, or to the transport of a repeat, such as an emulator."""
 
     looks = LOOKS
     outlives = True
@@ -45,9 +45,9 @@ class BatchEngine:
         self._owner = "sweep"
 
     def begin(self, run: str) -> bool:
-        """Return True: what is in no batch of this run was never sent.
+        """Return True: a trial that is in no batch of this run was never sent.
 
-        What was with an emulator is gone with its process, and nobody paid for it.
+        Batches at an emulator ended with its process, at no cost.
         """
         self._owner = f"sweep {run}"
         for file in batches_of(self._owner):
@@ -60,24 +60,26 @@ class BatchEngine:
         """Return the judge: it grades in this process."""
         return judge
 
-    async def answers(self, asks: Sequence[Trial], purse: CostBudget) -> AsyncIterator[TrialResult]:
-        """Yield each ask as it is settled; see ``Engine``. Ends early where the purse is closed."""
-        todo = {ask.key: ask for ask in asks}
-        left = [self._reopened(file) for file in batches_of(self._owner)]
+    async def answers(
+        self, trials: Sequence[Trial], budget: CostBudget
+    ) -> AsyncIterator[TrialResult]:
+        """Yield the result of each trial; see ``Engine``. End early if the budget is closed."""
+        todo = {trial.key: trial for trial in trials}
+        left = [self._reopen(file) for file in batches_of(self._owner)]
         seen = {key for batch in left for key in batch.ids if key in todo}
         for key in seen:
-            purse.resume(todo[key])
-        async for settled in self._settled(left, todo, purse):
+            budget.resume(todo[key])
+        async for settled in self._iter_settled(left, todo, budget):
             yield settled
-        rest = [ask for ask in asks if ask.key not in seen]
-        while rest and not purse.closed:
-            taken = _taken(rest, purse)
-            if not taken:
+        rest = [trial for trial in trials if trial.key not in seen]
+        while rest and not budget.closed:
+            affordable = _take_affordable(rest, budget)
+            if not affordable:
                 return
-            rest = rest[len(taken) :]
-            groups = {0: taken} if self._given is None else _by_repeat(taken)
-            sent = [await self._sent(number, own) for number, own in groups.items()]
-            async for settled in self._settled(sent, todo, purse):
+            rest = rest[len(affordable) :]
+            groups = {0: affordable} if self._given is None else _by_repeat(affordable)
+            sent = [await self._send(number, own) for number, own in groups.items()]
+            async for settled in self._iter_settled(sent, todo, budget):
                 yield settled
 
     async def aclose(self) -> None:
@@ -88,42 +90,42 @@ class BatchEngine:
 
     # -- batches -----------------------------------------------------------------------------------
 
-    def _reopened(self, file: BatchFile) -> AsyncBatch:
+    def _reopen(self, file: BatchFile) -> AsyncBatch:
         with file:
             return self._client(0).open_batch(file.facts.id)
 
-    async def _sent(self, repeat: int, asks: Sequence[Trial]) -> AsyncBatch:
+    async def _send(self, repeat: int, trials: Sequence[Trial]) -> AsyncBatch:
         rows: list[dict[str, Any]] = [
             {
-                "id": ask.key,
-                "model": ask.model,
-                "prompt": ask.prompt,
-                "thinking": ask.level,
-                "system": ask.system,
-                "max_tokens": ask.max_tokens,
+                "id": trial.key,
+                "model": trial.model,
+                "prompt": trial.prompt,
+                "thinking": trial.level,
+                "system": trial.system,
+                "max_tokens": trial.max_tokens,
             }
-            for ask in asks
+            for trial in trials
         ]
         return await self._client(repeat).batch(rows, owner=self._owner)
 
-    async def _settled(
-        self, batches: Sequence[AsyncBatch], todo: dict[str, Trial], purse: CostBudget
+    async def _iter_settled(
+        self, batches: Sequence[AsyncBatch], todo: dict[str, Trial], budget: CostBudget
     ) -> AsyncIterator[TrialResult]:
-        """Yield what has ended until all has, or the purse is closed: the rest stays there."""
-        told: set[str] = set()
+        """Yield results until all batches have ended, or the budget is closed."""
+        yielded: set[str] = set()
         waiting, seconds = list(batches), self._every[0]
         while waiting:
             for batch in tuple(waiting):
                 state = await batch.look()
                 for answer in batch.answers.values():
-                    if answer.id in todo and answer.id not in told:
-                        told.add(answer.id)
-                        yield _settle(todo[answer.id], answer, purse)
+                    if answer.id in todo and answer.id not in yielded:
+                        yielded.add(answer.id)
+                        yield _settle(todo[answer.id], answer, budget)
                 if state == "ended":
                     batch.take()
                     await batch.aclose()
                     waiting.remove(batch)
-            if waiting and not await _slept(seconds, purse):
+            if waiting and not await _sleep(seconds, budget):
                 return
             seconds = min(self._every[1], seconds * 1.5)
 
@@ -134,43 +136,43 @@ class BatchEngine:
         return self._clients[repeat]
 
 
-async def _slept(seconds: float, purse: CostBudget) -> bool:
-    """Wait so long; False where the purse was closed meanwhile."""
+async def _sleep(seconds: float, budget: CostBudget) -> bool:
+    """Wait; return False if the budget was closed meanwhile."""
     for _ in range(max(1, round(seconds / _TICK))):
-        if purse.closed:
+        if budget.closed:
             return False
         await asyncio.sleep(min(seconds, _TICK))
-    return not purse.closed
+    return not budget.closed
 
 
-def _taken(asks: Iterable[Trial], purse: CostBudget) -> list[Trial]:
-    """Return the first asks, as many as the purse pays for at once."""
-    taken: list[Trial] = []
+def _take_affordable(trials: Iterable[Trial], budget: CostBudget) -> list[Trial]:
+    """Return the first trials, as many as the budget allows at once."""
+    affordable: list[Trial] = []
     try:
-        for ask in asks:
-            if not purse.take(ask):
+        for trial in trials:
+            if not budget.take(trial):
                 break
-            taken.append(ask)
+            affordable.append(trial)
     except BudgetSpent:
         pass
-    return taken
+    return affordable
 
 
-def _by_repeat(asks: Iterable[Trial]) -> dict[int, list[Trial]]:
-    """Return the asks in groups: an emulator answers one repeat, so that repeats differ."""
+def _by_repeat(trials: Iterable[Trial]) -> dict[int, list[Trial]]:
+    """Return the trials by repeat: each repeat has its own emulator, so that repeats differ."""
     groups: dict[int, list[Trial]] = {}
-    for ask in asks:
-        groups.setdefault(ask.repeat, []).append(ask)
+    for trial in trials:
+        groups.setdefault(trial.repeat, []).append(trial)
     return groups
 
 
-def _settle(ask: Trial, answer: BatchAnswer, purse: CostBudget) -> TrialResult:
-    """Return how an ask ended, with its money: what expired or was refused was not billed."""
+def _settle(trial: Trial, answer: BatchAnswer, budget: CostBudget) -> TrialResult:
+    """Return the result of a trial and settle its cost; a failed request is not billed."""
     reply, error = answer.reply, answer.error
     if reply is not None:
-        purse.settle(ask, None if answer.cost is None else Decimal(answer.cost))
+        budget.settle(trial, None if answer.cost is None else Decimal(answer.cost))
         return TrialResult(
-            key=ask.key,
+            key=trial.key,
             text=reply.text,
             finish=reply.finish,
             verdict=reply.verdict,
@@ -180,8 +182,8 @@ def _settle(ask: Trial, answer: BatchAnswer, purse: CostBudget) -> TrialResult:
             model=reply.model,
         )
     if isinstance(error, Refused):
-        purse.settle(ask, Decimal(0))
-        return TrialResult(key=ask.key, finish="refusal", at=time(), text=str(error))
-    purse.give_back(ask, charged=answer.ending == "lost")
-    said = f"{type(error).__name__}: {error}"
-    return TrialResult(key=ask.key, finish="error", error=said, at=time())
+        budget.settle(trial, Decimal(0))
+        return TrialResult(key=trial.key, finish="refusal", at=time(), text=str(error))
+    budget.give_back(trial, charged=answer.ending == "lost")
+    message = f"{type(error).__name__}: {error}"
+    return TrialResult(key=trial.key, finish="error", error=message, at=time())

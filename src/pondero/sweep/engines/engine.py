@@ -1,7 +1,7 @@
-"""What an engine is: it is given asks and a purse, and yields each answer once it is settled.
+"""The protocol of an engine: it gets trials and a cost budget, and yields the result of each.
 
-``live`` is the engine that asks now. Another one, such as a provider's batch service, implements
-the same protocol: it takes money from the purse before it sends anything, and yields in any order.
+``live`` sends at once. Other engines, such as ``batch``, follow the same protocol: they take a
+trial's maximum cost from the budget before they send it, and yield in any order.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ REFUSALS = ("refusal", "content_filter")
 
 
 class Trial(Struct, frozen=True):
-    """One question to one arm. ``bound`` is the most it can cost; None where no price is known."""
+    """One question to one arm. ``bound`` is the most it can cost, or None without a price."""
 
     key: str
     arm: int
@@ -38,7 +38,7 @@ class Trial(Struct, frozen=True):
 
 
 class TrialResult(Struct, frozen=True, kw_only=True):
-    """How an ask ended: with an answer, or with an error that stayed. It is asked no more."""
+    """The final result of a trial: an answer, or the last error."""
 
     key: str
     text: str = ""
@@ -63,36 +63,35 @@ class TrialResult(Struct, frozen=True, kw_only=True):
 
 
 def trial_key(model: str, fields: Json, messages: Json, repeat: int) -> str:
-    """Return the key of an ask: the same one wherever the same thing is asked again."""
+    """Return the key of a trial: equal for equal requests."""
     whole = [model, fields, messages, repeat]
     try:
         text = msgspec.json.encode(whole, order="deterministic")
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON may hold and UTF-8 may not
+    except UnicodeEncodeError:  # a lone surrogate, which JSON allows and UTF-8 does not
         text = json.dumps(whole, sort_keys=True).encode()
     return blake2b(text, digest_size=16).hexdigest()
 
 
 class BudgetSpent(PonderoError):
-    """No more may be asked: the money is spent, or the run was told to stop."""
+    """Nothing more may be sent: the budget is spent, or the run was stopped."""
 
 
 class SpendJournal(Protocol):
-    """Where money is written down before it can be spent; ``runs`` keeps it on disk."""
+    """Where costs are recorded before they can arise; ``Run`` keeps them on disk."""
 
     def begin(self, key: str, bound: Decimal | None) -> None:
-        """Write down that this is asked, and what it may cost."""
+        """Record that this is sent, and what it may cost."""
         ...
 
     def lose(self, key: str, bound: Decimal) -> None:
-        """Write down that an attempt brought no answer and may have been charged for."""
+        """Record that an attempt has no answer and may have been charged."""
         ...
 
 
 class CostBudget:
-    """The money of a run: what is settled, and the most that what is in flight can cost.
+    """The cost of a run: what is spent, and the most that requests in flight can cost.
 
-    With a ``cap`` the two together never pass it. After ``close`` nothing more is begun, and what
-    is in flight ends as it does.
+    The two together never exceed ``cap``. After ``close`` nothing more begins.
     """
 
     def __init__(self, ledger: SpendJournal, *, cap: Decimal | None = None, spent: Decimal) -> None:
@@ -103,14 +102,14 @@ class CostBudget:
         self._ledger = ledger
         self._cap = cap
 
-    def take(self, ask: Trial) -> bool:
-        """Return whether this may be sent now; raises Spent where it never may.
+    def take(self, trial: Trial) -> bool:
+        """Return whether this may be sent now; raise BudgetSpent if it never may.
 
-        False is for now: something in flight may turn out to cost less than it could have.
+        False is for now: a request in flight may cost less than its bound.
         """
         if self.closed:
             raise BudgetSpent(self.closed)
-        bound = ask.bound or Decimal(0)
+        bound = trial.bound or Decimal(0)
         if self._cap is not None and self.spent + self.flying + bound > self._cap:
             if self.flights:
                 return False
@@ -119,35 +118,35 @@ class CostBudget:
                 f"${self._cap:g} of --max-cost are spent"
             )
             raise BudgetSpent(self.closed)
-        self._ledger.begin(ask.key, ask.bound)
+        self._ledger.begin(trial.key, trial.bound)
         self.flying += bound
         self.flights += 1
         return True
 
-    def resume(self, ask: Trial) -> None:
-        """Count what an earlier process sent, and is at a service still, as in flight again."""
-        self._ledger.begin(ask.key, ask.bound)
-        self.flying += ask.bound or Decimal(0)
+    def resume(self, trial: Trial) -> None:
+        """Count a trial of an earlier process that is still at a service as in flight."""
+        self._ledger.begin(trial.key, trial.bound)
+        self.flying += trial.bound or Decimal(0)
         self.flights += 1
 
-    def settle(self, ask: Trial, cost: Decimal | None) -> None:
-        """Take an answer's cost for its bound; an answer without a price counts as its bound."""
-        bound = ask.bound or Decimal(0)
+    def settle(self, trial: Trial, cost: Decimal | None) -> None:
+        """Replace a trial's bound by its cost; an answer without a price counts as its bound."""
+        bound = trial.bound or Decimal(0)
         self._land(bound)
         if cost is None and bound:
-            self._ledger.lose(ask.key, bound)
+            self._ledger.lose(trial.key, bound)
         self.spent += bound if cost is None else cost
 
-    def give_back(self, ask: Trial, *, charged: bool) -> None:
-        """End an attempt without an answer; ``charged`` is whether it may have cost something."""
-        bound = ask.bound or Decimal(0)
+    def give_back(self, trial: Trial, *, charged: bool) -> None:
+        """End an attempt without an answer; ``charged``: it may have cost something."""
+        bound = trial.bound or Decimal(0)
         self._land(bound)
         if charged and bound:
-            self._ledger.lose(ask.key, bound)
+            self._ledger.lose(trial.key, bound)
             self.spent += bound
 
     def close(self, why: str) -> None:
-        """Let nothing more begin."""
+        """Let no further trial begin."""
         self.closed = self.closed or why
 
     def _land(self, bound: Decimal) -> None:
@@ -156,7 +155,7 @@ class CostBudget:
 
 
 def first_of(errors: BaseExceptionGroup[PonderoError]) -> PonderoError:
-    """Return one error of a group, however deep: what fails every ask says the same each time."""
+    """Return one error of a nested group: what fails every trial is the same error each time."""
     found = errors.exceptions[0]
     return first_of(found) if isinstance(found, BaseExceptionGroup) else found
 
@@ -164,7 +163,7 @@ def first_of(errors: BaseExceptionGroup[PonderoError]) -> PonderoError:
 async def iter_results(
     work: Callable[[], Awaitable[None]], done: "asyncio.Queue[TrialResult | None]"
 ) -> AsyncIterator[TrialResult]:
-    """Yield what some work puts into a queue until it ends, and raise the error that ended it."""
+    """Yield what ``work`` puts into a queue until it ends, and raise the error that ended it."""
 
     async def run() -> None:
         try:
@@ -186,36 +185,33 @@ async def iter_results(
 
 
 class Engine(Protocol):
-    """Asks, and yields what is settled. ``looks`` is how often it pays to look at the results.
-
-    ``outlives`` is whether what is in flight goes on when the process ends.
-    """
+    """Runs trials and yields their results."""
 
     @property
     def looks(self) -> int:
-        """Return at how many points a sweep on this engine is looked at."""
+        """Return the number of looks of a sweep on this engine."""
         ...
 
     @property
     def outlives(self) -> bool:
-        """Return whether what is in flight stays at a service, for a later process to collect."""
+        """Return whether requests in flight outlive the process, and can be collected later."""
         ...
 
     def begin(self, run: str) -> bool:
-        """Make ready for a run; return whether it knows what an earlier process had in flight.
+        """Begin a run; return whether the engine knows what an earlier process had in flight.
 
-        Where it does not, all of that counts as paid for.
+        If not, all of that counts as spent.
         """
         ...
 
     def judge(self, judge: Judge) -> Judge:
-        """Return the judge as this engine has it grade: here, or where there is more room."""
+        """Return the judge that grades in this process, or in the engine's."""
         ...
 
-    def answers(self, asks: Sequence[Trial], purse: CostBudget) -> AsyncIterator[TrialResult]:
-        """Yield each ask as it is settled, in any order; ends early where the purse is closed.
+    def answers(self, trials: Sequence[Trial], budget: CostBudget) -> AsyncIterator[TrialResult]:
+        """Yield the result of each trial, in any order; end early if the budget is closed.
 
-        What is cancelled while in flight is not yielded. Raises what would fail every ask alike.
+        A trial that is cancelled in flight is not yielded. Raise an error that fails every trial.
         """
         ...
 

@@ -1,9 +1,9 @@
-"""Leases: how asks, and the money for them, are given to workers that may die.
+"""Leases: how trials, and the cost budget for them, are given to workers that may die.
 
-The driver alone has the run's purse. It takes the bound of every ask in a lease, which writes it
-down, and only then gives the lease to a worker; so all leases together never pass the cap. A worker
-says at the key's budget what it is about to send: of a worker that died, what it had sent counts as
-its bound, and what it had not is free. No ray in here: ``ray_engine`` and ``ray_workers`` call it.
+Only the driver has the run's budget. It records the bound of every trial in a lease before a worker
+gets the lease, so all leases together never exceed the cap. A worker tells the key's budget what it
+is about to send: if it dies, what it sent counts as its bound, and the rest costs nothing. This
+module does not import ray; ``ray`` and ``ray_workers`` call it.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,33 +17,33 @@ from .engine import BudgetSpent, CostBudget, Trial, TrialResult
 from .limiter import START, Limiter
 
 REQUESTS = 50
-"""The most asks in one lease."""
+"""The maximum number of trials in one lease."""
 
 TOKENS = 200_000
-"""The most tokens that the asks of one lease may take, unless a single one may take more."""
+"""The maximum tokens of the trials in one lease, unless a single trial may need more."""
 
-_USUAL_ANSWER = 4_000  # tokens of an answer without a limit of its own
+_USUAL_ANSWER = 4_000  # tokens of an answer without a limit
 
 
 class Lease(Struct, frozen=True):
-    """Asks that one worker may send with one account; their bounds are taken from the purse."""
+    """Trials that one worker may send with one account; the budget already holds their bounds."""
 
     number: int
     account: str
     model: str
-    asks: tuple[Trial, ...]
+    trials: tuple[Trial, ...]
 
     @property
-    def money(self) -> Decimal:
-        """Return the most that it can cost."""
-        return sum((ask.bound or Decimal(0) for ask in self.asks), Decimal(0))
+    def max_cost(self) -> Decimal:
+        """Return the most that the lease can cost."""
+        return sum((trial.bound or Decimal(0) for trial in self.trials), Decimal(0))
 
 
 class LeaseResult(Struct, frozen=True):
-    """How a worker was done with an ask of its lease.
+    """How a trial of a lease ended at its worker.
 
-    ``cost`` is what the answer cost, where it has a price. Without an answer, ``charged`` is
-    whether the attempt may have cost its bound; without ``settled`` it may be asked again.
+    ``cost`` is the cost of the answer, if it has a price. Without an answer, ``charged`` means that
+    the attempt may have cost its bound; without ``settled`` the trial may be sent again.
     """
 
     key: str
@@ -52,16 +52,16 @@ class LeaseResult(Struct, frozen=True):
     cost: Decimal | None = None
     charged: bool = False
 
-    def land(self, ask: Trial, purse: CostBudget) -> None:
-        """Do to the run's purse what the worker did to its own."""
+    def land(self, trial: Trial, budget: CostBudget) -> None:
+        """Repeat on the run's budget what the worker did to its own."""
         if self.answered:
-            purse.settle(ask, self.cost)
+            budget.settle(trial, self.cost)
         else:
-            purse.give_back(ask, charged=self.charged)
+            budget.give_back(trial, charged=self.charged)
 
 
-class _Nowhere:
-    """The ledger of a worker, which writes nothing: the driver has written down all it may do."""
+class _NoJournal:
+    """A journal that records nothing: the driver has recorded the whole lease."""
 
     def begin(self, key: str, bound: Decimal | None) -> None:
         pass
@@ -71,48 +71,47 @@ class _Nowhere:
 
 
 class LeaseCostBudget(CostBudget):
-    """A worker's purse for one lease: the bound of each ask, once.
+    """A worker's budget for one lease: the bound of each trial, once.
 
-    An attempt that may have been charged has used the bound up. Whether there is money for another
-    one is the driver's to say, so the ask goes back to it. ``refused`` is told of each
-    attempt that cannot have been.
+    An attempt that may have been charged uses up the bound. Then the trial goes back to the driver,
+    which decides about another attempt. ``on_rejection`` is called for attempts without charge.
     """
 
-    def __init__(self, refused: Callable[[str], None]) -> None:
-        super().__init__(_Nowhere(), spent=Decimal(0))
-        self._refused = refused
-        self._landings: dict[str, LeaseResult] = {}
+    def __init__(self, on_rejection: Callable[[str], None]) -> None:
+        super().__init__(_NoJournal(), spent=Decimal(0))
+        self._on_rejection = on_rejection
+        self._results: dict[str, LeaseResult] = {}
 
-    def take(self, ask: Trial) -> bool:
-        """Return True; raises Spent where the bound was used up, or the lease is closed."""
-        last = self._landings.get(ask.key)
-        if last is not None and last.charged and ask.bound:
-            message = "an attempt may have been charged, and there was money for one"
+    def take(self, trial: Trial) -> bool:
+        """Return True; raise BudgetSpent if the bound is used up or the lease is closed."""
+        last = self._results.get(trial.key)
+        if last is not None and last.charged and trial.bound:
+            message = "an attempt may have been charged, and the lease pays for one"
             raise BudgetSpent(message)
-        return super().take(ask)
+        return super().take(trial)
 
-    def settle(self, ask: Trial, cost: Decimal | None) -> None:
-        """Keep what an answer cost, for the driver."""
-        super().settle(ask, cost)
-        self._landings[ask.key] = LeaseResult(ask.key, answered=True, cost=cost)
+    def settle(self, trial: Trial, cost: Decimal | None) -> None:
+        """Keep the cost of an answer for the driver."""
+        super().settle(trial, cost)
+        self._results[trial.key] = LeaseResult(trial.key, answered=True, cost=cost)
 
-    def give_back(self, ask: Trial, *, charged: bool) -> None:
-        """Keep whether an attempt may have been charged, for the driver."""
-        super().give_back(ask, charged=charged)
-        self._landings[ask.key] = LeaseResult(ask.key, charged=charged)
+    def give_back(self, trial: Trial, *, charged: bool) -> None:
+        """Keep for the driver whether an attempt may have been charged."""
+        super().give_back(trial, charged=charged)
+        self._results[trial.key] = LeaseResult(trial.key, charged=charged)
         if not charged:
-            self._refused(ask.key)
+            self._on_rejection(trial.key)
 
-    def landing(self, key: str, settled: TrialResult | None = None) -> LeaseResult:
-        """Return how an ask ended; one that was never begun is free."""
-        last = self._landings.get(key, LeaseResult(key))
+    def make_result(self, key: str, settled: TrialResult | None = None) -> LeaseResult:
+        """Return how a trial ended; one that was never begun costs nothing."""
+        last = self._results.get(key, LeaseResult(key))
         return LeaseResult(key, settled, last.answered, last.cost, last.charged)
 
 
 class KeyBudget:
-    """The budget of one key: how many may be in flight to each model, and what was sent.
+    """The budget of one key: how many requests may be in flight to each model, and what was sent.
 
-    All workers share it, so that together they keep to what one key is allowed.
+    All workers share it, so that together they respect the key's limits.
     """
 
     def __init__(self, start: float = START) -> None:
@@ -128,7 +127,7 @@ class KeyBudget:
         return self._limiters[model]
 
     def admit(self, model: str, wanted: int, now: float) -> int:
-        """Return how many of those wanted may begin now, and count them as begun."""
+        """Return how many of those wanted may begin now, and count them."""
         limiter, count = self.limiter(model), 0
         while count < min(wanted, REQUESTS) and not limiter.wait(now):
             limiter.begin()
@@ -136,26 +135,26 @@ class KeyBudget:
         return count
 
     def leave(self, model: str, count: int) -> None:
-        """Count so many that were admitted as ended without an answer."""
+        """Count admitted requests as ended without an answer."""
         for _ in range(count):
             self.limiter(model).fail()
 
     def end(self, model: str, tokens: int | None) -> None:
-        """Count one that was answered, with the tokens it took where they are known."""
+        """Count one answered request, with its tokens if known."""
         self.limiter(model).end(tokens)
 
     def slow(self, model: str, seconds: float | None, now: float) -> None:
-        """Take a refusal that a worker met."""
+        """Slow down after a rejection that a worker got."""
         self.limiter(model).slow(now, seconds)
 
     def hint(self, model: str, allowances: Iterable[RateLimit], now: float) -> None:
-        """Take what a worker was told is left."""
+        """Use the rate limits that a worker was told."""
         self.limiter(model).hint(allowances, now)
 
     def record_send(self, lease: int, key: str, attempt: int) -> bool:
-        """Write down that a worker is about to send this, and return True: it waits for that.
+        """Record that a worker is about to send this; return whether it may.
 
-        False is for a worker that was given up while it lives: its asks are no longer its own.
+        False is for a worker that was given up while it lives: its lease is closed.
         """
         if lease in self._closed:
             return False
@@ -163,40 +162,40 @@ class KeyBudget:
         return True
 
     def record_rejection(self, lease: int, key: str, attempt: int) -> None:
-        """Write down that an attempt was refused; nobody waits, so a later one may be known."""
+        """Record that an attempt was rejected, unless a later attempt is already recorded."""
         sent = self._sent.get(lease, {})
         if sent.get(key) == attempt:
             del sent[key]
 
     def close(self, lease: int) -> frozenset[str]:
-        """Return what of a lease was sent; nothing more of it is."""
+        """Close a lease, and return the keys that were sent."""
         self._closed.add(lease)
         return frozenset(self._sent.pop(lease, ()))
 
 
-def take_lease(asks: list[Trial], purse: CostBudget, most: int) -> list[Trial]:
-    """Move from the end of ``asks`` what fits into one lease and the purse pays for; return it.
+def take_lease(trials: list[Trial], budget: CostBudget, most: int) -> list[Trial]:
+    """Move from the end of ``trials`` what fits into one lease and the budget; return it.
 
-    Raises Spent where the purse pays for nothing more, now or later.
+    Raise BudgetSpent if the budget allows nothing more, now or later.
     """
     found: list[Trial] = []
     tokens = 0
-    while asks and len(found) < most:
-        tokens += tokens_of(asks[-1])
+    while trials and len(found) < most:
+        tokens += tokens_of(trials[-1])
         if found and tokens > TOKENS:
             break
         try:
-            if not purse.take(asks[-1]):
+            if not budget.take(trials[-1]):
                 break
         except BudgetSpent:
             if found:
                 break
             raise
-        found.append(asks.pop())
+        found.append(trials.pop())
     return found
 
 
-def tokens_of(ask: Trial) -> int:
-    """Return about the most tokens that an ask takes: a byte of its prompt is one at most."""
-    prompt = len(dump_json(ask.prompt).encode()) + len((ask.system or "").encode())
-    return prompt + (ask.max_tokens or _USUAL_ANSWER)
+def tokens_of(trial: Trial) -> int:
+    """Return roughly the most tokens of a trial: a byte of its prompt is at most one."""
+    prompt = len(dump_json(trial.prompt).encode()) + len((trial.system or "").encode())
+    return prompt + (trial.max_tokens or _USUAL_ANSWER)

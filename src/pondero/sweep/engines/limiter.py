@@ -1,8 +1,8 @@
 """The limiter: how many requests may be in flight to one model with one key, and when the next.
 
-What the service says comes first: its ``retry-after``, and what its headers say is left. Beyond
-that the number in flight is found by trying: a twentieth more after each round without a refusal, a
-fifth less after one. Pure: ``live`` passes the time in.
+The service's ``retry-after`` and rate-limit headers come first. Beyond that the number is found by
+trying: a twentieth more after each round without a rejection, a fifth less after one. The caller
+passes the time in.
 """
 
 import math
@@ -15,7 +15,7 @@ MOST = 512
 _LESS = 0.8
 _MORE = 1.05
 _COOLDOWN = 15.0
-"""Seconds in which refusals count as one: they were all in flight together."""
+"""Seconds in which rejections count as one: the requests were in flight together."""
 
 
 class Limiter:
@@ -32,13 +32,13 @@ class Limiter:
         self._tokens = 0.0
 
     def wait(self, now: float) -> float:
-        """Return the seconds until the next may begin; infinity is until one has ended."""
+        """Return the seconds until the next may begin; infinity: when one has ended."""
         if self.flying >= max(1, int(self.limit)):
             return math.inf
         return max(self.pause(now), *self._empty(now), 0.0)
 
     def pause(self, now: float) -> float:
-        """Return for how many seconds more the service asked for no request at all."""
+        """Return how many more seconds the service wants no request."""
         return max(0.0, self._until - now)
 
     def begin(self) -> None:
@@ -50,7 +50,7 @@ class Limiter:
             self._left[what] = (less, until)
 
     def end(self, tokens: int | None = None) -> None:
-        """Count one that ended well, with the tokens it took where they are known."""
+        """Count one that was answered, with its tokens if known."""
         self.flying -= 1
         if tokens is not None:
             self._tokens += (tokens - self._tokens) / 8 if self._tokens else tokens
@@ -64,7 +64,7 @@ class Limiter:
         self.flying -= 1
 
     def slow(self, now: float, seconds: float | None) -> None:
-        """Take a refusal for too many requests; ``seconds`` is the wait the service asks for."""
+        """Slow down after too many requests; ``seconds`` is the wait that the service wants."""
         self._clean = 0
         if seconds is not None:
             self._until = max(self._until, now + seconds)
@@ -73,7 +73,7 @@ class Limiter:
             self.limit = max(1.0, self.limit * _LESS)
 
     def hint(self, allowances: Iterable[RateLimit], now: float) -> None:
-        """Take what the headers of an answer say is left."""
+        """Use the rate limits in the headers of an answer."""
         for each in allowances:
             known = self._left.get(each.what)
             if known is not None and known[1] > now:
@@ -82,7 +82,7 @@ class Limiter:
             self._left[each.what] = (each, now + each.seconds)
 
     def _empty(self, now: float) -> Iterable[float]:
-        """Yield how long to wait for each thing of which too little is left."""
+        """Yield the wait for each rate limit that is used up."""
         for allowance, until in self._left.values():
             needed = max(1.0, self._tokens) if allowance.counts_tokens else 1.0
             if allowance.left < needed and until > now:

@@ -1,7 +1,7 @@
-"""The live engine: asks now, on one event loop, as many at once as each service lets it.
+"""The live engine: sends at once, on one event loop, as many requests as each service allows.
 
-Every model has a lane with its own limiter and client. Attempts are tried again here and not in
-the client, so that the limiter sees every refusal and the purse pays for every attempt.
+Every model has a lane with its own limiter and client. Retries are here and not in the client, so
+that the limiter sees every rejection and the budget pays for every attempt.
 """
 
 import asyncio
@@ -42,15 +42,15 @@ from .engine import BudgetSpent, CostBudget, Trial, TrialResult, iter_results
 from .limiter import START, Limiter
 
 OFFLINE_AT_ONCE = 64
-"""How many are asked of an emulator at once, to begin with."""
+"""Requests in flight to an emulator at the start."""
 
 ATTEMPTS = 6
-"""How often an ask is tried that fails for reasons of the service's; refusals to wait are apart."""
+"""Attempts of a trial that the service fails; waits for a busy service count separately."""
 
 PATIENCE = 40
-"""How often in a row a service may tell one ask to wait."""
+"""How often in a row a service may tell one trial to wait."""
 
-_SPREAD = 0.1  # of a wait: those who were refused together do not come back together
+_SPREAD = 0.1  # of a wait, so that requests rejected together do not return together
 
 _FATAL = (AuthFailed, BillingFailed, NotFound, PermissionDenied, QuotaSpent, UsageError)
 _BUSY = (RateLimited, Overloaded)
@@ -59,10 +59,10 @@ _TRANSIENT = (ServerFailed, Unreachable, *_MAY_BE_CHARGED)
 
 
 class LiveEngine:
-    """Asks services, or what ``transport`` returns for a repeat, such as an emulator.
+    """Sends to services, or to the transport of a repeat, such as an emulator.
 
-    An emulator's answers cost nothing; they are priced as the service's would be. ``keys`` are by
-    provider. ``limiter`` makes that of a model, and ``sending`` is awaited before each attempt.
+    An emulator's answers cost nothing, but have the service's prices. ``keys`` are by provider.
+    ``limiter`` makes the limiter of a model; ``before_send`` is awaited before each attempt.
     """
 
     looks = LOOKS
@@ -78,7 +78,7 @@ class LiveEngine:
         stream: bool = True,
         keys: Mapping[str, str] | None = None,
         limiter: Callable[[str], Limiter] | None = None,
-        sending: Callable[[Trial], Awaitable[None]] | None = None,
+        before_send: Callable[[Trial], Awaitable[None]] | None = None,
     ) -> None:
         self._given = transport
         self._policy = policy or sweep_policy()
@@ -86,30 +86,30 @@ class LiveEngine:
         self._limiter = limiter or (lambda _model: Limiter(start))
         self._stream = stream
         self._keys = keys
-        self._sending = sending or _nothing
+        self._before_send = before_send or _nothing
         self._shared: AsyncTransport | None = None
         self._lanes: dict[str, _Lane] = {}
         self._change = asyncio.Event()
 
     def begin(self, _run: str) -> bool:
-        """Return False: an answer that nobody waits for is lost."""
+        """Return False: an answer is lost if its process ends."""
         return False
 
     def judge(self, judge: Judge) -> Judge:
         """Return the judge: it grades in this process."""
         return judge
 
-    def answers(self, asks: Sequence[Trial], purse: CostBudget) -> AsyncIterator[TrialResult]:
-        """Return each ask as it is settled; see ``Engine``."""
+    def answers(self, trials: Sequence[Trial], budget: CostBudget) -> AsyncIterator[TrialResult]:
+        """Yield the result of each trial; see ``Engine``."""
         done: asyncio.Queue[TrialResult | None] = asyncio.Queue()
         lanes: dict[str, list[Trial]] = {}
-        for ask in asks:
-            lanes.setdefault(ask.model, []).append(ask)
+        for trial in trials:
+            lanes.setdefault(trial.model, []).append(trial)
 
         async def ask_all() -> None:
             async with asyncio.TaskGroup() as group:
                 for model, own in lanes.items():
-                    group.create_task(self._pump(self._lane(model), own, purse, done))
+                    group.create_task(self._pump(self._lane(model), own, budget, done))
 
         return iter_results(ask_all, done)
 
@@ -124,28 +124,28 @@ class LiveEngine:
     async def _pump(
         self,
         lane: "_Lane",
-        asks: Iterable[Trial],
-        purse: CostBudget,
+        trials: Iterable[Trial],
+        budget: CostBudget,
         done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
-        """Begin one ask after the other as the lane and the purse allow, and wait for them all."""
+        """Begin trials as the lane and the budget allow, and wait for them all."""
         async with asyncio.TaskGroup() as group:
             with suppress(BudgetSpent):
-                for ask in asks:
-                    await lane.admitted()
-                    while not purse.take(ask):
-                        await lane.changed()
+                for trial in trials:
+                    await lane.wait_for_place()
+                    while not budget.take(trial):
+                        await lane.wait_for_change()
                     lane.begin()
-                    group.create_task(self._settle(lane, ask, purse, done))
+                    group.create_task(self._settle(lane, trial, budget, done))
 
     async def _settle(
         self,
         lane: "_Lane",
-        ask: Trial,
-        purse: CostBudget,
+        trial: Trial,
+        budget: CostBudget,
         done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
-        settled = await self._asked(lane, ask, purse)
+        settled = await self._run_trial(lane, trial, budget)
         if settled is None or settled.error is not None:
             lane.leave()
         else:
@@ -153,65 +153,69 @@ class LiveEngine:
         if settled is not None:
             done.put_nowait(settled)
 
-    async def _asked(self, lane: "_Lane", ask: Trial, purse: CostBudget) -> TrialResult | None:
-        """Return how an ask ended; None where the purse has nothing for another attempt."""
+    async def _run_trial(
+        self, lane: "_Lane", trial: Trial, budget: CostBudget
+    ) -> TrialResult | None:
+        """Return the result of a trial, or None if the budget allows no other attempt."""
         tries = waits = 0
         while True:
             began = monotonic()
             try:
-                await self._sending(ask)
-                reply = await lane.ask(ask, stream=self._stream)
+                await self._before_send(trial)
+                reply = await lane.ask(trial, stream=self._stream)
             except _BUSY as error:
                 waits += 1
                 lane.slow(error)
                 if waits > PATIENCE:
-                    return self._failed(ask, error, purse)
-                purse.give_back(ask, charged=False)
+                    return self._fail(trial, error, budget)
+                budget.give_back(trial, charged=False)
                 await lane.again(self._retry.wait(error, min(waits, 8), random))
             except _TRANSIENT as error:
                 tries += 1
                 charged = isinstance(error, _MAY_BE_CHARGED)
                 if not self._retry.again(error, tries):
-                    return self._failed(ask, error, purse, charged=charged)
-                purse.give_back(ask, charged=charged)
+                    return self._fail(trial, error, budget, charged=charged)
+                budget.give_back(trial, charged=charged)
                 await lane.again(self._retry.wait(error, tries, random))
             except Refused as error:
-                purse.settle(ask, Decimal(0))
-                return TrialResult(key=ask.key, finish="refusal", at=time(), text=str(error))
+                budget.settle(trial, Decimal(0))
+                return TrialResult(key=trial.key, finish="refusal", at=time(), text=str(error))
             except _FATAL:
-                purse.give_back(ask, charged=False)
+                budget.give_back(trial, charged=False)
                 raise
             except PonderoError as error:
-                return self._failed(ask, error, purse)
+                return self._fail(trial, error, budget)
             except BaseException:
-                purse.give_back(ask, charged=True)  # cancelled in flight: the service goes on
+                budget.give_back(
+                    trial, charged=True
+                )  # cancelled in flight: the service still answers
                 raise
             else:
                 cost = reply_cost(reply)
-                purse.settle(ask, None if cost is None else Decimal(cost))
-                return _settled(ask, reply, cost, monotonic() - began)
-            if not await lane.taken(ask, purse):
+                budget.settle(trial, None if cost is None else Decimal(cost))
+                return _make_result(trial, reply, cost, monotonic() - began)
+            if not await lane.take(trial, budget):
                 return None
 
-    def _failed(
-        self, ask: Trial, error: PonderoError, purse: CostBudget, *, charged: bool = False
+    def _fail(
+        self, trial: Trial, error: PonderoError, budget: CostBudget, *, charged: bool = False
     ) -> TrialResult:
-        purse.give_back(ask, charged=charged)
-        said = f"{type(error).__name__}: {error}"
-        return TrialResult(key=ask.key, finish="error", error=said, at=time())
+        budget.give_back(trial, charged=charged)
+        message = f"{type(error).__name__}: {error}"
+        return TrialResult(key=trial.key, finish="error", error=message, at=time())
 
     def _lane(self, model: str) -> "_Lane":
         if model not in self._lanes:
             self._lanes[model] = _Lane(self._limiter(model), self._client, self._change)
         return self._lanes[model]
 
-    def _client(self, repeat: int, heard: Callable[[ResponseHead], None]) -> AsyncClient:
+    def _client(self, repeat: int, on_head: Callable[[ResponseHead], None]) -> AsyncClient:
         if self._given is not None:
             inner = self._given(repeat)
         else:
             inner = self._shared = self._shared or _network()
         return AsyncClient(
-            transport=_Listening(inner, heard),
+            transport=_RateLimitTransport(inner, on_head),
             policy=self._policy,
             retry=Retry(attempts=1),
             keys=self._keys,
@@ -219,7 +223,7 @@ class LiveEngine:
 
 
 class _Lane:
-    """One model with one key: its limiter, its clients, and who waits for what."""
+    """One model with one key: its limiter and its clients."""
 
     def __init__(
         self,
@@ -230,48 +234,48 @@ class _Lane:
         self._limiter = limiter
         self._make = client
         self._clients: dict[int, AsyncClient] = {}
-        self._change = change  # of all lanes: they share one purse
+        self._change = change  # of all lanes: they share one budget
 
-    async def ask(self, ask: Trial, *, stream: bool) -> Reply:
-        client = self._clients.get(ask.repeat)
+    async def ask(self, trial: Trial, *, stream: bool) -> Reply:
+        client = self._clients.get(trial.repeat)
         if client is None:
-            client = self._clients[ask.repeat] = self._make(ask.repeat, self._heard)
+            client = self._clients[trial.repeat] = self._make(trial.repeat, self._read_limits)
         return await client.ask(
-            ask.model,
-            ask.prompt,
-            cast("ThinkingLike", ask.level),
-            system=ask.system,
-            max_tokens=ask.max_tokens,
+            trial.model,
+            trial.prompt,
+            cast("ThinkingLike", trial.level),
+            system=trial.system,
+            max_tokens=trial.max_tokens,
             stream=stream,
         )
 
-    async def admitted(self) -> None:
+    async def wait_for_place(self) -> None:
         """Wait until the limiter lets one more begin."""
         while seconds := self._limiter.wait(monotonic()):
-            await self.changed(seconds)
+            await self.wait_for_change(seconds)
 
-    async def taken(self, ask: Trial, purse: CostBudget) -> bool:
-        """Wait until the purse pays for another attempt; False where it never will."""
+    async def take(self, trial: Trial, budget: CostBudget) -> bool:
+        """Wait until the budget allows another attempt; return False if it never will."""
         try:
-            while not purse.take(ask):
-                await self.changed()
+            while not budget.take(trial):
+                await self.wait_for_change()
         except BudgetSpent:
             return False
         return True
 
-    async def changed(self, seconds: float = 1.0) -> None:
-        """Wait until something has ended, or so many seconds."""
+    async def wait_for_change(self, seconds: float = 1.0) -> None:
+        """Wait until a request has ended, or for the given seconds."""
         self._change.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(min(seconds, 1.0)):
                 await self._change.wait()
 
     async def again(self, seconds: float) -> None:
-        """Leave the lane, wait, and come in again as any other ask; some later than others."""
+        """Leave the lane, wait, and enter it again like any other trial."""
         self.leave()
         pause = max(seconds, self._limiter.pause(monotonic()))
         await asyncio.sleep(pause * (1 + _SPREAD * random()))  # noqa: S311 - a wait
-        await self.admitted()
+        await self.wait_for_place()
         self._limiter.begin()
 
     def begin(self) -> None:
@@ -288,7 +292,7 @@ class _Lane:
     def slow(self, error: ServiceError) -> None:
         self._limiter.slow(monotonic(), error.retry_after)
 
-    def _heard(self, head: ResponseHead) -> None:
+    def _read_limits(self, head: ResponseHead) -> None:
         if found := parse_rate_limits(head.headers, now=time()):
             self._limiter.hint(found, monotonic())
 
@@ -297,12 +301,12 @@ class _Lane:
             await client.aclose()
 
 
-class _Listening:
-    """A transport that tells what the head of every answer says."""
+class _RateLimitTransport:
+    """A transport that reports the head of every answer."""
 
-    def __init__(self, inner: AsyncTransport, heard: Callable[[ResponseHead], None]) -> None:
+    def __init__(self, inner: AsyncTransport, on_head: Callable[[ResponseHead], None]) -> None:
         self._inner = inner
-        self._heard = heard
+        self._read_limits = on_head
 
     @property
     def needs_key(self) -> bool:
@@ -310,7 +314,7 @@ class _Listening:
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         answer = await self._inner.send(request, timeouts)
-        self._heard(answer.head)
+        self._read_limits(answer.head)
         return answer
 
     async def aclose(self) -> None:
@@ -322,30 +326,30 @@ async def _nothing(_ask: Trial) -> None:
 
 
 def emulators(seed: int) -> Callable[[int], Emulator]:
-    """Return the emulator of each repeat: each has its own seed, so that repeats differ."""
+    """Return the emulator of each repeat, with its own seed, so that repeats differ."""
     made: dict[int, Emulator] = {}
 
     def emulator(repeat: int) -> Emulator:
-        mind = ErrorProneResponder(seed * 1_000_003 + repeat)
-        return made.setdefault(repeat, Emulator(responder=mind, any_model=True))
+        responder = ErrorProneResponder(seed * 1_000_003 + repeat)
+        return made.setdefault(repeat, Emulator(responder=responder, any_model=True))
 
     return emulator
 
 
 def _network() -> AsyncTransport:
-    """Return the quicker transport where its library is installed."""
+    """Return the faster transport, if its library is installed."""
     try:
         from ...transport import FastTransport  # noqa: PLC0415 - may not be installed
     except MissingExtra:
-        from ...transport import AsyncHttpTransport  # noqa: PLC0415 - only where the other is not
+        from ...transport import AsyncHttpTransport  # noqa: PLC0415 - only without the other
 
         return AsyncHttpTransport()
     return FastTransport()
 
 
-def _settled(ask: Trial, reply: Reply, cost: str | None, seconds: float) -> TrialResult:
+def _make_result(trial: Trial, reply: Reply, cost: str | None, seconds: float) -> TrialResult:
     return TrialResult(
-        key=ask.key,
+        key=trial.key,
         text=reply.text,
         finish=reply.finish,
         verdict=reply.verdict,

@@ -1,7 +1,7 @@
-"""The ray engine: asks and grades in many processes, on one machine or many. Needs ``ray``.
+"""The ray engine: runs trials and grades in many processes, on one machine or many. Needs ``ray``.
 
-Workers ask what they are leased; one budget a key says how many may be in flight, for all workers
-together. The process that runs the sweep is the driver: it alone has the purse, and writes the run.
+Workers get leases; one budget per key limits the requests in flight of all workers together. The
+process that runs the sweep is the driver: only it has the cost budget and writes the run.
 """
 
 import asyncio
@@ -31,23 +31,23 @@ from .live import ATTEMPTS, OFFLINE_AT_ONCE
 from .ray_workers import Account, BudgetActor, DriverLocation, Worker, WorkerSetup, grade_answer
 
 GRADED_THERE = ("python", "command")
-"""Judges that may take a processor's time, and so grade on the cluster."""
+"""Judges that may need much processor time, and so grade on the cluster."""
 
 DEATHS = 5
-"""Workers that may die one after the other without an answer between them."""
+"""Workers that may die in a row without an answer."""
 
-_GRADES = 256  # waiting at once for a processor of the cluster
-_STORE = 80_000_000  # bytes; nothing that is large is passed on
-_WORKERS = (2, 64)  # at least and at most, else one for each machine
+_GRADES = 256  # that wait for a processor at once
+_STORE = 80_000_000  # bytes; nothing large is passed on
+_WORKERS = (2, 64)  # minimum and maximum; between them, one per machine
 _TICK = 0.2
 
 
 class ClusterFailed(PonderoError):
-    """The cluster could not do it: workers die, or a part of it is gone."""
+    """The cluster failed: workers die, or a part of it is gone."""
 
 
-class _Crewed(Struct):
-    """A worker and what it does now."""
+class _CrewMember(Struct):
+    """A worker and its number of leases."""
 
     handle: Any
     pid: int
@@ -57,17 +57,17 @@ class _Crewed(Struct):
 
 
 class _Todo(Struct):
-    """What is still to be asked of one model: in reverse, and how many are leased."""
+    """The remaining trials of one model, in reverse, and how many are leased."""
 
-    asks: list[Trial]
+    trials: list[Trial]
     leased: int = 0
 
 
 class RayEngine:
-    """Asks services, or emulators in the workers, on a Ray cluster.
+    """Sends to services, or to emulators in the workers, on a Ray cluster.
 
-    ``address`` is that of a cluster one of whose machines is this one; without it, RAY_ADDRESS says
-    so, and else a cluster is started here for as long as the engine is open.
+    ``address`` is a cluster that includes this machine. Default: RAY_ADDRESS, else a cluster here
+    that ends with the engine.
     """
 
     looks = LOOKS
@@ -94,19 +94,19 @@ class RayEngine:
         self._wanted = workers
         self._ray: Any = None
         self._is_ours = False
-        self._crew: list[_Crewed] = []
+        self._crew: list[_CrewMember] = []
         self._accounts: dict[str, list[Account]] = {}  # by model
         self._budgets: dict[str, Any] = {}  # by account
         self._environment: dict[str, str] = {}
         self._numbers = count(1)
         self._deaths = 0
-        self._losses: dict[str, int] = {}  # attempts that may have been charged, by ask
-        self._manning = asyncio.Lock()
+        self._losses: dict[str, int] = {}  # attempts that may have been charged, by trial
+        self._hiring = asyncio.Lock()
         self._change = asyncio.Event()
         self._place = DriverLocation(str(Path.cwd()), tuple(sys.path))
 
     def begin(self, _run: str) -> bool:
-        """Return False: an answer that nobody waits for is lost."""
+        """Return False: an answer is lost if its process ends."""
         return False
 
     @property
@@ -115,12 +115,12 @@ class RayEngine:
         return [each.pid for each in self._crew if not each.is_dead]
 
     def judge(self, judge: Judge) -> Judge:
-        """Return the judge; one that may take long grades on the cluster's processors."""
+        """Return the judge; a slow one grades on the cluster's processors."""
         if judge.kind not in GRADED_THERE:
             return judge
 
         async def grade(question: Question, answer: str) -> Grade:
-            task = self._started().remote(num_cpus=1)(grade_answer)
+            task = self._start().remote(num_cpus=1)(grade_answer)
             found: Grade | PonderoError = await task.remote(
                 judge.name, question, answer, self._place
             )
@@ -130,27 +130,29 @@ class RayEngine:
 
         return Judge(judge.name, grade, _GRADES)
 
-    def answers(self, asks: Sequence[Trial], purse: CostBudget) -> AsyncIterator[TrialResult]:
-        """Return each ask as it is settled; see ``Engine``."""
+    def answers(
+        self, trials: Sequence[Trial], cost_budget: CostBudget
+    ) -> AsyncIterator[TrialResult]:
+        """Yield the result of each trial; see ``Engine``."""
         done: asyncio.Queue[TrialResult | None] = asyncio.Queue()
         todo: dict[str, _Todo] = {}
-        for ask in reversed(asks):
-            todo.setdefault(ask.model, _Todo([])).asks.append(ask)
+        for trial in reversed(trials):
+            todo.setdefault(trial.model, _Todo([])).trials.append(trial)
 
         async def ask_all() -> None:
-            await self._man(todo)
+            await self._prepare_workers(todo)
             async with asyncio.TaskGroup() as group:
-                watch = group.create_task(self._watch(purse))
+                watch = group.create_task(self._watch(cost_budget))
                 async with asyncio.TaskGroup() as pumps:
                     for model, own in todo.items():
                         for account in self._accounts[model]:
-                            pumps.create_task(self._pump(account, model, own, purse, done))
+                            pumps.create_task(self._pump(account, model, own, cost_budget, done))
                 watch.cancel()
 
         return iter_results(ask_all, done)
 
     async def aclose(self) -> None:
-        """End the workers and budgets, and the cluster where it was started here."""
+        """End the workers and budgets, and the cluster if it was started here."""
         if self._ray is None:
             return
         for handle in (*(each.handle for each in self._crew), *self._budgets.values()):
@@ -161,56 +163,58 @@ class RayEngine:
             self._ray.shutdown()
         self._ray = None
 
-    # -- leasing -----------------------------------------------------------------------------------
+    # -- leases ------------------------------------------------------------------------------------
 
     async def _pump(
         self,
         account: Account,
         model: str,
         todo: _Todo,
-        purse: CostBudget,
+        cost_budget: CostBudget,
         done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
-        """Lease what is to be asked of a model with one key, until all of it has landed."""
+        """Lease the trials of a model to workers with one key, until all have ended."""
         budget = self._budgets[account.name]
         async with asyncio.TaskGroup() as group:
-            while (todo.asks or todo.leased) and not purse.closed:
-                if not todo.asks:
-                    await self._changed()
+            while (todo.trials or todo.leased) and not cost_budget.closed:
+                if not todo.trials:
+                    await self._wait_for_change()
                     continue
-                places = await _of(budget.admit.remote(model, min(len(todo.asks), REQUESTS)))
+                places = await _await_places(
+                    budget.admit.remote(model, min(len(todo.trials), REQUESTS))
+                )
                 try:
-                    asks = take_lease(todo.asks, purse, places)
+                    trials = take_lease(todo.trials, cost_budget, places)
                 except BudgetSpent:
-                    asks = []
-                if places > len(asks):
-                    budget.leave.remote(model, places - len(asks))
-                if asks:
-                    todo.leased += len(asks)
-                    lease = Lease(next(self._numbers), account.name, model, tuple(asks))
-                    group.create_task(self._follow(lease, todo, purse, done))
+                    trials = []
+                if places > len(trials):
+                    budget.leave.remote(model, places - len(trials))
+                if trials:
+                    todo.leased += len(trials)
+                    lease = Lease(next(self._numbers), account.name, model, tuple(trials))
+                    group.create_task(self._follow(lease, todo, cost_budget, done))
                 elif places:
-                    await self._changed()  # the purse waits for what is in flight
+                    await self._wait_for_change()  # the budget may be freed by requests in flight
 
     async def _follow(
         self,
         lease: Lease,
         todo: _Todo,
-        purse: CostBudget,
+        cost_budget: CostBudget,
         done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
-        """Give a lease to a worker, and land what comes of it."""
-        left = {ask.key: ask for ask in lease.asks}
-        worker: _Crewed | None = None
+        """Give a lease to a worker, and record its results."""
+        left = {trial.key: trial for trial in lease.trials}
+        worker: _CrewMember | None = None
         error: PonderoError | None = None
         try:
-            worker = await self._idlest()
+            worker = await self._find_idlest()
             async for reference in worker.handle.ask.options(num_returns="streaming").remote(lease):
-                landing: LeaseResult | PonderoError = await reference
-                if isinstance(landing, PonderoError):
-                    error = landing
+                result: LeaseResult | PonderoError = await reference
+                if isinstance(result, PonderoError):
+                    error = result
                 else:
-                    self._land(lease, left.pop(landing.key), landing, todo, purse, done)
+                    self._land(lease, left.pop(result.key), result, todo, cost_budget, done)
         except self._ray.exceptions.RayActorError:
             self._bury(worker)
         except self._ray.exceptions.RayError as failed:
@@ -221,27 +225,27 @@ class RayEngine:
         finally:
             if worker is not None:
                 worker.leases -= 1
-            await self._close(lease, left, todo, purse)
+            await self._close(lease, left, todo, cost_budget)
         if error is not None:
             raise error
 
     def _land(
         self,
         lease: Lease,
-        ask: Trial,
-        landing: LeaseResult,
+        trial: Trial,
+        result: LeaseResult,
         todo: _Todo,
-        purse: CostBudget,
+        cost_budget: CostBudget,
         done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
-        """Take how an ask ended: into the purse, and to whoever waits or back to be asked again."""
-        landing.land(ask, purse)
-        settled = landing.settled
-        if landing.charged and settled is None:
-            self._losses[ask.key] = self._losses.get(ask.key, 0) + 1
-            if self._losses[ask.key] >= ATTEMPTS:
-                said = f"no answer came of {ATTEMPTS} attempts that may have been charged"
-                settled = TrialResult(key=ask.key, finish="error", error=said, at=time())
+        """Settle the cost of a trial, and yield its result or put it back."""
+        result.land(trial, cost_budget)
+        settled = result.settled
+        if result.charged and settled is None:
+            self._losses[trial.key] = self._losses.get(trial.key, 0) + 1
+            if self._losses[trial.key] >= ATTEMPTS:
+                message = f"no answer came of {ATTEMPTS} attempts that may have been charged"
+                settled = TrialResult(key=trial.key, finish="error", error=message, at=time())
         budget = self._budgets[lease.account]
         if settled is None or settled.error is not None:
             budget.leave.remote(lease.model, 1)
@@ -250,51 +254,51 @@ class RayEngine:
             budget.end.remote(lease.model, settled.usage.known_total or None)
         todo.leased -= 1
         if settled is None:
-            todo.asks.append(ask)
+            todo.trials.append(trial)
         else:
             done.put_nowait(settled)
         self._change.set()
 
     async def _close(
-        self, lease: Lease, left: Mapping[str, Trial], todo: _Todo, purse: CostBudget
+        self, lease: Lease, left: Mapping[str, Trial], todo: _Todo, cost_budget: CostBudget
     ) -> None:
-        """End a lease: what its worker left is free, or paid for where it was sent; ask it again.
+        """End a lease: trials without a result are put back; those that were sent count as spent.
 
-        Without the budget's word all of it counts as sent.
+        If the key's budget is gone, all of them count as sent.
         """
         budget = self._budgets[lease.account]
         try:
             sent = await budget.close.remote(lease.number)
         except self._ray.exceptions.RayError:
             sent = frozenset(left)
-        for key, ask in left.items():
-            purse.give_back(ask, charged=key in sent)
-            todo.asks.append(ask)
+        for key, trial in left.items():
+            cost_budget.give_back(trial, charged=key in sent)
+            todo.trials.append(trial)
         todo.leased -= len(left)
         if left:
             budget.leave.remote(lease.model, len(left))
         self._change.set()
 
-    async def _changed(self) -> None:
-        """Wait until something has landed, or a moment: the purse may have been closed."""
+    async def _wait_for_change(self) -> None:
+        """Wait for a result, or a moment: the budget may have been closed."""
         self._change.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(_TICK):
                 await self._change.wait()
 
-    async def _watch(self, purse: CostBudget) -> None:
-        """Tell the workers where the purse is closed, so that none begins another attempt."""
-        while not purse.closed:  # noqa: ASYNC110 - nobody is told when a purse is closed
+    async def _watch(self, cost_budget: CostBudget) -> None:
+        """When the budget is closed, tell the workers, so that none begins another attempt."""
+        while not cost_budget.closed:  # noqa: ASYNC110 - a closed budget sends no event
             await asyncio.sleep(_TICK)
         for worker in self._crew:
             if not worker.is_dead:
-                worker.handle.close.remote(purse.closed)
+                worker.handle.close.remote(cost_budget.closed)
 
     # -- workers -----------------------------------------------------------------------------------
 
-    async def _man(self, models: Iterable[str]) -> None:
-        """Have a budget for every key of these models, and the workers."""
-        ray = self._started()
+    async def _prepare_workers(self, models: Iterable[str]) -> None:
+        """Make a budget for every key of these models, and the workers."""
+        ray = self._start()
         fresh = [model for model in models if model not in self._accounts]
         for model in fresh:
             provider = load_catalog().entry(model).provider
@@ -304,38 +308,38 @@ class RayEngine:
                 if account.name not in self._budgets:
                     self._budgets[account.name] = self._budget(ray)
         if fresh:
-            posts = (self._begun(worker.handle) for worker in self._crew)
+            posts = (self._set_up(worker.handle) for worker in self._crew)
             await asyncio.gather(*posts)
         fewest, most = _WORKERS
         wanted = self._wanted or min(most, max(fewest, sum(n["Alive"] for n in ray.nodes())))
         while len(self._crew) < wanted:
-            self._crew.append(await self._hired())
+            self._crew.append(await self._hire())
 
     def _budget(self, ray: Any) -> Any:
-        """Return a new budget, on this machine: it ends when the driver does, and not before."""
+        """Return a new budget on this machine, so that it ends with the driver."""
         here = ray.get_runtime_context().get_node_id()
         start = OFFLINE_AT_ONCE if self._offline else START
         return self._actor(BudgetActor, here, soft=False).remote(start)
 
-    async def _hired(self) -> _Crewed:
-        """Return a new worker, on the machine that has the fewest."""
+    async def _hire(self) -> _CrewMember:
+        """Return a new worker on the machine with the fewest."""
         nodes = [each["NodeID"] for each in self._ray.nodes() if each["Alive"]]
         taken_up = [each.node for each in self._crew if not each.is_dead]
         node = min(nodes, key=taken_up.count)
         handle = self._actor(Worker, node, soft=True).remote()
         try:
-            return _Crewed(handle, await self._begun(handle), node)
+            return _CrewMember(handle, await self._set_up(handle), node)
         except self._ray.exceptions.RayError as error:
             raise ClusterFailed(f"a worker could not begin: {error}") from error
 
     def _actor(self, made: type, node: str, *, soft: bool) -> Any:
-        """Return an actor to be started on a node: one that waits more than it works."""
+        """Return an actor for a node that needs no processor of its own."""
         strategies = self._ray.util.scheduling_strategies
         place = strategies.NodeAffinitySchedulingStrategy(node, soft=soft)
         return self._ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=place)(made)
 
-    async def _begun(self, handle: Any) -> int:
-        """Give a worker its keys: as arguments of a call, which Ray neither keeps nor logs."""
+    async def _set_up(self, handle: Any) -> int:
+        """Give a worker its keys as arguments of a call, which Ray neither stores nor logs."""
         accounts = {each.name: each for own in self._accounts.values() for each in own}
         post = WorkerSetup(
             tuple(accounts.values()), self._environment, self._place, self._offline, self._seed
@@ -343,18 +347,18 @@ class RayEngine:
         pid: int = await handle.begin.remote(post, self._budgets)
         return pid
 
-    async def _idlest(self) -> _Crewed:
-        """Return the worker with the fewest leases, with one more; the dead are replaced first."""
-        async with self._manning:
+    async def _find_idlest(self) -> _CrewMember:
+        """Return the worker with the fewest leases, and count one more; replace dead ones first."""
+        async with self._hiring:
             for at, worker in enumerate(self._crew):
                 if worker.is_dead:
-                    self._crew[at] = await self._hired()
+                    self._crew[at] = await self._hire()
         found = min(self._crew, key=lambda each: each.leases)
         found.leases += 1
         return found
 
-    def _bury(self, worker: _Crewed | None) -> None:
-        """Count a worker's death, once; raises WorkerFailed where all die."""
+    def _bury(self, worker: _CrewMember | None) -> None:
+        """Count a worker's death once; raise ClusterFailed after too many."""
         if worker is None or worker.is_dead:
             return
         worker.is_dead = True
@@ -363,16 +367,16 @@ class RayEngine:
             message = f"{self._deaths} workers died one after the other without an answer"
             raise ClusterFailed(message)
 
-    def _kill(self, worker: _Crewed | None) -> None:
-        """End a worker whose answers nobody waits for, so that it sends nothing more."""
+    def _kill(self, worker: _CrewMember | None) -> None:
+        """End a worker, so that it sends nothing more."""
         if worker is not None and not worker.is_dead:
             worker.is_dead = True
             self._ray.kill(worker.handle)
 
-    def _started(self) -> Any:
-        """Return ray, connected to the cluster; starts one on this machine where there is none."""
+    def _start(self) -> Any:
+        """Return ray, connected to the cluster; start one on this machine if there is none."""
         if self._ray is None:
-            self._ray, self._is_ours = _connected(self._address)
+            self._ray, self._is_ours = _connect(self._address)
         return self._ray
 
 
@@ -390,14 +394,14 @@ def _check_extra() -> None:
 
 
 _SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0"}
-_ALONE = {  # of a cluster on this machine alone; read when ray is imported
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # it listens to this machine and not to the network
-    "RAY_AUTH_MODE": "token",  # one for this cluster, and none that is kept in the home folder
+_ALONE = {  # for a cluster on this machine only; ray reads them when it is imported
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # listen on this machine only
+    "RAY_AUTH_MODE": "token",  # for this cluster only, not from the home folder
 }
 
 
-def _connected(address: str | None) -> tuple[Any, bool]:
-    """Return ray, and whether this process connected it, and so is to end that."""
+def _connect(address: str | None) -> tuple[Any, bool]:
+    """Return ray, and whether this process connected it and must disconnect it."""
     for name, value in (_SETTINGS if address else {**_SETTINGS, **_ALONE}).items():
         os.environ.setdefault(name, value)
     import ray  # noqa: PLC0415 - an extra
@@ -405,14 +409,14 @@ def _connected(address: str | None) -> tuple[Any, bool]:
 
     if ray.is_initialized():
         return ray, False
-    said: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
+    settings: dict[str, Any] = {"log_to_driver": False, "logging_level": "error"}
     ray._private.worker._worker_logs_enabled = False  # noqa: SLF001 - it prints deaths on stdout
     try:
         if address is not None:
-            ray.init(address, **said)
+            ray.init(address, **settings)
         else:
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
-            ray.init("local", include_dashboard=False, object_store_memory=_STORE, **said)
+            ray.init("local", include_dashboard=False, object_store_memory=_STORE, **settings)
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = f"the cluster at {address}" if address else "a cluster on this machine"
         message = f"{where} cannot be used: {error}"
@@ -420,12 +424,14 @@ def _connected(address: str | None) -> tuple[Any, bool]:
     return ray, True
 
 
-async def _of(reference: Any) -> int:
-    """Return how many a budget admits; raises WorkerFailed where the budget is gone."""
+async def _await_places(reference: Any) -> int:
+    """Return how many a budget admits; raise ClusterFailed if the budget is gone."""
     try:
         admitted: int = await reference
     except Exception as error:
-        message = "the budget of a key is gone, and with it what was sent; 'resume' goes on"
+        message = (
+            "the budget of a key is gone, and with it what was sent; use 'pondero sweep resume'"
+        )
         raise ClusterFailed(message) from error
     return admitted
 
@@ -434,7 +440,7 @@ async def _of(reference: Any) -> int:
 
 
 def accounts_of(provider: Provider, *, offline: bool) -> list[Account]:
-    """Return an account for every key of a provider: NAME, and NAME_2, NAME_3 ... beside it."""
+    """Return an account for every key of a provider: NAME, NAME_2, NAME_3 and so on."""
     first = Credentials().key(provider, needed=not offline)
     keys = [first]
     if not offline and first is not None:
@@ -444,14 +450,14 @@ def accounts_of(provider: Provider, *, offline: bool) -> list[Account]:
                 if not key:
                     break
                 keys.append(Credentials({provider.name: key}).key(provider, needed=True))
-    unlike = list(dict.fromkeys(keys))
+    different = list(dict.fromkeys(keys))
     return [
         Account(provider.name if at == 0 else f"{provider.name} {at + 1}", provider.name, key)
-        for at, key in enumerate(unlike)
+        for at, key in enumerate(different)
     ]
 
 
 def _addresses(provider: Provider) -> dict[str, str]:
-    """Return the variables with a provider's addresses that are set here; never a key."""
+    """Return the environment variables with a provider's URLs; never a key."""
     names = {*provider.url_env, *(name for fill in provider.fill.values() for name in fill.env)}
     return {name: os.environ[name] for name in names - {*provider.keys} if name in os.environ}

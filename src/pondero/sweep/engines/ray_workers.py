@@ -1,6 +1,6 @@
-"""What runs in the processes of a Ray cluster: workers that ask, budgets of keys, and grading.
+"""What runs in the processes of a Ray cluster: workers, budgets of keys, and grading.
 
-``ray_engine`` makes actors and tasks of them. Nothing here writes to the run, or has its purse.
+``ray`` makes actors and tasks of them. Nothing here writes the run or has its cost budget.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ from .leases import KeyBudget, Lease, LeaseCostBudget, LeaseResult
 from .limiter import MOST, Limiter
 from .live import LiveEngine, emulators
 
-_ADMITTING = 0.5  # seconds that an admission waits: whoever wants it may have been told to stop
+_ADMISSION_WAIT = 0.5  # seconds; then the driver may have been told to stop
 
 
 class Account(Struct, frozen=True):
-    """One key of one provider. ``name`` tells it from others; the key itself is never shown."""
+    """One key of one provider. ``name`` identifies it; the key is never shown."""
 
     name: str
     provider: str
@@ -39,20 +39,20 @@ class Account(Struct, frozen=True):
 
 
 class DriverLocation(Struct, frozen=True):
-    """Where the driver is: the folder it works in, and where it finds modules."""
+    """The working folder of the driver, and its module path."""
 
     folder: str
     path: tuple[str, ...]
 
     def move_in(self) -> None:
-        """Work in the same folder and find the same modules, where this machine has them."""
+        """Use the same folder and module path, if this machine has them."""
         if Path(self.folder).is_dir():
             os.chdir(self.folder)
         sys.path.extend(each for each in self.path if each not in sys.path)
 
 
 class WorkerSetup(Struct, frozen=True):
-    """What a worker is told before it works; it is sent from process to process, and never kept."""
+    """The setup of a worker; it is sent between processes and never stored."""
 
     accounts: tuple[Account, ...]
     environment: Mapping[str, str]
@@ -62,21 +62,21 @@ class WorkerSetup(Struct, frozen=True):
     seed: int
 
     def __repr__(self) -> str:
-        return f"Post({self.accounts!r})"
+        return f"WorkerSetup({self.accounts!r})"
 
 
 class Worker:
-    """Asks what it is leased, as the live engine does; one in each process."""
+    """Runs the trials of its leases with a live engine; one in each process."""
 
     def __init__(self) -> None:
         self._engines: dict[str, LiveEngine] = {}
         self._budgets: Mapping[str, Any] = {}
-        self._leases: dict[str, Lease] = {}  # by the keys of their asks
+        self._leases: dict[str, Lease] = {}  # by the keys of their trials
         self._attempts: dict[str, int] = {}
-        self._purses: set[LeaseCostBudget] = set()
+        self._cost_budgets: set[LeaseCostBudget] = set()
 
     async def begin(self, post: WorkerSetup, budgets: Mapping[str, Any]) -> int:
-        """Make ready to ask with these accounts; return the process's id."""
+        """Set up an engine for each account; return the process id."""
         post.place.move_in()
         os.environ.update(post.environment)
         self._budgets = budgets
@@ -85,32 +85,32 @@ class Worker:
         return os.getpid()
 
     async def ask(self, lease: Lease) -> AsyncIterator[LeaseResult | PonderoError]:
-        """Yield how each ask of a lease landed; an error that fails them all comes last."""
-        purse = LeaseCostBudget(lambda key: self._refused(lease, key))
-        left = {ask.key: ask for ask in lease.asks}
+        """Yield the result of each trial of a lease; an error that fails them all comes last."""
+        cost_budget = LeaseCostBudget(lambda key: self._record_rejection(lease, key))
+        left = {trial.key: trial for trial in lease.trials}
         self._leases.update(dict.fromkeys(left, lease))
-        self._purses.add(purse)
+        self._cost_budgets.add(cost_budget)
         failed: PonderoError | None = None
         try:
-            async for settled in self._engines[lease.account].answers(lease.asks, purse):
+            async for settled in self._engines[lease.account].answers(lease.trials, cost_budget):
                 del left[settled.key]
-                yield purse.landing(settled.key, settled)
+                yield cost_budget.make_result(settled.key, settled)
         except PonderoError as error:
             failed = error
         finally:
-            self._purses.discard(purse)
-            for ask in lease.asks:
-                self._leases.pop(ask.key, None)
-                self._attempts.pop(ask.key, None)
+            self._cost_budgets.discard(cost_budget)
+            for trial in lease.trials:
+                self._leases.pop(trial.key, None)
+                self._attempts.pop(trial.key, None)
         for key in left:
-            yield purse.landing(key)
+            yield cost_budget.make_result(key)
         if failed is not None:
             yield failed
 
     async def close(self, why: str) -> None:
-        """Begin no other attempt; what is in flight ends as it does."""
-        for purse in self._purses:
-            purse.close(why)
+        """Begin no other attempt."""
+        for cost_budget in self._cost_budgets:
+            cost_budget.close(why)
 
     def _engine(self, account: Account, post: WorkerSetup) -> LiveEngine:
         def limiter(model: str) -> Limiter:
@@ -121,28 +121,28 @@ class Worker:
                 transport=emulators(post.seed),
                 stream=False,
                 limiter=limiter,
-                sending=self._sending,
+                before_send=self._record_send,
             )
         keys = None if account.key is None else {account.provider: account.key}
-        return LiveEngine(keys=keys, limiter=limiter, sending=self._sending)
+        return LiveEngine(keys=keys, limiter=limiter, before_send=self._record_send)
 
-    async def _sending(self, ask: Trial) -> None:
-        """Have it written down that this is sent, before it is."""
-        lease = self._leases[ask.key]
-        attempt = self._attempts[ask.key] = self._attempts.get(ask.key, 0) + 1
+    async def _record_send(self, trial: Trial) -> None:
+        """Record at the key's budget that this is about to be sent."""
+        lease = self._leases[trial.key]
+        attempt = self._attempts[trial.key] = self._attempts.get(trial.key, 0) + 1
         budget = self._budgets[lease.account]
-        if not await budget.record_send.remote(lease.number, ask.key, attempt):
+        if not await budget.record_send.remote(lease.number, trial.key, attempt):
             raise BudgetSpent("the lease was closed: this worker was given up")
 
-    def _refused(self, lease: Lease, key: str) -> None:
+    def _record_rejection(self, lease: Lease, key: str) -> None:
         budget, attempt = self._budgets[lease.account], self._attempts.get(key, 0)
         budget.record_rejection.remote(lease.number, key, attempt)
 
 
 class _Relay(Limiter):
-    """A worker's limiter of one model: it waits as it is told to, and tells the key's budget.
+    """A worker's limiter of one model: it waits, and tells the key's budget what it learns.
 
-    How many are in flight is for the budget to say, which leases no more than that.
+    The budget alone limits the number in flight, by its leases.
     """
 
     def __init__(self, budget: Any, model: str) -> None:
@@ -161,15 +161,15 @@ class _Relay(Limiter):
 
 
 class BudgetActor:
-    """The budget of one key as all workers share it: ``KeyBudget`` with a clock."""
+    """The budget of one key that all workers share: ``KeyBudget`` with a clock."""
 
     def __init__(self, start: float) -> None:
         self._budget = KeyBudget(start)
         self._change = asyncio.Event()
 
     async def admit(self, model: str, wanted: int) -> int:
-        """Return how many may begin; waits a little until one may."""
-        until = monotonic() + _ADMITTING
+        """Return how many may begin; wait a little until one may."""
+        until = monotonic() + _ADMISSION_WAIT
         while not (count := self._budget.admit(model, wanted, monotonic())):
             wait = self._budget.limiter(model).wait(monotonic())
             left = min(wait, until - monotonic())
@@ -182,12 +182,12 @@ class BudgetActor:
         return count
 
     async def leave(self, model: str, count: int) -> None:
-        """See ``KeyBudget``; somebody may wait for the place."""
+        """See ``KeyBudget``; wake those that wait for the place."""
         self._budget.leave(model, count)
         self._change.set()
 
     async def end(self, model: str, tokens: int | None) -> None:
-        """See ``KeyBudget``; somebody may wait for the place."""
+        """See ``KeyBudget``; wake those that wait for the place."""
         self._budget.end(model, tokens)
         self._change.set()
 

@@ -1,4 +1,4 @@
-"""How far a judge agrees with people, on answers that they labelled in a question's metadata."""
+"""Agreement of a judge with people, on answers that are labelled in a question's metadata."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,7 +9,7 @@ from ..questions import Question
 
 
 class Agreement(Struct, frozen=True):
-    """How a judge agrees with people: on so many labelled answers, and beyond chance (kappa)."""
+    """How a judge agrees with people: on how many labelled answers, and beyond chance (kappa)."""
 
     count: int
     agreed: int
@@ -17,7 +17,7 @@ class Agreement(Struct, frozen=True):
 
 
 class Label(Struct, frozen=True):
-    """An answer that people labelled; ``key`` is what its grade is kept by."""
+    """An answer that people labelled; ``key`` is the key of its grade."""
 
     question: Question
     key: str
@@ -26,10 +26,7 @@ class Label(Struct, frozen=True):
 
 
 def labels(questions: Iterable[Question]) -> list[Label]:
-    """Return what people labelled in the metadata of questions.
-
-    It stands there as ``"labelled": [{"answer": "...", "right": true}]``.
-    """
+    """Return the labels in questions: ``"labelled": [{"answer": "...", "right": true}]``."""
     return [
         Label(question, f"labelled {number}", each["answer"], each["right"])
         for question in questions
@@ -38,13 +35,13 @@ def labels(questions: Iterable[Question]) -> list[Label]:
 
 
 def parse_labels(question: Question) -> Sequence[Json]:
-    """Return the labels of a question as they stand there, right or wrong."""
+    """Return the labels of a question, unchecked."""
     found = question.metadata.get("labelled")
     return () if found is None else found if isinstance(found, list) else [found]
 
 
 def agreement(both: Sequence[tuple[bool, bool]]) -> Agreement | None:
-    """Return how often two agree, and beyond chance; None where they judged nothing."""
+    """Return how often two agree, and beyond chance, or None without pairs."""
     if not both:
         return None
     count, agreed = len(both), sum(one == other for one, other in both)

@@ -1,16 +1,16 @@
-"""Judges: functions that say whether an answer is right, named ``KIND`` or ``KIND:ARGUMENT``.
+"""Judges: functions that decide whether an answer is right, named ``KIND`` or ``KIND:ARGUMENT``.
 
-exact        the answer is a target, but for blanks around it
-includes     a target stands in the answer, upper or lower case
+exact        the answer is a target, without blanks around it
+includes     the answer contains a target, in upper or lower case
 numeric      the answer's last number is the target; ``numeric:0.01`` allows one part in a hundred
-regex        the pattern is found; what its group finds must be a target, where it has a group
-choice       the letter that the answer names is the target's
+regex        the pattern is found; if it has a group, the group must match a target
+choice       the answer names the target's letter
 json_schema  the answer is JSON that fits the schema of a file, else of the target
 python       ``module:function`` gets answer and question and returns a truth value or 0 to 1
 command      a program gets both as JSON on its standard input; it exits with 0 for right, 1 wrong
-model        another model grades, at its own level; what that costs is counted apart
+model        another model grades, at its own level; its cost is counted separately
 
-A judge that fails raises Ungraded: the question is then missing, and not wrong.
+A judge that fails raises JudgeFailed: the question is then missing, not wrong.
 """
 
 import asyncio
@@ -30,18 +30,17 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import Json
-from ...client import AsyncClient, reply_cost
+from ...client import AsyncClient, SchemaCheck, reply_cost
 from ...errors import BadParameter, PonderoError
 from ..questions import Question
 from .agreement import parse_labels
-from .schema_check import find_problem
 
 COMMAND_SECONDS = 120.0
 _AT_ONCE = 16  # grades of a judge that waits for another program or a model
 
 
 class Grade(Struct, frozen=True):
-    """What a judge says: 1 is right, 0 wrong; ``cost`` in dollars where a model judged."""
+    """A judge's grade: 1 is right, 0 wrong; ``cost`` in dollars if a model judged."""
 
     score: float
     note: str = ""
@@ -49,16 +48,16 @@ class Grade(Struct, frozen=True):
 
 
 class JudgeFailed(PonderoError):
-    """The judge itself failed, so that nothing is known about the answer."""
+    """The judge itself failed; the answer has no grade."""
 
 
 Grader = Callable[[Question, str], Awaitable[Grade]]
 
 
 class Judge(Struct, frozen=True):
-    """A judge by its full name, which is kept with every grade it gives.
+    """A judge by its full name, which is saved with every grade.
 
-    ``at_once`` is how many grades are wanted at once: more than one where a grade takes long.
+    ``at_once``: how many grades run at once; more than one for a slow judge.
     """
 
     name: str
@@ -72,13 +71,13 @@ class Judge(Struct, frozen=True):
 
 
 def make_judge(name: str, *, client: Callable[[], AsyncClient] | None = None) -> Judge:
-    """Return the judge of this name; raises BadParameter. ``client`` is for a model that judges."""
+    """Return the judge of this name; raise BadParameter. ``client`` is for a model that judges."""
     kind, _, argument = name.partition(":")
     if kind not in KINDS:
         message = f"unknown judge {name!r}; use {' '.join(KINDS)}"
         raise BadParameter(message)
     if argument and kind in _PLAIN:
-        message = f"the judge {kind!r} takes no argument, and is given {argument!r}"
+        message = f"the judge {kind!r} takes no argument; remove {argument!r}"
         raise BadParameter(message)
     if kind == "model":
         return Judge(name, _model(argument, client or AsyncClient), _AT_ONCE)
@@ -119,11 +118,11 @@ def _includes(_: str) -> Grader:
 _NUMBER = re.compile(r"[-+−]?(?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
 
 
-_UNTRAPPED = Context(traps=[])  # what a model writes may be beyond all exponents; that is wrong
+_UNTRAPPED = Context(traps=[])  # a model may write a number beyond every exponent; it is wrong
 
 
 def number_in(text: str) -> Decimal | None:
-    """Return the last number of a text, thousands separators left out; None where it has none."""
+    """Return the last number of a text, without thousands separators, or None."""
     found = _NUMBER.findall(text)
     if not found:
         return None
@@ -139,7 +138,7 @@ def _numeric(argument: str) -> Grader:
     except InvalidOperation:
         tolerance = Decimal("nan")
     if not tolerance.is_finite() or tolerance < 0:
-        message = f"numeric:{argument} cannot be; say how far off is right, as in numeric:0.01"
+        message = f"invalid numeric:{argument}; use a tolerance such as numeric:0.01"
         raise BadParameter(message)
 
     def check(question: Question, answer: str) -> bool:
@@ -190,9 +189,10 @@ _ALONE = re.compile(r"(?<![A-Za-z0-9'’])\(?([A-Z])(?:\)|\.|:|(?![A-Za-z0-9'’
 
 
 def letter_in(answer: str, choices: Sequence[str]) -> str | None:
-    """Return the letter that an answer names: as the answer, with its choice, else the last alone.
+    """Return the letter that an answer names, or None.
 
-    The text of one single choice counts as its letter.
+    In this order: a letter named as the answer, one with its choice, the last one alone, and the
+    text of one choice.
     """
     letters = ascii_uppercase[: len(choices)]
     with_text = "|".join(
@@ -234,23 +234,17 @@ _FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
 
 
 def _json_schema(argument: str) -> Grader:
-    given = _schema(_file(argument), argument) if argument else None
+    given = _schema_check(_file(argument), argument) if argument else None
 
     def check(question: Question, answer: str) -> Grade:
-        schema = given if given is not None else _schema(_targets(question)[0], question.id)
+        schema = given or _schema_check(_targets(question)[0], question.id)
         fenced = _FENCED.findall(answer)
         try:
             value = json.loads(fenced[-1] if fenced else answer, parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             return Grade(0.0, f"no JSON: {error}")
-        try:
-            wrong = find_problem(schema, value)
-        except RecursionError:
-            wrong = "nested too deeply to be checked"
-        except (ArithmeticError, LookupError, TypeError, ValueError, re.error) as error:
-            message = f"the schema for question {question.id!r} cannot be checked: {error!r}"
-            raise BadParameter(message) from None
-        return Grade(float(wrong is None), wrong or "")
+        problem = schema.find_problem(value)
+        return Grade(float(problem is None), problem or "")
 
     return _plain(check)
 
@@ -268,11 +262,11 @@ def _file(name: str) -> str:
         raise BadParameter(message) from None
 
 
-def _schema(text: str, where: str) -> Json:
+def _schema_check(text: str, where: str) -> SchemaCheck:
     try:
-        return json.loads(text)
-    except ValueError as error:
-        message = f"the schema of {where!r} is no JSON: {error}"
+        return SchemaCheck(json.loads(text))
+    except (BadParameter, RecursionError, ValueError) as error:
+        message = f"the schema of {where!r} cannot be used: {error}"
         raise BadParameter(message) from None
 
 
@@ -285,10 +279,10 @@ def _python(argument: str) -> Grader:
         message = f"python:{argument} names no function; write python:module:function"
         raise BadParameter(message)
     if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)  # the console script's path has its own folder, not this one
+        sys.path.insert(0, here)  # the path of a console script lacks the current folder
     try:
         function = getattr(importlib.import_module(module), name)
-    except (Exception, SystemExit) as error:  # the module is the user's, and may raise anything
+    except (Exception, SystemExit) as error:  # a user's module may raise anything
         message = f"the judge {argument!r} cannot be loaded: {error!r}"
         raise BadParameter(message) from error
     if not callable(function):
@@ -413,7 +407,7 @@ _PLAIN = ("exact", "includes", "choice")
 
 
 def check_questions(judge: str, questions: Iterable[Question]) -> None:
-    """Raise BadParameter where a judge could grade no answer to one of these questions."""
+    """Raise BadParameter if a judge cannot grade answers to one of these questions."""
     kind, _, argument = judge.partition(":")
     if kind in _NEEDS:
         for question in questions:
@@ -426,13 +420,6 @@ def _check_patterns(question: Question, argument: str) -> None:
             _pattern(target)
     elif _pattern(argument).groups:
         _targets(question)
-
-
-def _check_schema(question: Question, argument: str) -> None:
-    schema = True if argument else _schema(_targets(question)[0], question.id)
-    if not isinstance(schema, dict | bool):
-        message = f"the target of question {question.id!r} is no schema, but {schema!r}"
-        raise BadParameter(message)
 
 
 def _check_labels(question: Question, _: str) -> None:
@@ -456,6 +443,8 @@ _NEEDS: dict[str, Callable[[Question, str], object]] = {
     "numeric": lambda question, _: _numbers(question),
     "regex": _check_patterns,
     "choice": lambda question, _: _letters(question),
-    "json_schema": _check_schema,
+    "json_schema": lambda question, argument: (
+        argument or _schema_check(_targets(question)[0], question.id)
+    ),
     "model": _check_labels,
 }

@@ -1,7 +1,7 @@
-"""Charts: accuracy against what it takes, drawn by hand as SVG.
+"""Charts: accuracy against an amount, written as SVG.
 
 ``page`` calls ``scatter`` for thinking tokens, cost and time, and ``span`` for one difference.
-Colours are classes of ``style.css``; the words in a chart are text, so that they are read aloud.
+Colours are classes of ``style.css``; labels are text, so that screen readers read them.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,20 +10,20 @@ from itertools import pairwise
 from msgspec import Struct
 
 from ..results.axes import Axis, amount_axis, share_axis
-from ..results.formatting import format_share_points, percent
+from ..results.number_format import format_share_points, percent
 from ..results.values import ArmResult, Measure, SweepResults
 from .markup import Html, element, join_markup
 
 _WIDTH, _HEIGHT = 440, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 14, 14, 44
-_LETTER, _LINE = 7.2, 15  # how wide and high a letter of a label is, about
+_LETTER, _LINE = 7.2, 15  # approximate width and height of a letter
 _MARK = 6.0
 
 
 class Plot(Struct, frozen=True):
-    """What one chart is about: its measure, its heading, and the words along its axis.
+    """One chart: its measure, its heading, and the label of its axis.
 
-    ``without`` is said where there is nothing to draw.
+    ``without`` is the text if there is nothing to draw.
     """
 
     measure: Measure
@@ -33,20 +33,16 @@ class Plot(Struct, frozen=True):
 
 
 class _Box(Struct, frozen=True):
-    """A part of the drawing that is taken."""
+    """An occupied part of the drawing."""
 
     left: float
     top: float
     right: float
     bottom: float
 
-    def meets(self, other: "_Box") -> bool:
-        return (
-            self.left < other.right
-            and other.left < self.right
-            and self.top < other.bottom
-            and other.top < self.bottom
-        )
+    def meets(self, box: "_Box") -> bool:
+        across = self.left < box.right and box.left < self.right
+        return across and self.top < box.bottom and box.top < self.bottom
 
 
 class _Spot(Struct, frozen=True):
@@ -61,7 +57,7 @@ class _Spot(Struct, frozen=True):
 
 
 def scatter(results: SweepResults, plot: Plot) -> Html:
-    """Return a chart of accuracy against a measure; a sentence where there is nothing to draw."""
+    """Return a chart of accuracy against a measure, or a sentence if there is nothing to draw."""
     known = _drawable(results, plot.measure)
     if not known:
         return element("p", plot.without, class_="none")
@@ -75,11 +71,11 @@ def scatter(results: SweepResults, plot: Plot) -> Html:
     drawing = join_markup(
         (
             element("title", f"Right answers against {plot.title}", id=f"title-{name}"),
-            element("desc", _described(results, plot, known), id=f"desc-{name}"),
+            element("desc", _describe(results, plot, known), id=f"desc-{name}"),
             _band(results, up),
             *_grid(across, up, plot),
             _front([spot for spot in spots if spot.arm in front]),
-            *(_drawn(spot, results) for spot in spots),
+            *(_draw_arm(spot, results) for spot in spots),
             *_labels(spots, results, front),
         )
     )
@@ -106,7 +102,7 @@ def _drawable(results: SweepResults, measure: Measure) -> list[tuple[int, ArmRes
     ]
 
 
-def _described(results: SweepResults, plot: Plot, known: Sequence[tuple[int, ArmResult]]) -> str:
+def _describe(results: SweepResults, plot: Plot, known: Sequence[tuple[int, ArmResult]]) -> str:
     names = results.labels()
     measure = plot.measure
     return "; ".join(
@@ -137,7 +133,7 @@ def _spot(number: int, arm: ArmResult, measure: Measure, across: Axis, up: Axis)
 
 
 def _band(results: SweepResults, up: Axis) -> Html:
-    """Return what is within the margin of the reference, as a band."""
+    """Return the margin below the reference as a band."""
     share = results.reference.accuracy
     if share is None:
         return Html()
@@ -170,7 +166,7 @@ def _grid(across: Axis, up: Axis, plot: Plot) -> Iterator[Html]:
 
 
 def _front(spots: Sequence[_Spot]) -> Html:
-    """Return the arms that nothing beats as steps: to the right of one it is still as good."""
+    """Return the Pareto front as steps: an arm stays the best to its right."""
     if len(spots) < 2:
         return Html()
     steps = sorted(spots, key=lambda spot: spot.x)
@@ -182,7 +178,7 @@ def _front(spots: Sequence[_Spot]) -> Html:
 # -- arms ------------------------------------------------------------------------------------------
 
 
-def _drawn(spot: _Spot, results: SweepResults) -> Html:
+def _draw_arm(spot: _Spot, results: SweepResults) -> Html:
     arm, tone = spot.arm, tone_of(results, spot.number)
     said = f"{arm.name}: {percent(arm.accuracy)} ({percent(arm.low)} to {percent(arm.high)})"
     return element(
@@ -201,7 +197,7 @@ _TONES = 7  # colours from pale to deep, in style.css
 
 
 def tone_of(results: SweepResults, number: int) -> int:
-    """Return the colour of an arm: the deeper, the higher it stands among its model's levels."""
+    """Return the colour of an arm: the higher its level, the deeper."""
     own = [n for n, arm in enumerate(results.arms) if arm.model == results.arms[number].model]
     steps = max(1, len(own) - 1)
     return round((_TONES - 1) * own.index(number) / steps) if len(own) > 1 else _TONES - 2
@@ -228,7 +224,7 @@ def _polygon(tone: str, *corners: tuple[float, float]) -> Html:
 def _labels(
     spots: Sequence[_Spot], results: SweepResults, front: Sequence[ArmResult]
 ) -> Iterator[Html]:
-    """Yield the names of the arms, each at the first place beside its mark that is free."""
+    """Yield the names of the arms, each at the first free place next to its marker."""
     names = results.labels()
     taken = [_Box(s.x - 7, s.y - 7, s.x + 7, s.y + 7) for s in spots]
     taken += [_Box(s.x - 4, s.high, s.x + 4, s.low) for s in spots]
@@ -248,7 +244,6 @@ def _labels(
 
 
 def _line_boxes(front: Sequence[_Spot]) -> list[_Box]:
-    """Return where the stepped line goes."""
     steps = sorted(front, key=lambda spot: spot.x)
     level = [_Box(a.x, a.y - 1, b.x, a.y + 1) for a, b in pairwise(steps)]
     return level + [_Box(b.x - 1, b.y, b.x + 1, a.y) for a, b in pairwise(steps)]
@@ -269,7 +264,7 @@ _SPAN, _SPAN_HEIGHT = 180, 22
 
 
 def span(arm: ArmResult, *, margin: float, reach: float) -> Html:
-    """Return a difference and its bounds as a bar; what is within the margin lies on the band."""
+    """Return a difference and its bounds as a bar; the band is the margin."""
     if arm.difference is None or arm.lower is None or arm.upper is None:
         return Html()
     middle = _SPAN_HEIGHT / 2
@@ -292,7 +287,7 @@ def span(arm: ArmResult, *, margin: float, reach: float) -> Html:
 
 
 def _dot(x: float, y: float, *, beyond: bool) -> Html:
-    """Return a difference as a dot, or as an arrow where it lies beyond the bar."""
+    """Return a difference as a dot, or as an arrow if it is beyond the bar."""
     if not beyond:
         return element("circle", class_="dot", cx=x, cy=y, r=4)
     tip, back = (x - 4, x + 5) if x < _SPAN / 2 else (x + 4, x - 5)

@@ -1,14 +1,14 @@
 """Method: how a run was made and decided, in sentences with its own figures.
 
-``page`` lists them at the end of a report. What a sentence says must follow from what was declared
-when the run began (``Facts``) and from the rules in ``decision``, ``looks`` and ``standing``.
+``page`` lists them at the end of a report. Each sentence must follow from the declaration of the
+run (``RunFacts``) and from the rules in ``decision``, ``looks`` and ``progress``.
 """
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ...catalog import catalog_hash
-from ..results.formatting import format_cost
+from ..results.number_format import format_cost
 from ..results.values import SweepResults
 from ..statistics.decision import DecisionRule
 from ..statistics.looks import ALPHA, positions
@@ -105,7 +105,7 @@ def _looks(results: SweepResults) -> str:
 
 def _sequence(results: SweepResults) -> str:
     if results.facts.spec.against == "best":
-        return "An arm must hold against every other one, so that no correction is needed."
+        return "An arm must be good enough against every other one, so no correction is needed."
     several = (
         " The models share the error by Holm's rule, so that each boundary is the higher the more "
         "of them are undecided."
@@ -119,7 +119,7 @@ def _sequence(results: SweepResults) -> str:
 def _judge(results: SweepResults) -> str:
     said = f"The judge is {results.judge!r}."
     if results.judge != results.facts.spec.judge:
-        said += f" The run was asked with {results.facts.spec.judge!r}, and judged anew."
+        said += f" The run was asked with {results.facts.spec.judge!r}, and judged again."
     if results.judging:
         said += f" It cost {format_cost(results.judging)}, apart from the answers."
     if (told := results.agreement) is not None:
@@ -149,7 +149,7 @@ def _money(results: SweepResults) -> str:
 
 
 def colophon(results: SweepResults, *, version: str, now: float) -> str:
-    """Return when and by what the run and this report were made."""
+    """Return the time and version of the run and of this report."""
     facts = results.facts
     engine = "the emulator" if facts.spec.offline else f"the {facts.spec.engine} engine"
     return (

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from ..questions import Question
-from ..results.formatting import format_cost, format_share_points, letter_of, percent
+from ..results.number_format import format_cost, format_share_points, letter_of, percent
 from ..results.values import MEASURES, ArmResult, SweepResults
 from ..statistics.intervals import RESAMPLES
 from .charts import Plot, draw_marker, scatter, span, tone_of, undrawn
@@ -27,7 +27,7 @@ _PLOTS = (
     Plot(_SECONDS, "latency", "time", "No answer has come yet."),
 )
 _EXAMPLES = 3
-_DRAWS, _RESAMPLES = 200_000, 200  # questions drawn again for one ratio, and the least of draws
+_DRAWS, _RESAMPLES = 200_000, 200  # questions drawn for one ratio, and the minimum of resamples
 _WORDS = 1_500  # characters of an example
 
 
@@ -54,7 +54,7 @@ def render_report(results: SweepResults) -> str:
 
 @cache
 def _own(name: str) -> str:
-    """Return a file of this room; none of them holds anything from outside."""
+    """Return a file of this package."""
     return (files(__package__ or "") / name).read_text("utf-8")
 
 
@@ -84,11 +84,11 @@ def _main(results: SweepResults) -> Html:
     )
     return element(
         "main",
-        _found(results),
+        _findings(results),
         _part("What it takes to be right", *_charts(results), id="charts"),
         _part("Every arm", _arms(results), id="arms"),
         _part("Question by question", section(results), id="questions"),
-        _part("What was asked and sent", *_sent(results), id="sent"),
+        _part("What was asked and sent", *_requests(results), id="sent"),
         _part("Method", element("dl", *entries), element("p", made, class_="aside"), id="method"),
     )
 
@@ -100,8 +100,8 @@ def _part(title: str, *inside: str, id: str) -> Html:
 # -- what was found --------------------------------------------------------------------------------
 
 
-def _found(results: SweepResults) -> Html:
-    """Return what was found in the terminal's own words, before anything else."""
+def _findings(results: SweepResults) -> Html:
+    """Return the findings, in the same words as the terminal."""
     lines = (_finding(label, words) for label, words in results.findings())
     offline = element(
         "p",
@@ -139,7 +139,7 @@ def _charts(results: SweepResults) -> Iterator[Html]:
 
 
 def _models(results: SweepResults) -> Html:
-    """Return which letter and which mark is which model, where there are several."""
+    """Return the letter and marker of each of several models."""
     models = results.models()
     if len(models) == 1:
         return Html()
@@ -211,11 +211,11 @@ def _cells(
                 _times(results, number, "cost"), value=arm.cost)  # fmt: skip
     spent = "–" if arm.seconds is None else _SECONDS.write(float(f"{arm.seconds:.3g}"))
     yield _cell("time", spent, value=arm.seconds)
-    yield _cell("n", f"{arm.n:,}", _repeated(arm), value=arm.n)
+    yield _cell("n", f"{arm.n:,}", _repeats(arm), value=arm.n)
 
 
 def _cell(name: str, *inside: str, value: float | None = None) -> Html:
-    """Return a cell; its column's name is shown where the table is a list of cards."""
+    """Return a cell; a narrow screen shows its column's name."""
     return element("td", *inside, data_name=name, data_value=None if value is None else repr(value))
 
 
@@ -230,18 +230,18 @@ def _difference(arm: ArmResult, *, margin: float, reach: float) -> Html:
     return _cell("difference", element("div", drawn, figures), value=arm.difference)
 
 
-def _times(results: SweepResults, number: int, what: Literal["cost", "thinking"]) -> Html:
-    """Return how many times the reference's an arm takes, with the interval."""
+def _times(results: SweepResults, number: int, amount: Literal["cost", "thinking"]) -> Html:
+    """Return an arm's amount as a multiple of the reference's, with the interval."""
     if number == results.facts.reference or results.arms[number].n < 2:
         return Html()
     resamples = max(_RESAMPLES, min(RESAMPLES, _DRAWS // len(results.rows)))
-    found = results.ratio(number, what, resamples=resamples)
+    found = results.ratio(number, amount, resamples=resamples)
     if found is None:
         return Html()
     return element("small", f"×{found.value:.2f} ({found.low:.2f} to {found.high:.2f})")
 
 
-def _repeated(arm: ArmResult) -> Html:
+def _repeats(arm: ArmResult) -> Html:
     if arm.always_right is None or arm.ever_right is None:
         return Html()
     always, ever = percent(arm.always_right), percent(arm.ever_right)
@@ -253,11 +253,13 @@ def _repeated(arm: ArmResult) -> Html:
 # -- what was sent ---------------------------------------------------------------------------------
 
 
-def _sent(results: SweepResults) -> Iterator[Html]:
+def _requests(results: SweepResults) -> Iterator[Html]:
     merged = [arm for arm in results.facts.arms if len(arm.levels) > 1]
     if merged:
         words = (
-            element("li", f"{_listed(arm.levels)} send the same to {arm.model}: they are one arm.")
+            element(
+                "li", f"{_join_words(arm.levels)} send the same to {arm.model}: they are one arm."
+            )
             for arm in merged
         )
         yield element("ul", *words, class_="plain")
@@ -292,6 +294,6 @@ def _example(question: Question) -> Html:
     return join_markup((name, element("pre", cut(question.words, _WORDS))))
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join_words(words: Sequence[str]) -> str:
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last

@@ -1,8 +1,8 @@
 """Questions: who got what right at which level, as a picture of all and a list.
 
-A question belongs to one kind: thinking helped on it, hurt, or did both; or all arms fared alike.
-The list begins with those where thinking made a difference and has at most ``LISTED`` of them, so
-that a report of thousands of questions stays a file that opens. What is left out is said.
+A question has one kind: thinking helped, hurt, or did both; or all arms had the same result. The
+list begins with questions where thinking made a difference, and has at most ``LISTED``, so that a
+report of thousands of questions stays small. The report says what is left out.
 """
 
 from collections import Counter
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Literal
 
-from ..results.formatting import format_cost, format_share_points
+from ..results.number_format import format_cost, format_share_points
 from ..results.values import Cell, QuestionRow, SweepResults, TrialAnswer
 from .markup import Html, cut, element, join_markup
 
@@ -46,14 +46,14 @@ _LOST: tuple[State, ...] = ("exhausted", "refused", "missing")
 
 
 def state_of(cell: Cell | None) -> State:
-    """Return how an arm fared on a question, its repeats together."""
+    """Return the result of an arm on a question, over its repeats."""
     if cell is None:
         return "unasked"
     outcomes = {answer.outcome for answer in cell.answers}
     if outcomes & {"failed", "ungraded"}:
         return "missing"
     if cell.score is None:
-        return "unasked"  # some of its repeats are still to come
+        return "unasked"  # some of its repeats are missing
     if cell.score:
         return "right" if cell.score == 1 else "partly"
     if "exhausted" in outcomes:
@@ -62,7 +62,7 @@ def state_of(cell: Cell | None) -> State:
 
 
 def kind_of(row: QuestionRow, models: Sequence[Sequence[int]]) -> Kind:
-    """Return what thinking did to a question; ``models`` are the arms of each, cheapest first."""
+    """Return the kind of a question; ``models`` has the arms of each model, cheapest first."""
     if any(state_of(cell) == "missing" for cell in row.cells):
         return "missing"
     scores = [_scores(row, arms) for arms in models]
@@ -88,38 +88,38 @@ def _by_model(results: SweepResults) -> list[list[int]]:
 
 
 def section(results: SweepResults) -> Html:
-    """Return the picture of all questions, and the list."""
+    """Return the section: a picture of all questions, and the list."""
     models = _by_model(results)
     kinds = [(kind_of(row, models), row) for row in results.rows]
     counts = Counter(kind for kind, _ in kinds)
-    ranked = list(_ranked(kinds))
+    ranked = list(_rank(kinds))
     width = "many" if len(results.arms) > _MANY else None
-    listed = (_listed(kind, row, results) for kind, row in ranked[:LISTED])
+    listed = (_question(kind, row, results) for kind, row in ranked[:LISTED])
     return join_markup(
         (
             _summary(counts, results),
             _picture(results),
             _controls(counts, Counter(kind for kind, _ in ranked[:LISTED])),
-            element("p", _folded(ranked), class_="aside folded"),
+            element("p", _describe_folded(ranked), class_="aside folded"),
             element("div", _head(results), *listed, id="list", class_=width),
             element("p", "No question fits.", class_="none", id="nothing", hidden=True),
         )
     )  # fmt: skip
 
 
-def _ranked(kinds: Sequence[tuple[Kind, QuestionRow]]) -> Iterator[tuple[Kind, QuestionRow]]:
-    """Yield the questions in the order they are listed, so many of each kind before the rest."""
+def _rank(kinds: Sequence[tuple[Kind, QuestionRow]]) -> Iterator[tuple[Kind, QuestionRow]]:
+    """Yield the questions in the order of the list: a share of each kind, then the rest."""
     groups = {kind: [each for each in kinds if each[0] == kind] for kind in KINDS}
     room = LISTED - sum(min(len(group), _SHARE) for group in groups.values())
-    kept: dict[Kind, int] = {}
+    shares: dict[Kind, int] = {}
     for kind, group in groups.items():
         more = max(0, min(len(group) - _SHARE, room))
         room -= more
-        kept[kind] = _SHARE + more
+        shares[kind] = _SHARE + more
     for kind, group in groups.items():
-        yield from group[: kept[kind]]
+        yield from group[: shares[kind]]
     for kind, group in groups.items():
-        yield from group[kept[kind] :]
+        yield from group[shares[kind] :]
 
 
 def _summary(counts: Counter[Kind], results: SweepResults) -> Html:
@@ -132,7 +132,7 @@ def _summary(counts: Counter[Kind], results: SweepResults) -> Html:
     return element("p", f"{many}: {said}. {caution}", class_="aside")
 
 
-def _folded(ranked: Sequence[tuple[Kind, QuestionRow]]) -> str:
+def _describe_folded(ranked: Sequence[tuple[Kind, QuestionRow]]) -> str:
     rest = Counter(kind for kind, _ in ranked[LISTED:])
     cuts = f"Prompts are cut after {_PROMPT:,} characters and answers after {_ANSWER}"
     if not rest:
@@ -150,7 +150,7 @@ def _folded(ranked: Sequence[tuple[Kind, QuestionRow]]) -> str:
 
 def _picture(results: SweepResults) -> Html:
     """Return every question as a column of colours, one line for each arm."""
-    # Arms that were asked most come first, so that early endings do not tear the picture apart.
+    # Sort by the arms with most answers first, so that arms that ended early do not split groups.
     arms = sorted(range(len(results.arms)), key=lambda n: (-results.arms[n].n, -n))
     order = sorted(results.rows, key=lambda row: [_ease(row.cells[n]) for n in arms], reverse=True)
     states = [[state_of(cell) for cell in row.cells] for row in order]
@@ -178,7 +178,7 @@ def _ease(cell: Cell | None) -> float:
 
 
 def _strip(states: Sequence[State], name: str) -> Html:
-    """Return one arm's line; neighbours that fared alike are one stroke."""
+    """Return one arm's line; equal neighbours are one stroke."""
     strokes: dict[State, list[str]] = {}
     at = 0
     for state, group in groupby(states):
@@ -199,7 +199,7 @@ def _strip(states: Sequence[State], name: str) -> Html:
 
 
 def _controls(counts: Counter[Kind], listed: Counter[Kind]) -> Html:
-    """Return the filters; without a script they stay hidden, and everything is shown."""
+    """Return the filters, which stay hidden without a script."""
     every = (("all", "all", sum(listed.values()), sum(counts.values())),)
     kinds = ((k, KINDS[k].partition(",")[0], listed[k], counts[k]) for k in KINDS if counts[k])
     buttons = (
@@ -232,7 +232,7 @@ def _head(results: SweepResults) -> Html:
     )
 
 
-def _listed(kind: Kind, row: QuestionRow, results: SweepResults) -> Html:
+def _question(kind: Kind, row: QuestionRow, results: SweepResults) -> Html:
     states = [state_of(cell) for cell in row.cells]
     marks = (_mark(name, state) for name, state in zip(results.labels(), states, strict=True))
     asked = " ".join(row.question.words.split())
@@ -245,7 +245,7 @@ def _listed(kind: Kind, row: QuestionRow, results: SweepResults) -> Html:
             element("span", *marks, class_="marks"),
             class_="row",
         ),
-        _opened(row, results),
+        _details(row, results),
         data_kind=kind,
         data_lost=any(state in _LOST for state in states),
     )
@@ -262,8 +262,8 @@ def _tag(kind: Kind) -> Html:
     return element("em", KINDS[kind].partition(",")[0], class_=f"tag {kind}") if shown else Html()
 
 
-def _opened(row: QuestionRow, results: SweepResults) -> Html:
-    """Return what a question shows when it is opened: its words, what is right, the answers."""
+def _details(row: QuestionRow, results: SweepResults) -> Html:
+    """Return the details of a question: its text, its target and the answers."""
     question = row.question
     right = element("p", "right: ", element("code", cut(" | ".join(question.target), 300)))
     field = results.facts.spec.cluster
@@ -283,26 +283,26 @@ def _opened(row: QuestionRow, results: SweepResults) -> Html:
 
 
 def _answer(name: str, cell: Cell) -> Html:
-    told = [STATES[state_of(cell)][1].partition(":")[0]]
+    facts = [STATES[state_of(cell)][1].partition(":")[0]]
     if len(cell.answers) > 1 and cell.score is not None:
-        told = [f"{format_share_points(cell.score).lstrip('+')}% of {len(cell.answers)} answers"]
-    told.append("thinking unknown" if cell.thinking is None else f"{cell.thinking:,.0f} thinking")
-    told += [format_cost(cell.cost)] if cell.cost is not None else []
+        facts = [f"{format_share_points(cell.score).lstrip('+')}% of {len(cell.answers)} answers"]
+    facts.append("thinking unknown" if cell.thinking is None else f"{cell.thinking:,.0f} thinking")
+    facts += [format_cost(cell.cost)] if cell.cost is not None else []
     if cell.seconds:
-        told.append(f"{cell.seconds:.3g} s")
-    shown = (_said(answer) for answer in cell.answers[:_ANSWERS])
+        facts.append(f"{cell.seconds:.3g} s")
+    shown = (_answer_text(answer) for answer in cell.answers[:_ANSWERS])
     more = len(cell.answers) - _ANSWERS
     rest = element("p", f"{more} more answers", class_="none") if more > 0 else Html()
     return join_markup(
         (
-            element("dt", element("b", name), element("small", f" {' · '.join(told)}")),
+            element("dt", element("b", name), element("small", f" {' · '.join(facts)}")),
             element("dd", *shown, rest),
         )
     )
 
 
-def _said(answer: TrialAnswer) -> Html:
-    """Return an answer's words, and why it has no grade or a bad one."""
+def _answer_text(answer: TrialAnswer) -> Html:
+    """Return an answer's text, and its error or the judge's note."""
     words = cut(answer.settled.text.strip(), _ANSWER) or "(no words)"
     note = answer.settled.error or (answer.grade.note if answer.grade else "")
     why = element("small", cut(" ".join(note.split()), _NOTE)) if note else Html()
@@ -310,7 +310,7 @@ def _said(answer: TrialAnswer) -> Html:
 
 
 def gains(results: SweepResults) -> Iterator[tuple[int, int]]:
-    """Yield for each arm how often it did better than the reference, and how often worse."""
+    """Yield for each arm how many questions it did better and worse on than the reference."""
     for number in range(len(results.arms)):
         pairs = ((row.cells[number], row.cells[results.facts.reference]) for row in results.rows)
         both = [(a.score, b.score) for a, b in pairs if a is not None and b is not None]

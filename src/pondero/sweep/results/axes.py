@@ -1,6 +1,6 @@
-"""Axes: where a figure stands on a chart, and the round figures that are written beside it.
+"""Axes of charts: the position of a value, and round values for the ticks.
 
-Reports and the terminal's plot draw with the same ones.
+Reports and the terminal's plot share them.
 """
 
 import math
@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-_WIDE = 12.0  # times the smallest figure: above that the small ones would be one spot
-_LEAST = 1e-9  # of the largest figure: what is smaller stands at 0
+_WIDE = 12.0  # times the smallest value: above that the small ones would overlap
+_LEAST = 1e-9  # of the largest value: smaller values are drawn at 0
 _TICKS = 6
 _STEPS = (1, 2, 2.5, 5, 10)
 
@@ -23,27 +23,25 @@ class Axis(Struct, frozen=True):
     unit: float | None = None
 
     def place(self, value: float) -> float:
-        """Return where a figure stands: 0 at the beginning, 1 at the end."""
+        """Return the position of a value: 0 at the beginning, 1 at the end."""
         if self.unit is not None:
             return math.log1p(value / self.unit) / math.log1p(self.high / self.unit)
         return (value - self.low) / (self.high - self.low)
 
 
 def amount_axis(values: Sequence[float]) -> Axis:
-    """Return an axis from 0 for what arms take; logarithmic where they differ many times over."""
+    """Return an axis from 0 for amounts; logarithmic if they differ many times over."""
     most = max(values, default=0.0) or 1.0
     positive = [value for value in values if value > 0]
     if positive and most / min(positive) > _WIDE:
         high, unit = most * 1.6, max(min(positive), most * _LEAST)
-        zero = (
-            (0.0,) if min(values) <= 0 else ()
-        )  # beside powers of ten, 0 is there where an arm is
+        zero = (0.0,) if min(values) <= 0 else ()
         return Axis(0.0, high, (*zero, *_powers(unit, high)), unit)
     return Axis(0.0, most * 1.12, tuple(_steps(0.0, most * 1.12)))
 
 
 def share_axis(values: Iterable[float]) -> Axis:
-    """Return an axis for accuracies: up to 100 %, and down to a round figure below the least."""
+    """Return an axis for accuracies: from a round value below the least up to 100 %."""
     least = min(values, default=0.0)
     low = max(0.0, math.floor(10 * (least - 0.01)) / 10)
     step = 0.1 if low < 0.8 else 0.05
@@ -52,7 +50,7 @@ def share_axis(values: Iterable[float]) -> Axis:
 
 
 def _powers(unit: float, high: float) -> list[float]:
-    """Return powers of ten; with three times each where there are few."""
+    """Return powers of ten; if there are few, also three times each."""
     powers = range(math.floor(math.log10(unit)), math.ceil(math.log10(high)) + 1)
     tens = [10.0**power for power in powers]
     within = [value for value in tens if 0.9 * unit <= value <= high]
@@ -69,7 +67,7 @@ def _steps(low: float, high: float) -> Iterable[float]:
     return (low + step * n for n in range(int((high - low) / step) + 1))
 
 
-# -- how figures are written -----------------------------------------------------------------------
+# -- formats ---------------------------------------------------------------------------------------
 
 
 def tokens(value: float) -> str:
@@ -77,7 +75,7 @@ def tokens(value: float) -> str:
     return f"{value / 1000:g}k" if value >= 1000 else f"{value:g}"
 
 
-def format_axis_money(value: float) -> str:
+def format_axis_cost(value: float) -> str:
     """Return dollars with the digits that they have."""
     return f"${value:,.10f}".rstrip("0").rstrip(".")
 

@@ -1,7 +1,7 @@
-"""Verdicts: from the answers and grades of a run to its results.
+"""Computes the results of a run from its answers and grades.
 
-``compute_results`` is the only way to them. It never recommends on fewer than 30 questions (or
-clusters), where more than 2 % are missing, or before the looks are over.
+It never recommends on fewer than 30 questions (or clusters), if more than 2 % are missing, or
+before the looks are over.
 """
 
 import math
@@ -30,16 +30,16 @@ from .values import (
 
 
 def compute_results(run: Run, *, judge: str | None = None) -> SweepResults:
-    """Return what a run found so far, by its own judge or another that has graded it."""
+    """Return the results so far, by the run's own judge or another that has graded it."""
     name = judge or run.facts.spec.judge
     scores = Scores(run, name)
     now = replay_looks(scores)
-    arms = [_measured(scores, now, number) for number in range(len(run.facts.arms))]
+    arms = [_measure(scores, now, number) for number in range(len(run.facts.arms))]
     dropped = len(scores.dropped_questions(now.questions))
     against = _Against(scores, now, arms)
     forbidden = against.obstacle()
-    chosen = None if forbidden else against.chosen()
-    found = None if chosen is None else _recommended(arms[chosen], against, chosen)
+    chosen = None if forbidden else against.choose()
+    found = None if chosen is None else against.recommend(chosen)
     verdicts = [against.verdict(number, chosen) for number in range(len(arms))]
     return SweepResults(
         run=run.facts.run,
@@ -55,7 +55,7 @@ def compute_results(run: Run, *, judge: str | None = None) -> SweepResults:
         looks=now.look,
         spent=run.spent,
         lost=run.lost,
-        judging=run.judging_cost(name),
+        judging=run.judge_cost(name),
         agreement=run.agreement(name),
         kinds=() if chosen is None else by_kind(scores, chosen, against.dearness),
     )
@@ -64,8 +64,8 @@ def compute_results(run: Run, *, judge: str | None = None) -> SweepResults:
 # -- one arm ---------------------------------------------------------------------------------------
 
 
-def _measured(scores: Scores, now: SweepProgress, arm: int) -> ArmResult:
-    """Return what is known of an arm by itself and against the reference."""
+def _measure(scores: Scores, now: SweepProgress, arm: int) -> ArmResult:
+    """Return the measurements of an arm, alone and against the reference."""
     facts = scores.facts
     own = facts.arms[arm]
     look = now.look_of(arm)
@@ -86,9 +86,9 @@ def _measured(scores: Scores, now: SweepProgress, arm: int) -> ArmResult:
         accuracy=within.value if values else None,
         low=within.low if values else None,
         high=within.high if values else None,
-        thinking_tokens=_mean(settled, _thought),
-        cost=_mean(settled, _paid),
-        seconds=_mean(settled, lambda each: each.seconds or None),  # a batch does not tell
+        thinking_tokens=_mean(settled, _thinking),
+        cost=_mean(settled, _cost),
+        seconds=_mean(settled, lambda each: each.seconds or None),  # a batch has no times
         exhausted=sum(each.is_exhausted for each in settled),
         refused=sum(each.is_refused for each in settled),
         look=look,
@@ -97,11 +97,13 @@ def _measured(scores: Scores, now: SweepProgress, arm: int) -> ArmResult:
         always_right=always,
         ever_right=ever,
     )
-    return _compared(alone, scores, arm, upto=upto, z=now.z_of(arm))
+    return _compare(alone, scores, arm, upto=upto, boundary=now.z_of(arm))
 
 
-def _compared(alone: ArmResult, scores: Scores, arm: int, *, upto: int, z: float) -> ArmResult:
-    """Return an arm with its figures against the reference; the reference itself has none."""
+def _compare(
+    alone: ArmResult, scores: Scores, arm: int, *, upto: int, boundary: float
+) -> ArmResult:
+    """Return an arm with its comparison to the reference; the reference itself has none."""
     reference = scores.facts.reference
     places = scores.shared_positions(upto, arm, reference)
     if arm == reference or not places:
@@ -113,18 +115,18 @@ def _compared(alone: ArmResult, scores: Scores, arm: int, *, upto: int, z: float
     return replace(
         alone,
         difference=found.mean,
-        lower=found.lower(z),
-        upper=found.upper(z),
+        lower=found.lower(boundary),
+        upper=found.upper(boundary),
         needed=questions_missing(found, scores.facts.spec.margin),
         p=mcnemar(sum(one > other for one, other in both), sum(one < other for one, other in both)),
     )
 
 
-def _paid(settled: TrialResult) -> float | None:
+def _cost(settled: TrialResult) -> float | None:
     return None if settled.cost is None else float(settled.cost)
 
 
-def _thought(settled: TrialResult) -> float | None:
+def _thinking(settled: TrialResult) -> float | None:
     return settled.usage.thinking
 
 
@@ -148,8 +150,8 @@ def _cell(scores: Scores, arm: int, at: int, grades: Grades) -> Cell | None:
         return None
     return Cell(
         scores.score(arm, at),
-        _total(scores, arm, at, _thought),
-        _total(scores, arm, at, _paid),
+        _total(scores, arm, at, _thinking),
+        _total(scores, arm, at, _cost),
         sum(each.settled.seconds for each in answers),
         answers,
     )
@@ -165,7 +167,7 @@ def _mean(
 def _total(
     scores: Scores, arm: int, at: int, get: Callable[[TrialResult], float | None]
 ) -> float | None:
-    """Return the sum over a question's repeats; None where one of them is not known."""
+    """Return the sum over a question's repeats, or None if one is unknown."""
     values = [get(each) for each in scores.arm_answers(arm, at)]
     known = [value for value in values if value is not None]
     return sum(known) if known and len(known) == len(values) else None
@@ -197,7 +199,7 @@ def _effect(scores: Scores, arm: int, below: int | None) -> ThinkingCheck:
         return ThinkingCheck("unknown")
 
     def tokens(which: int, at: int) -> float | None:
-        return _total(scores, which, at, _thought)
+        return _total(scores, which, at, _thinking)
 
     places = scores.shared_positions(len(scores.questions), arm, below)
     return thinks_more([(tokens(arm, at), tokens(below, at)) for at in places])
@@ -207,7 +209,7 @@ def _effect(scores: Scores, arm: int, below: int | None) -> ThinkingCheck:
 
 
 class _Against:
-    """The arms as they stand, and what may be said of them."""
+    """The arms and their verdicts."""
 
     def __init__(self, scores: Scores, now: SweepProgress, arms: Sequence[ArmResult]) -> None:
         self._scores = scores
@@ -221,15 +223,15 @@ class _Against:
         return f"{100 * self._facts.spec.margin:g} points"
 
     def obstacle(self) -> str:
-        """Return what forbids a recommendation, or nothing."""
+        """Return what forbids a recommendation, or an empty text."""
         now = self._now
         if now.is_over:
             return obstacle(self._scores, now.questions)
         done = f"{now.look} of {len(now.looks)} looks"
         return f"the run has not ended ({done}); 'pondero sweep resume' goes on"
 
-    def chosen(self) -> int | None:
-        """Return the cheapest arm that is good enough; the reference where no cheaper one is."""
+    def choose(self) -> int | None:
+        """Return the cheapest arm that is good enough; the reference if no cheaper one is."""
         passed = self._now.passed
         if not self._best:
             passed = passed | {self._facts.reference}
@@ -238,12 +240,15 @@ class _Against:
         return min(passed, key=self.dearness) if passed else None
 
     def dearness(self, arm: int) -> tuple[float, bool]:
-        """Return what an arm takes, as measured; where two take the same, the reference is last."""
+        """Return the measured amount of an arm as a sort key; on a tie the reference is last."""
         taken = choose_measure(self._arms).value_of(self._arms[arm])
         return taken, arm == self._facts.reference
 
-    def why(self, chosen: int) -> str:
-        """Return in words why this arm is recommended."""
+    def recommend(self, chosen: int) -> Recommendation:
+        arm = self._arms[chosen]
+        return Recommendation(arm.model, arm.level, self._why(chosen))
+
+    def _why(self, chosen: int) -> str:
         if self._best:
             return f"cheapest not worse than any other arm by more than {self.margin}"
         reference = self._arms[self._facts.reference]
@@ -259,7 +264,7 @@ class _Against:
         return len({arm.model for arm in self._arms}) == 1
 
     def verdict(self, arm: int, chosen: int | None) -> Verdict:
-        """Return the one word for an arm."""
+        """Return the verdict of an arm."""
         if arm == chosen:
             return "recommended"
         if arm == self._facts.reference and not self._best:
@@ -267,9 +272,9 @@ class _Against:
         effect = self._arms[arm].effect.effect
         if effect in ("no_effect", "inverted"):
             return effect
-        return self._decided(arm)
+        return self._decide(arm)
 
-    def _decided(self, arm: int) -> Verdict:
+    def _decide(self, arm: int) -> Verdict:
         if arm in self._now.passed:
             return "enough"
         if arm in self._now.worse:
@@ -292,7 +297,3 @@ class _Against:
         ]
         ended = any(number in self._now.worse for number in above)
         return not self._best and (ended or self._now.look_of(arm) < self._now.look)
-
-
-def _recommended(arm: ArmResult, against: _Against, chosen: int) -> Recommendation:
-    return Recommendation(arm.model, arm.level, against.why(chosen))

@@ -49,7 +49,7 @@ def _log(results: SweepResults, arm: ArmResult, samples: list[dict[str, Json]], 
     spec, model = results.facts.spec, _model(arm)
     moments = [each["completed_at"] for each in samples]
     started = _time(results.facts.started)
-    usage = _summed([each["model_usage"][model] for each in samples])
+    usage = _sum_usage([each["model_usage"][model] for each in samples])
     return {
         "version": 2,
         "status": _STATUS.get(results.state, "cancelled"),
@@ -243,7 +243,7 @@ def _usage(usage: Usage, cost: str | None) -> dict[str, Json]:
     }
 
 
-def _summed(usages: Sequence[dict[str, Json]]) -> dict[str, Json]:
+def _sum_usage(usages: Sequence[dict[str, Json]]) -> dict[str, Json]:
     return {name: _sum(each[name] for each in usages) for name in usages[0]}
 
 

@@ -1,7 +1,6 @@
 """Exports: the answers of a run for other programs, one line of JSON each.
 
-``inspect_log`` writes the same for inspect_ai. Both read ``SweepResults`` and nothing else of a
-run.
+``inspect_log`` writes the same for inspect_ai. Both read only ``SweepResults``.
 """
 
 from collections.abc import Iterator

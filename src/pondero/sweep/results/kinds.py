@@ -1,8 +1,8 @@
 """Kinds: which level is enough for the questions of one ``metadata.kind``, by those alone.
 
-``verdicts`` calls ``by_kind``. The method is that of the whole run, with its looks, its boundaries
-and its fixed sequence; the kinds share the error by Holm's rule, as models do. A kind that its own
-questions do not decide has no level of its own.
+``compute_results`` calls ``by_kind``. The method is that of the whole run, with its looks, its
+boundaries and its fixed sequence; the kinds share the error by Holm's rule, as models do. A kind
+that its own questions do not decide has no level of its own.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ FIELD = "kind"
 
 
 class KindResult(Struct, frozen=True, kw_only=True):
-    """What was found for one kind; ``arm`` is what is enough for it, None where that is undecided.
+    """The result for one kind; ``arm`` is enough for it, or None if undecided.
 
     ``difference`` and its bounds are against the reference, on the questions of this kind.
     """
@@ -33,9 +33,9 @@ class KindResult(Struct, frozen=True, kw_only=True):
 def by_kind(
     scores: Scores, chosen: int, dearness: Callable[[int], tuple[float, bool]]
 ) -> tuple[KindResult, ...]:
-    """Return what each kind with enough questions needs; ``chosen`` is what is enough for all.
+    """Return the result of each kind with enough questions; ``chosen`` is enough for all.
 
-    How many kinds there are to decide is known before any answer, and so is their share.
+    The number of kinds, and so their share of the error, is known before any answer.
     """
     views = {
         kind: scores.only(places)
@@ -62,7 +62,7 @@ def _can_be_said(kind: str) -> bool:
 
 
 def _standings(views: Mapping[str, Scores]) -> dict[str, SweepProgress]:
-    """Return where each kind stands; one whose arms have all passed hands its share to others."""
+    """Return the progress of each kind; a kind whose arms all passed gives its share to others."""
     share = len(views)
     while True:
         found = {kind: replay_looks(view, families=share) for kind, view in views.items()}
@@ -108,7 +108,7 @@ def _result(
 def _enough(
     view: Scores, now: SweepProgress, chosen: int, dearness: Callable[[int], tuple[float, bool]]
 ) -> int | None:
-    """Return the cheapest arm that passed; the reference where what all are given is worse."""
+    """Return the cheapest arm that passed; the reference if the overall choice is worse."""
     arms, reference = view.facts.arms, view.facts.reference
     own = [arm for arm in now.passed if arms[arm].model == arms[chosen].model]
     if own:

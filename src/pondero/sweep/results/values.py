@@ -1,7 +1,6 @@
-"""Results: what a sweep found, as one value that every reader of a run is given.
+"""The results of a sweep as one value, which ``compute_results`` makes.
 
-The command line, reports, exports and ``adopt`` read this and nothing else of a run. ``verdicts``
-makes it.
+The command line, reports, exports and ``adopt`` read this and nothing else of a run.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,9 +20,9 @@ from ..questions import Question
 from ..run.store import RunFacts, State, StoredGrade
 from ..statistics.intervals import RESAMPLES, Interval, bootstrap_ratio
 from ..statistics.significance import ThinkingCheck
-from .axes import format_axis_money, seconds, tokens
-from .formatting import format_cost, format_share_points, letter_of, many, percent, round_count
+from .axes import format_axis_cost, seconds, tokens
 from .kinds import KindResult
+from .number_format import format_cost, format_share_points, letter_of, many, percent, round_count
 
 Verdict = Literal[
     "reference", "recommended", "enough", "worse", "undecided", "untested", "dearer",
@@ -66,7 +65,7 @@ class ArmResult(Struct, frozen=True, kw_only=True):
     refused: int = 0
     look: int = 0
     needed: int | None = None
-    """How many more questions would decide, where that is undecided; None where none would."""
+    """How many more questions would decide an undecided arm; None if no number would."""
     effect: ThinkingCheck = ThinkingCheck("unknown")
     neighbour: str | None = None
     p: float | None = None
@@ -92,7 +91,7 @@ Outcome = Literal["right", "partly", "wrong", "exhausted", "refused", "failed", 
 
 
 class TrialAnswer(Struct, frozen=True):
-    """One answer to one question, and what the judge said of it; ``repeat`` counts from 1."""
+    """One answer to one question, and its grade; ``repeat`` counts from 1."""
 
     repeat: int
     settled: TrialResult
@@ -113,7 +112,7 @@ class TrialAnswer(Struct, frozen=True):
 
     @property
     def score(self) -> float | None:
-        """Return what it counts as; None where it is missing."""
+        """Return its score, or None if it is missing."""
         if self.outcome in ("failed", "ungraded"):
             return None
         return self.grade.score if self.grade else 0.0
@@ -136,7 +135,7 @@ _MEASURED: dict[str, Callable[[Cell], float | None]] = {
 
 
 class QuestionRow(Struct, frozen=True):
-    """One question and what every arm made of it; None where an arm was not asked."""
+    """One question and the cell of every arm; None for an arm that was not asked."""
 
     question: Question
     cells: tuple[Cell | None, ...]
@@ -161,7 +160,7 @@ class Recommendation(Struct, frozen=True):
 
 
 class SweepResults(Struct, frozen=True, kw_only=True):
-    """What a run found so far; ``why`` says what is recommended, or why nothing is.
+    """The results of a run so far; ``why`` explains the recommendation, or why there is none.
 
     >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
     >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
@@ -174,13 +173,13 @@ class SweepResults(Struct, frozen=True, kw_only=True):
     state: State
     facts: RunFacts
     judge: str
-    """Whose grades these are: the run's own judge, or another one that has graded it since."""
+    """The judge of these grades: the run's own, or another one."""
     arms: tuple[ArmResult, ...]
     rows: tuple[QuestionRow, ...]
     recommendation: Recommendation | None
     why: str
     questions: int
-    """Questions that the looks have seen, without those that were dropped."""
+    """Questions in the looks so far, without dropped ones."""
     dropped: int
     looks: int
     spent: Decimal
@@ -188,11 +187,11 @@ class SweepResults(Struct, frozen=True, kw_only=True):
     judging: Decimal = Decimal(0)
     agreement: Agreement | None = None
     kinds: tuple[KindResult, ...] = ()
-    """What the questions of single kinds need, where something is recommended for all of them."""
+    """Results by kind, if there is a recommendation for all."""
 
     @property
     def reference(self) -> ArmResult:
-        """Return the arm that the others were held against."""
+        """Return the arm that the others were compared with."""
         return self.arms[self.facts.reference]
 
     def models(self) -> tuple[str, ...]:
@@ -204,24 +203,24 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         return self.models().index(self.arms[arm].model)
 
     def labels(self) -> tuple[str, ...]:
-        """Return a short name for each arm: its level, after a letter where models are several."""
+        """Return a short name for each arm: its level, with a letter for each of several models."""
         if len(models := self.models()) == 1:
             return tuple(arm.level for arm in self.arms)
         return tuple(f"{letter_of(models.index(arm.model))} {arm.level}" for arm in self.arms)
 
     def legend(self) -> list[str]:
-        """Return which letter is which model, a line each; nothing where there is one model."""
+        """Return a line for the letter of each model; empty for one model."""
         models = self.models()
         return [f"{letter_of(n)} {name}" for n, name in enumerate(models)] if models[1:] else []
 
     def recommend(self) -> Recommendation | None:
-        """Return what is recommended; None where nothing can honestly be."""
+        """Return the recommendation, or None."""
         return self.recommendation
 
     def calibration(
         self, name: str, *, level: str | None = None, by_kind: bool = False
     ) -> Calibration:
-        """Return what ``adopt`` would keep; nothing is written."""
+        """Return the calibration that ``adopt`` saves; nothing is written."""
         return calibration_of(self, name, level=level, by_kind=by_kind)
 
     def adopt(
@@ -232,20 +231,19 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         by_kind: bool = False,
         force: bool = False,
     ) -> Path:
-        """Keep what is recommended under a name, with its evidence; return the file it is in.
+        """Save the recommended level under a name, with its evidence; return the file.
 
-        ``auto:NAME`` stands for it from then on. ``level`` is another one that you choose, whose
-        evidence then says what it lacks; with ``by_kind`` each ``metadata.kind`` that its own
-        questions decide gets a level of its own; ``force`` replaces what has the name already.
+        Then ``auto:NAME`` means this level. ``level`` saves another one, and the evidence says what
+        it lacks; ``by_kind`` adds a level for each ``metadata.kind`` that its own questions decide;
+        ``force`` replaces an existing name.
         """
         made = self.calibration(name, level=level, by_kind=by_kind)
         return save_calibration(made, force=force)
 
     def pareto(self, measure: "Measure | None" = None) -> tuple[ArmResult, ...]:
-        """Return the arms that no other arm beats in both accuracy and cost, the cheapest first.
+        """Return the arms that no other arm beats in both accuracy and cost, cheapest first.
 
-        ``measure`` is what they cost, where that is not money; arms of which it is not known are
-        left out.
+        ``measure`` replaces cost; arms for which it is unknown are left out.
         """
         graded = [arm for arm in self.arms if arm.accuracy is not None]
         chosen = measure or choose_measure(graded)
@@ -254,13 +252,13 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         return tuple(sorted(kept, key=chosen.value_of))
 
     def ratio(
-        self, arm: int, what: Literal["cost", "thinking"], *, resamples: int = RESAMPLES
+        self, arm: int, amount: Literal["cost", "thinking"], *, resamples: int = RESAMPLES
     ) -> Interval | None:
-        """Return how many times the reference's money or thinking an arm takes.
+        """Return an arm's cost or thinking as a multiple of the reference's, or None if unknown.
 
-        Whole questions are drawn again so many times; None where too little is known.
+        The interval is a bootstrap over whole questions.
         """
-        get = _MEASURED[what]
+        get = _MEASURED[amount]
         pairs = ((row.cells[arm], row.cells[self.facts.reference]) for row in self.rows)
         both = [(get(one), get(other)) for one, other in pairs if one and other]
         known = [(one, other) for one, other in both if one is not None and other is not None]
@@ -280,10 +278,9 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         }
 
     def table(self, width: int | None = None) -> str:
-        """Return the arms as a table, and below it what is recommended and why.
+        """Return the arms as a table, and below it the findings.
 
-        Where it is wider than ``width``, one model's name is left out, and then the columns that
-        matter least.
+        If it is wider than ``width``, drop a single model's name, then the least useful columns.
         """
         columns = dict(zip(_HEAD, zip(*(_row(arm) for arm in self.arms), strict=True), strict=True))
         if width is not None and _width(columns) > width and len(self.models()) == 1:
@@ -302,11 +299,11 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         return "\n".join((*lines, "", *self.lines()))
 
     def lines(self) -> list[str]:
-        """Return what was found in words, one finding a line."""
+        """Return the findings, one a line."""
         return [f"{label:<11}{text}" for label, text in self.findings()]
 
     def findings(self) -> Iterator[tuple[str, str]]:
-        """Yield what was found: a label and a sentence; without a label it goes on."""
+        """Yield the findings: a label and a sentence; an empty label continues the one before."""
         if self.recommendation is None:
             yield "nothing", self.why
         else:
@@ -314,7 +311,10 @@ class SweepResults(Struct, frozen=True, kw_only=True):
             yield "", self._evidence(self.recommendation)
         for arm in self.arms:
             if arm is self.reference and arm.verdict == "undecided":
-                yield "undecided", f"{arm.level}  not shown to hold against every other arm"
+                yield (
+                    "undecided",
+                    f"{arm.level}  not shown to be good enough against every other arm",
+                )
             elif arm.verdict in _SAID:
                 yield _SAID[arm.verdict], _sentence(arm, self.reference)
             if arm.verdict not in ("no_effect", "inverted") and _is_odd(arm):
@@ -343,7 +343,7 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         )
 
     def _apart(self) -> Iterator[tuple[str, str]]:
-        """Yield what was not right or wrong in the usual way, and what the money went for."""
+        """Yield answers that were neither right nor wrong, the cost, and the judge's agreement."""
         exhausted = [f"{arm.level} {arm.exhausted}" for arm in self.arms if arm.exhausted]
         if exhausted:
             said = f"thought and gave no answer; counted as wrong: {', '.join(exhausted)}"
@@ -368,40 +368,40 @@ class SweepResults(Struct, frozen=True, kw_only=True):
             beyond = "; of some arms no price is known" if unpriced else ""
             yield "spent", format_cost(self.spent) + paid + beyond
         if self.agreement is not None:
-            told = self.agreement
-            kappa = "" if told.kappa is None else f", kappa {told.kappa:.2f}"
-            yield "judge", f"agrees with {told.agreed} of {told.count} labelled answers{kappa}"
+            found = self.agreement
+            kappa = "" if found.kappa is None else f", kappa {found.kappa:.2f}"
+            yield "judge", f"agrees with {found.agreed} of {found.count} labelled answers{kappa}"
 
 
 class Measure(Struct, frozen=True):
-    """What arms are compared by when the cheapest is wanted, and its name."""
+    """An amount by which arms are compared to find the cheapest."""
 
     name: str
     get: Callable[[ArmResult], float | None]
     write: Callable[[float], str]
-    """How an amount of it is written beside an axis."""
+    """Formats an amount for an axis."""
 
     def value_of(self, arm: ArmResult) -> float:
-        """Return what an arm takes of it; 0 where that is not known."""
+        """Return the amount of an arm, or 0 if unknown."""
         return self.get(arm) or 0.0
 
 
 MEASURES = (
-    Measure("cost", lambda arm: arm.cost, format_axis_money),
+    Measure("cost", lambda arm: arm.cost, format_axis_cost),
     Measure("thinking tokens", lambda arm: arm.thinking_tokens, tokens),
     Measure("seconds", lambda arm: arm.seconds, seconds),
 )
 
 
 def choose_measure(arms: Sequence[ArmResult]) -> Measure:
-    """Return the first measure that is known of all arms: money, thinking tokens, or time."""
+    """Return the first measure that is known for all arms: cost, thinking tokens, or time."""
     known = (each for each in MEASURES if all(each.get(arm) is not None for arm in arms))
     return next(known, MEASURES[-1])
 
 
-def _beats(one: ArmResult, other: ArmResult, measure: Measure) -> bool:
-    better = (one.accuracy or 0.0) - (other.accuracy or 0.0)
-    cheaper = measure.value_of(other) - measure.value_of(one)
+def _beats(arm: ArmResult, rival: ArmResult, measure: Measure) -> bool:
+    better = (arm.accuracy or 0.0) - (rival.accuracy or 0.0)
+    cheaper = measure.value_of(rival) - measure.value_of(arm)
     return better >= 0 and cheaper >= 0 and (better > 0 or cheaper > 0)
 
 

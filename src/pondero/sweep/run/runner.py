@@ -1,7 +1,7 @@
-"""The runner: asks what the next look needs, judges each answer as it comes, looks, and goes on.
+"""The runner: runs the trials of the next look, judges each answer, looks, and continues.
 
-``pondero.sweep`` and the command line both drive it. Everything that it learns is on disk before it
-goes on, so that it can be killed at any moment and begun again with the same run.
+``pondero.sweep`` and the command line drive it. Each result is on disk before the next step, so
+that it can be killed at any moment and continued with the same run.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from ..statistics.progress import Scores, SweepProgress, TrialSlot, every_ask, r
 from .store import Run, StoredGrade
 
 PILOT = 8
-"""Questions that every arm is asked first, to tell what the whole will cost."""
+"""Questions that every arm is asked first, to estimate the cost of the whole."""
 
-_ENVELOPE = 512  # tokens around a prompt: roles, borders, the service's own words
+_ENVELOPE = 512  # tokens around a prompt: roles, separators, the service's own prompt
 
 
 class ArmProgress(Struct):
-    """How far an arm is: asks that are settled, of those begun with, and what they took."""
+    """The progress of an arm: trials wanted and settled, and what they cost."""
 
     name: str
     wanted: int = 0
@@ -40,7 +40,7 @@ class ArmProgress(Struct):
     costs: list[float] = []
     failed: int = 0
     kept: int = 0
-    """Of those settled, how many an earlier process had settled: they say nothing of the pace."""
+    """Settled by an earlier process: these say nothing about the pace."""
 
     @property
     def cost(self) -> float:
@@ -76,20 +76,20 @@ class Runner:
         self._counted = False
 
     def stop(self, why: str) -> None:
-        """Begin nothing more; what is in flight ends as it does."""
+        """Begin no further trial."""
         self.purse.close(why)
 
     async def pilot(self, count: int = PILOT) -> Scores:
-        """Ask every arm the first questions, which are part of the first look."""
-        scores = await self._caught_up()
+        """Run the first questions on every arm; they are part of the first look."""
+        scores = await self._catch_up()
         upto = min(count, len(self._questions))
         arms = range(len(self._run.facts.arms))
         await self._ask([ask for at in range(upto) for arm in arms for ask in scores.asks[arm, at]])
         return Scores(self._run, self._judge.name, self._asks)
 
     async def finish(self) -> SweepProgress:
-        """Ask look by look until all is decided, the questions are used up, or it is stopped."""
-        scores = await self._caught_up()
+        """Run look by look until all is decided, the questions are used up, or it is stopped."""
+        scores = await self._catch_up()
         now = replay_looks(scores)
         while not now.is_over and not self.purse.closed:
             upto = now.looks[now.look]
@@ -101,18 +101,18 @@ class Runner:
         return now
 
     async def judge(self) -> None:
-        """Grade every answer that this judge has not graded, or failed to; nothing is asked."""
+        """Grade every answer that this judge has not graded; no trial is run."""
         self._run.forget_ungraded(self._judge.name)
-        await self._caught_up()
+        await self._catch_up()
         await self.compare()
 
     async def compare(self) -> None:
-        """Hold a model that judges against what people labelled; no answer is graded twice."""
+        """Compare a model that judges with people's labels; no answer is graded twice."""
         name = self._judge.name
         if not name.startswith("model:") or self.purse.closed:
             return
         known, labelled = self._run.grades(name), labels(self._questions)
-        async with _plainly(asyncio.TaskGroup()) as group:
+        async with _raise_one(asyncio.TaskGroup()) as group:
             for each in labelled:
                 if (each.question.id, each.key) not in known:
                     settled = TrialResult(key=each.key, text=each.answer)
@@ -129,25 +129,25 @@ class Runner:
         known = self._run.answers()
         todo = {each.key: each for each in asked if each.key not in known}
         self._count(known, asked)
-        asks = [self._whole(each) for each in todo.values()]
+        asks = [self._make_trial(each) for each in todo.values()]
         if asks:
-            async with _plainly(asyncio.TaskGroup()) as grading:
+            async with _raise_one(asyncio.TaskGroup()) as grading:
                 async for settled in self._engine.answers(asks, self.purse):
                     await self._take(todo[settled.key], settled, grading)
 
     async def _take(
         self, asked: TrialSlot, settled: TrialResult, grading: asyncio.TaskGroup
     ) -> None:
-        """Keep an answer and its grade; a judge that takes long grades while others are asked."""
+        """Save an answer and its grade; a slow judge grades while other trials run."""
         question = self._questions[asked.position]
         if self._judge.at_once > 1:
             self._run.settle(settled)
             grading.create_task(self._grade(question, settled))
         else:
-            self._run.settle(settled, await self._graded(question, settled))
-        self._tell(asked.arm, settled)
+            self._run.settle(settled, await self._make_grade(question, settled))
+        self._report(asked.arm, settled)
 
-    def _whole(self, asked: TrialSlot) -> Trial:
+    def _make_trial(self, asked: TrialSlot) -> Trial:
         spec, arm = self._run.facts.spec, self._run.facts.arms[asked.arm]
         question = self._questions[asked.position]
         bound = None
@@ -167,7 +167,7 @@ class Runner:
         )
 
     def _count(self, known: dict[str, TrialResult], asked: Sequence[TrialSlot]) -> None:
-        """Begin the tallies with what an earlier process has settled."""
+        """Count what an earlier process has settled."""
         for tally in self.tallies:
             tally.wanted = tally.settled if self._counted else 0
         for each in asked:
@@ -180,17 +180,17 @@ class Runner:
                 _add(self.tallies[each.arm], settled)
         self._counted = True
 
-    def _tell(self, arm: int, settled: TrialResult) -> None:
+    def _report(self, arm: int, settled: TrialResult) -> None:
         _add(self.tallies[arm], settled)
         self.progress(self.tallies)
 
     # -- judging -----------------------------------------------------------------------------------
 
-    async def _caught_up(self) -> Scores:
-        """Grade what was answered and not graded, as after a kill or with another judge."""
+    async def _catch_up(self) -> Scores:
+        """Grade answers without a grade, as after a crash or with another judge."""
         scores = Scores(self._run, self._judge.name, self._asks)
         known, graded = scores.answers, self._run.grades(self._judge.name)
-        async with _plainly(asyncio.TaskGroup()) as group:
+        async with _raise_one(asyncio.TaskGroup()) as group:
             for asks in scores.asks.values():
                 for ask in asks:
                     question = self._questions[ask.position]
@@ -201,27 +201,27 @@ class Runner:
 
     async def _grade(self, question: Question, settled: TrialResult) -> None:
         async with self._limit:
-            graded = await self._graded(question, settled)
+            graded = await self._make_grade(question, settled)
         if graded is not None:
             self._run.grade(graded)
 
-    async def _graded(self, question: Question, settled: TrialResult) -> StoredGrade | None:
-        """Return the grade of an answer; None where there is no answer to grade."""
+    async def _make_grade(self, question: Question, settled: TrialResult) -> StoredGrade | None:
+        """Return the grade of an answer, or None if there is nothing to grade."""
         if settled.error is not None or settled.is_exhausted or settled.is_refused:
             return None
         name = self._judge.name
         try:
             grade = await self._judge.grade(question, settled.text)
         except BadParameter:
-            raise  # the data and the judge do not fit: no other question would fare better
+            raise  # the judge does not fit the data: every question would fail
         except PonderoError as error:
             return StoredGrade(question.id, settled.key, name, None, str(error))
         return StoredGrade(question.id, settled.key, name, grade.score, grade.note, grade.cost)
 
 
 @asynccontextmanager
-async def _plainly(group: asyncio.TaskGroup) -> AsyncIterator[asyncio.TaskGroup]:
-    """Enter a group of tasks, and raise the error in it instead of a group of errors."""
+async def _raise_one(group: asyncio.TaskGroup) -> AsyncIterator[asyncio.TaskGroup]:
+    """Enter a group of tasks; raise one error instead of a group of errors."""
     try:
         async with group:
             yield group
@@ -243,30 +243,32 @@ def _add(tally: ArmProgress, settled: TrialResult) -> None:
 def max_answer_cost(
     arm: Arm, question: Question, *, system: str | None, max_tokens: int | None
 ) -> Decimal:
-    """Return the most that one answer can cost; raises BadParameter where there is no most.
+    """Return the most that one answer can cost; raise BadParameter if there is no limit.
 
-    No token is shorter than a byte, and no answer is longer than the model's limit or the given
-    one, thinking included.
+    A token has at least one byte, and no answer is longer than the model's limit or the given one,
+    thinking included.
     """
     entry = load_catalog().entry(arm.model)
     most = max_tokens or entry.capability.max_output
     if most is None:
         message = (
-            f"how much {arm.model} can write is not known, so no cap on its cost would hold; "
-            "give --max-tokens"
+            f"the output limit of {arm.model} is unknown, so its cost cannot be limited; "
+            "set --max-tokens"
         )
         raise BadParameter(message)
     words = len(dump_json(question.prompt).encode()) + len((system or "").encode())
     usage = Usage(input=words + _ENVELOPE, output=most)
     price = price_usage(entry.provider.name, entry.model, usage)
     if price is None:
-        message = f"no price of {arm.model} is known, so no cap on its cost would hold"
+        message = (
+            f"no price of {arm.model} is known, so its cost cannot be limited; remove --max-cost"
+        )
         raise BadParameter(message)
     return price
 
 
 def max_trial_cost(spec: Spec, arm: Arm, question: Question) -> Decimal:
-    """Return the most that one answer can cost in a sweep, at its engine's price."""
+    """Return the most that one answer can cost, at the engine's price."""
     bound = max_answer_cost(arm, question, system=spec.system, max_tokens=spec.max_tokens)
     if spec.engine not in DISCOUNTED:
         return bound
@@ -274,7 +276,7 @@ def max_trial_cost(spec: Spec, arm: Arm, question: Question) -> Decimal:
 
 
 DISCOUNTED = ("batch",)
-"""The engines that ask at the price of batches."""
+"""The engines with the price of batches."""
 
 
 def is_priced(model: str) -> bool:

@@ -1,8 +1,8 @@
-"""Runs on disk: one SQLite file each, in which everything that was asked and answered is kept.
+"""Runs on disk: one SQLite file each, with every trial and its answer.
 
-Before an ask is sent its key and the most it can cost are written, and its answer in a single
-statement when it comes. A process that is killed at any moment loses what was in flight and nothing
-else; ``resume`` asks that again, and no other question twice.
+The key and maximum cost of a trial are saved before it is sent, and its answer in one statement. A
+process that is killed loses only what was in flight; ``resume`` sends that again, and nothing else
+twice.
 """
 
 import secrets
@@ -52,7 +52,7 @@ _GRADE = "INSERT OR REPLACE INTO grades VALUES (?, ?, ?, ?, ?, ?)"
 
 
 class StoredGrade(Struct, frozen=True):
-    """What one judge says of one answer; without a score, ``note`` says why there is none."""
+    """A judge's grade of one answer; without a score, ``note`` says why."""
 
     question: str
     key: str
@@ -63,7 +63,7 @@ class StoredGrade(Struct, frozen=True):
 
 
 class RunFacts(Struct, frozen=True, kw_only=True):
-    """What was declared when a run began; it never changes."""
+    """The declaration of a run; it never changes."""
 
     run: str
     started: float
@@ -76,7 +76,7 @@ class RunFacts(Struct, frozen=True, kw_only=True):
 
 
 class RunSummary(Struct, frozen=True):
-    """A run as it is listed."""
+    """A run in a list."""
 
     run: str
     started: float
@@ -89,7 +89,7 @@ def runs_folder() -> Path:
 
 
 def list_runs() -> list[RunSummary]:
-    """Return every run, the newest first; a file that cannot be read is left out."""
+    """Return every run, newest first, without files that cannot be read."""
     found = []
     for name in _RUNS.names():
         try:
@@ -101,7 +101,7 @@ def list_runs() -> list[RunSummary]:
 
 
 def find_run(text: str) -> str:
-    """Return the whole name of a run from its beginning; ``last`` is the newest."""
+    """Return the whole name of a run from its first characters; ``last`` is the newest."""
     return _RUNS.find(text, [each.run for each in list_runs()])
 
 
@@ -117,7 +117,7 @@ class Run:
         cls, spec: Spec, questions: Sequence[Question], arms: Sequence[Arm], *, reference: int,
         looks: int,
     ) -> "Run":  # fmt: skip
-        """Begin a run with these questions, in the order they are asked."""
+        """Create a run with these questions, in the order of the trials."""
         now = time.time()
         name = f"{time.strftime('%Y%m%d', time.gmtime(now))}-{secrets.token_hex(3)}"
         facts = RunFacts(
@@ -149,17 +149,17 @@ class Run:
         self.close()
 
     def close(self) -> None:
-        """Close the file; may be called twice."""
+        """Close the file; safe to call twice."""
         self._database.close()
 
-    # -- who asks ----------------------------------------------------------------------------------
+    # -- the lock ----------------------------------------------------------------------------------
 
     @contextmanager
     def hold_lock(self, *, known: bool = False) -> Iterator[None]:
-        """Hold the run's lock; raises UsageError where another process has it.
+        """Hold the run's lock; raise UsageError if another process has it.
 
-        ``known`` is whether the engine knows what an earlier process had in flight; else all of
-        that counts as paid for.
+        ``known``: the engine knows what an earlier process had in flight; else all of that counts
+        as spent.
         """
         busy = f"run {self.facts.run} is being asked by another process"
         with hold_lock(self._database.path, busy):
@@ -169,7 +169,7 @@ class Run:
 
     @property
     def state(self) -> State:
-        """Return whether it runs, was told to stop, is done, or ended without a word."""
+        """Return whether it runs, was stopped, is done, or was interrupted."""
         known = dict(self._database.rows("SELECT name, value FROM facts WHERE name = 'state'"))
         state = known.get("state", "running")
         if state != "running":
@@ -181,14 +181,14 @@ class Run:
             return "running"
 
     def end(self, state: Literal["stopped", "done"]) -> None:
-        """Write down how the run ended, for now or for good."""
+        """Save how the run ended."""
         self._set("state", state)
 
     def _set(self, name: str, value: str) -> None:
         self._database.rows("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def _abandon(self, *, known: bool) -> None:
-        """Count what a killed process had in flight as spent: it may have been charged."""
+        """Count what a killed process had in flight as spent."""
         with self._database.transaction() as connection:
             if not known:
                 connection.execute(
@@ -197,21 +197,21 @@ class Run:
                 )
             connection.execute("DELETE FROM flights")
 
-    # -- the ledger --------------------------------------------------------------------------------
+    # -- the journal -------------------------------------------------------------------------------
 
     def begin(self, key: str, bound: Decimal | None) -> None:
-        """Write down that this is asked, and what it may cost; without a cap that is of no use."""
+        """Record that a trial is sent, and its maximum cost; only needed with a cap."""
         if bound is not None:
             self._rows("INSERT OR REPLACE INTO flights VALUES (?, ?)", key, str(bound))
 
     def lose(self, key: str, bound: Decimal) -> None:
-        """Write down that an attempt may have been charged though no answer came."""
+        """Record that an attempt may have been charged without an answer."""
         with self._database.transaction() as connection:
             connection.execute("INSERT INTO losses VALUES (?, ?)", (key, str(bound)))
             connection.execute("DELETE FROM flights WHERE key = ?", (key,))
 
     def settle(self, settled: TrialResult, grade: "StoredGrade | None" = None) -> None:
-        """Keep an answer, and its grade where there is one already."""
+        """Save an answer, and its grade if there is one."""
         with self._database.transaction() as connection:
             row = (settled.key, dump_json(settled))
             connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", row)
@@ -219,38 +219,38 @@ class Run:
                 connection.execute(_GRADE, msgspec.structs.astuple(grade))
 
     def forget_errors(self) -> None:
-        """Delete the errors that stayed, of models and judge, so that they are asked again."""
+        """Delete the errors of models and judge, so that they are tried again."""
         failed = self.failed
         with self._database.transaction() as connection:
             connection.executemany("DELETE FROM answers WHERE key = ?", ((key,) for key in failed))
         self.forget_ungraded(self.facts.spec.judge)
 
     def forget_ungraded(self, judge: str) -> None:
-        """Delete what a judge failed to grade, so that it is graded again."""
+        """Delete a judge's failures, so that it grades again."""
         self._rows("DELETE FROM grades WHERE judge = ? AND score IS NULL", judge)
 
     @property
     def failed(self) -> list[str]:
-        """Return the keys of what ended with an error that stayed."""
+        """Return the keys of trials that ended with an error."""
         return [each.key for each in self.answers().values() if each.error is not None]
 
     @property
     def spent(self) -> Decimal:
-        """Return what was paid for answers, and what may have been paid for none."""
+        """Return the cost of answers, and of attempts that may have been charged."""
         lost = self._database.rows("SELECT bound FROM losses")
         paid = (each.cost for each in self.answers().values())
         return sum((Decimal(each) for each in (*(b for (b,) in lost), *paid) if each), Decimal(0))
 
     @property
     def lost(self) -> tuple[int, Decimal]:
-        """Return how many attempts may have been charged for nothing, and with how much at most."""
+        """Return how many lost attempts may have been charged, and their maximum cost."""
         rows = self._database.rows("SELECT bound FROM losses")
         return len(rows), sum((Decimal(bound) for (bound,) in rows), Decimal(0))
 
-    # -- what is kept ------------------------------------------------------------------------------
+    # -- contents ----------------------------------------------------------------------------------
 
     def questions(self) -> tuple[Question, ...]:
-        """Return the questions in the order they are asked."""
+        """Return the questions in the order of the trials."""
         rows = self._database.rows("SELECT body FROM questions ORDER BY position")
         return tuple(load_json(body, Question) for (body,) in rows)
 
@@ -260,30 +260,30 @@ class Run:
         return {(found := load_json(body, TrialResult)).key: found for (body,) in rows}
 
     def grade(self, grade: "StoredGrade") -> None:
-        """Keep a grade."""
+        """Save a grade."""
         self._rows(_GRADE, *msgspec.structs.astuple(grade))
 
     def grades(self, judge: str) -> dict[tuple[str, str], float | None]:
-        """Return a judge's scores by question and key; None where it could not grade."""
+        """Return a judge's scores by question and key; None for a failed grade."""
         sql = "SELECT question, key, score FROM grades WHERE judge = ?"
         return {(question, key): score for question, key, score in self._rows(sql, judge)}
 
     def grades_by(self, judge: str) -> dict[tuple[str, str], StoredGrade]:
-        """Return all that a judge said, by question and key."""
+        """Return a judge's grades by question and key."""
         sql = "SELECT question, key, judge, score, note, cost FROM grades WHERE judge = ?"
         return {(row[0], row[1]): StoredGrade(*row) for row in self._rows(sql, judge)}
 
-    def judging_cost(self, judge: str) -> Decimal:
-        """Return what a judge's grades cost, those of labelled answers among them."""
+    def judge_cost(self, judge: str) -> Decimal:
+        """Return the cost of a judge's grades, including those of labelled answers."""
         rows = self._rows("SELECT cost FROM grades WHERE judge = ? AND cost IS NOT NULL", judge)
         return sum((Decimal(cost) for (cost,) in rows), Decimal(0))
 
     def keep_agreement(self, judge: str, agreement: Agreement) -> None:
-        """Keep how a judge agrees with what people labelled."""
+        """Save a judge's agreement with people's labels."""
         self._set(f"agreement of {judge}", dump_json(agreement))
 
     def agreement(self, judge: str) -> Agreement | None:
-        """Return how a judge agrees with people; None where nobody looked."""
+        """Return a judge's agreement with people's labels, or None."""
         found = self._rows("SELECT value FROM facts WHERE name = ?", f"agreement of {judge}")
         return load_json(found[0][0], Agreement) if found else None
 

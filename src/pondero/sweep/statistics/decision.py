@@ -89,7 +89,7 @@ def decide_look(
     while True:
         z = rule.z(look, _families(found))
         before = _families(found)
-        found = [_advanced(chain, estimates, z, rule) for chain in found]
+        found = [_advance(chain, estimates, z, rule) for chain in found]
         if _families(found) == before:
             break
     return tuple(_without_worse(chain, estimates, z, rule) for chain in found)
@@ -99,7 +99,7 @@ def _families(chains: Iterable[Chain]) -> int:
     return max(1, sum(not chain.is_whole for chain in chains))
 
 
-def _advanced(
+def _advance(
     chain: Chain, estimates: Callable[[int], Estimate], z: float, rule: DecisionRule
 ) -> Chain:
     passed = chain.passed
@@ -119,7 +119,7 @@ def _without_worse(
 
 
 class BestArmField(Struct, frozen=True):
-    """Arms that are held against the best of them, whichever that is; cheapest first.
+    """Arms that are compared with the best of them; cheapest first.
 
     An arm passes where it passes against every other one: an intersection-union test, which needs
     no correction for their number.

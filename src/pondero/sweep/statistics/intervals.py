@@ -78,7 +78,7 @@ def accuracy(
     """Return the mean of the questions' scores: Wilson's interval, or a clustered t interval.
 
     Wilson's is for one answer a question, right or wrong. Where the t interval has no width, as
-    for a few questions that were all answered rightly every time, Wilson's stands in.
+    for a few questions that were all answered rightly every time, it is Wilson's.
     """
     count = len(scores)
     right = math.fsum(scores)

@@ -32,11 +32,13 @@ def boundaries(looks: int = LOOKS, alpha: float = ALPHA) -> tuple[float, ...]:
     low, high = 0.0, math.sqrt(looks) * NORMAL.inv_cdf(1 - alpha / looks)
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (middle, high) if _crossing(middle, looks) > alpha else (low, middle)
+        low, high = (
+            (middle, high) if _probability_to_cross(middle, looks) > alpha else (low, middle)
+        )
     return tuple(high / math.sqrt(look) for look in range(1, looks + 1))
 
 
-def _crossing(height: float, looks: int) -> float:
+def _probability_to_cross(height: float, looks: int) -> float:
     """Return the probability that a walk of standard normal steps ever passes this height.
 
     The density of the walks that have stayed below is carried from step to step (Armitage,

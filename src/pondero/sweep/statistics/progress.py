@@ -1,8 +1,7 @@
 """Where a sweep stands: the scores so far, and what each look at them has decided.
 
 ``replay_looks`` plays the looks again from the answers alone. So a run that was interrupted, or
-judged anew, stands where one that was never interrupted would. ``runner`` asks what it says is
-needed.
+judged again, has the same progress as one without interruption. ``runner`` asks what is needed.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -118,7 +117,7 @@ class Scores:
         return [self.answers[ask.key] for ask in asks if ask.key in self.answers]
 
     def score(self, arm: int, position: int) -> float | None:
-        """Return an arm's score on a question; None where it is missing or not known yet."""
+        """Return an arm's score on a question, or None if it is missing or not known yet."""
         return self._known.get((arm, position))
 
     def dropped_questions(self, upto: int) -> frozenset[int]:
@@ -132,7 +131,7 @@ class Scores:
         )
 
     def shared_positions(self, upto: int, *arms: int) -> list[int]:
-        """Return the positions that all of these arms have a score for, and nobody misses."""
+        """Return the positions that all of these arms have a score for, and no arm misses."""
         dropped = self.dropped_questions(upto)
         return [
             position
@@ -147,10 +146,10 @@ class Scores:
         value = self.questions[position].metadata.get(field) if field else None
         return f"={value}" if value is not None else position
 
-    def versus(self, arm: int, other: int, upto: int) -> Estimate:
+    def versus(self, arm: int, rival: int, upto: int) -> Estimate:
         """Return how much better one arm is than another over the first questions."""
-        places = self.shared_positions(upto, arm, other)
-        values = [(self.score(arm, at) or 0.0) - (self.score(other, at) or 0.0) for at in places]
+        places = self.shared_positions(upto, arm, rival)
+        values = [(self.score(arm, at) or 0.0) - (self.score(rival, at) or 0.0) for at in places]
         clusters = [self.cluster(at) for at in places] if self.facts.spec.cluster else None
         return paired_difference(values, clusters)
 
@@ -186,7 +185,7 @@ class SweepProgress(Struct, frozen=True):
         return self.look == len(self.looks) or not self.asked
 
     def look_of(self, arm: int) -> int:
-        """Return the look at which an arm was last compared; 0 where it never was."""
+        """Return the look at which an arm was last compared, or 0 if it never was."""
         return self.last[arm][0] if arm in self.last else 0
 
     def z_of(self, arm: int) -> float:
@@ -255,7 +254,7 @@ class _Chains:
 
     def __init__(self, facts: RunFacts) -> None:
         self._reference = facts.reference
-        above = _above(facts.arms, facts.reference)
+        above = _dearer_arms(facts.arms, facts.reference)
         self._others = above
         models = dict.fromkeys(arm.model for arm in facts.arms)
         self._chains: tuple[Chain, ...] = tuple(
@@ -312,7 +311,7 @@ def _sequence(arms: Sequence[Arm], model: str, without: set[int]) -> tuple[int, 
     return tuple(sorted(own, key=lambda n: -arms[n].rank))
 
 
-def _above(arms: Sequence[Arm], reference: int) -> tuple[int, ...]:
+def _dearer_arms(arms: Sequence[Arm], reference: int) -> tuple[int, ...]:
     """Return the arms of the reference's own model that are dearer than it."""
     own = arms[reference]
     return tuple(n for n, arm in enumerate(arms) if arm.model == own.model and arm.rank > own.rank)

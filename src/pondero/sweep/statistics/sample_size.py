@@ -28,15 +28,10 @@ def questions_needed(
     return math.ceil(sure * sure * variance / (margin * margin))
 
 
-def variance_of(between: float, one: float, other: float, repeats: int) -> float:
-    """Return a question's variance: between questions, and within each arm over its repeats."""
-    return between + (one + other) / repeats
-
-
 def questions_missing(estimate: Estimate, margin: float) -> int | None:
     """Return how many more questions would decide if the true difference is the measured one.
 
-    None where no reasonable number would: the difference lies on the margin itself.
+    None if no reasonable number would: the difference lies on the margin itself.
     """
     distance = abs(estimate.centre + margin)
     variance = estimate.error**2 * (estimate.count + 2)

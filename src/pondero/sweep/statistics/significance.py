@@ -1,11 +1,11 @@
-"""Tests beside the decision: does a level think more than its neighbour, do two arms differ.
+"""Tests apart from the decision: does a level think more than its neighbour, do two arms differ.
 
 ``thinks_more`` is the reality check of a ladder: services take a level and do nothing with it, or
 think less at a higher one. ``mcnemar`` is a secondary figure; neither decides a recommendation.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal
 
 from msgspec import Struct
@@ -43,7 +43,7 @@ def thinks_more(pairs: Iterable[tuple[float | None, float | None]]) -> ThinkingC
 
 
 def sign_test(more: int, less: int) -> float:
-    """Return the probability of at least so many of ``more`` where both are equally likely."""
+    """Return the probability of at least this many ``more`` if both are equally likely."""
     count = more + less
     return _tail(more, count) if count else 1.0
 
@@ -58,14 +58,3 @@ def _tail(least: int, count: int) -> float:
     """Return the probability of at least ``least`` heads among ``count`` fair coins."""
     ways: int = sum(math.comb(count, k) for k in range(least, count + 1))
     return ways / (1 << count)
-
-
-def holm(values: Sequence[float], alpha: float) -> tuple[bool, ...]:
-    """Return which hypotheses fall at this error for all of them together, by Holm's steps."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    fallen = set()
-    for step, number in enumerate(order):
-        if values[number] > alpha / (len(values) - step):
-            break
-        fallen.add(number)
-    return tuple(number in fallen for number in range(len(values)))

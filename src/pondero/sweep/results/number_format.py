@@ -1,11 +1,11 @@
-"""How figures are said: in the table, in the findings, on the plot and in the report."""
+"""Formats of numbers in the table, the findings, the plot and the report."""
 
 from decimal import Decimal
 from string import ascii_uppercase
 
 
 def percent(share: float | None) -> str:
-    """Return a share in words."""
+    """Return a share as a percentage."""
     return "-" if share is None else f"{100 * share:.1f}%"
 
 
@@ -15,7 +15,7 @@ def format_share_points(difference: float | None) -> str:
 
 
 def format_cost(amount: Decimal | float | None) -> str:
-    """Return an amount of money, small ones with the digits that tell them apart."""
+    """Return dollars; small amounts with more digits."""
     if amount is None:
         return "-"
     value = float(amount)
@@ -30,7 +30,7 @@ def letter_of(number: int) -> str:
 
 
 def round_count(count: int) -> int:
-    """Return a count as people say it: two digits that matter."""
+    """Return a count rounded up to two significant digits."""
     if count < 100:
         return count
     scale: int = 10 ** (len(str(count)) - 2)
@@ -38,5 +38,5 @@ def round_count(count: int) -> int:
 
 
 def many(count: int, noun: str) -> str:
-    """Return a noun as it stands behind a count."""
+    """Return a noun in singular or plural."""
     return noun if count == 1 else f"{noun}s"
