@@ -122,7 +122,7 @@ class Calls:
         self._seal = answering.sign
         self._custom = {tool.name for tool in answering.request.tools if tool.kind == "text"}
 
-    def begun(self, id_: str | None, name: str | None, seal: Signature | None) -> dict[str, Json]:
+    def begin(self, id_: str | None, name: str | None, seal: Signature | None) -> dict[str, Json]:
         """Return a call as it begins, with what is known of its seal by then."""
         call = ToolCall(id_ or "", name or "", "", seal)
         fields = self.fields(call) if seal is not None else {}
@@ -285,7 +285,11 @@ class InDetails:
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
         """Put the text and the details."""
-        details = [detail for index, part in enumerate(parts) for detail in self._of(part, index)]
+        details = [
+            detail
+            for index, part in enumerate(parts)
+            for detail in self._write_details(part, index)
+        ]
         if details:
             message["reasoning"] = "".join(part.text for part in parts) or None
             message["reasoning_details"] = details
@@ -296,7 +300,7 @@ class InDetails:
 
     def end(self, part: Thinking, /) -> Json:
         """Return the seal alone; the next thinking part has the next index."""
-        details = self._of(part, self._index)
+        details = self._write_details(part, self._index)
         self._index += 1
         sealed = [
             {key: value for key, value in detail.items() if key not in ("text", "summary")}
@@ -305,7 +309,7 @@ class InDetails:
         ]
         return {"content": "", "reasoning": None, "reasoning_details": sealed} if sealed else None
 
-    def _of(self, part: Thinking, index: int) -> list[Json]:
+    def _write_details(self, part: Thinking, index: int) -> list[Json]:
         seal, words = self._seal(part, part.text, ()), self._words(part.text, index)
         if isinstance(seal, list):
             return seal

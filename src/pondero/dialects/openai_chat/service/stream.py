@@ -98,7 +98,7 @@ class Stream:
         said = msgspec.json.decode(error.body)["error"]
         choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
         told = {"code": error.status, "message": said["message"]}
-        return _framed({**self._base, "error": told, "choices": [choice]}) + _DONE
+        return _frame({**self._base, "error": told, "choices": [choice]}) + _DONE
 
     def _start(self, event: Started) -> bytes:
         self._around = None
@@ -114,7 +114,7 @@ class Stream:
             return b""
         call = {
             "index": len(self._calls),
-            **self._writing.begun(event.id, event.name, event.signature),
+            **self._writing.begin(event.id, event.name, event.signature),
         }
         self._calls[event.index] = call
         delta: dict[str, Json] = {"tool_calls": [call]}
@@ -135,10 +135,10 @@ class Stream:
         return b"" if delta is None else self._words(delta)
 
     def _arguments(self, event: ToolDelta) -> bytes:
-        if (begun := self._calls.get(event.index)) is None:
+        if (begin := self._calls.get(event.index)) is None:
             return b""
         self._told.add(event.index)
-        more = {"index": begun["index"], **self._writing.more(begun, event.json)}
+        more = {"index": begin["index"], **self._writing.more(begin, event.json)}
         return self._chunk({"tool_calls": [more]})
 
     def _end(self, event: PartEnd) -> bytes:
@@ -150,7 +150,7 @@ class Stream:
             case Text():
                 unsaid = not told and part.text
                 said = self._text(TextDelta(event.index, part.text)) if unsaid else b""
-                return said + self._cited(part) + self._carry(part)
+                return said + self._cite(part) + self._carry(part)
             case Thinking():
                 return self._end_thinking(event.index, part, told=told)
             case ToolCall():
@@ -167,7 +167,7 @@ class Stream:
         return before + (b"" if last is None else self._chunk(last)) + self._carry(part)
 
     def _end_call(self, index: int, call: ToolCall, *, told: bool) -> bytes:
-        if (begun := self._calls.get(index)) is None:
+        if (begin := self._calls.get(index)) is None:
             return b""
         whole = self._writing.whole(call)
         said = b""
@@ -179,10 +179,10 @@ class Stream:
         if index in self._sealed:
             return said
         rest = {key: whole[key] for key in whole if key not in ("id", "type", *_GIVEN)}
-        late = {"index": begun["index"], **rest}
+        late = {"index": begin["index"], **rest}
         return said + (self._chunk({"tool_calls": [late]}) if rest else b"") + self._carry(call)
 
-    def _cited(self, part: Text) -> bytes:
+    def _cite(self, part: Text) -> bytes:
         cited = annotations(part)
         return self._chunk({"annotations": cited}) if cited and self._provider.carries else b""
 
@@ -203,7 +203,7 @@ class Stream:
         end = self._chunk({}, finish=finish)
         if provider.usage_at == "empty choice":
             return end + self._chunk({"content": ""}, usage=usage)
-        return end + _framed({**self._base, "choices": [], "usage": usage})
+        return end + _frame({**self._base, "choices": [], "usage": usage})
 
     def _words(self, delta: Json) -> bytes:
         """Return a chunk of words: nearly all of a stream, and only the words differ."""
@@ -226,8 +226,8 @@ class Stream:
             chunk["usage"] = usage
         if self._padded and finish is None:
             chunk["obfuscation"] = "x" * (-len(str(delta)) % 32)
-        return _framed(chunk)
+        return _frame(chunk)
 
 
-def _framed(chunk: Json) -> bytes:
+def _frame(chunk: Json) -> bytes:
     return b"data: " + write_json(chunk) + b"\n\n"

@@ -1,4 +1,4 @@
-"""The caller's side: what we send, and how we read what comes back."""
+"""The caller side: writes requests, reads answers and errors."""
 
 from pondero.dialects.dialect import Caller
 

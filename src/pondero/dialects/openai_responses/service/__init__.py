@@ -1,4 +1,4 @@
-"""The service's side: how it reads a request, what it refuses, and how it answers."""
+"""The service side: reads requests, rejects invalid ones, writes answers."""
 
 from pondero.dialects.dialect import (
     ModelEndpoints,

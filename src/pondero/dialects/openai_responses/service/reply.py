@@ -51,7 +51,7 @@ def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     for part in parts:
         place, kind = len(output), _KINDS.get(type(part))
         if kind is None:
-            item = writer.unannounced(place, part)
+            item = writer.write_whole(place, part)
             output += [item] if item is not None else []
             continue
         name = part.name if isinstance(part, ToolCall) else None

@@ -128,7 +128,7 @@ class Stream:
         self._output.append(head)
         self._open[event.index] = Open(place, head, event.kind, [])
         first = (
-            self._writer.opening(head, self._output[:place]) if event.kind == "thinking" else head
+            self._writer.announce(head, self._output[:place]) if event.kind == "thinking" else head
         )
         return self._emit("response.output_item.added", output_index=place, item=first)
 
@@ -194,7 +194,7 @@ class Stream:
     def _add(self, part: Part) -> bytes:
         """Return the events of an item that comes whole; none where this wire has no such item."""
         place = len(self._output)
-        item = self._writer.unannounced(place, part)
+        item = self._writer.write_whole(place, part)
         if item is None:
             return b""
         self._output.append(item)
