@@ -29,7 +29,7 @@ class _Quirks(msgspec.Struct, frozen=True):
     tool_call_ids: str = "any"
 
 
-class _Placed(NamedTuple):
+class _HistoryMessage(NamedTuple):
     path: str
     message: Mapping[str, Json]
 
@@ -51,11 +51,11 @@ def find_issues(sent: SentRequest) -> list[ReplayIssue]:
     """Return the traps in the past that a request sends."""
     quirks, messages = convert_json(sent.quirks, _Quirks), _messages(sent.body)
     return [
-        *(_calls(messages, quirks) if sent.known else ()),
-        *(_pairs(messages, quirks) if sent.known else ()),
-        *_wanted(sent, messages, quirks),
-        *_unwanted(messages, quirks),
-        *_details(sent, messages),
+        *(_find_bad_calls(messages, quirks) if sent.known else ()),
+        *(_find_unpaired(messages, quirks) if sent.known else ()),
+        *_find_missing_thinking(sent, messages, quirks),
+        *_find_rejected_fields(messages, quirks),
+        *_find_bad_details(sent, messages),
     ]
 
 
@@ -64,10 +64,10 @@ def has_history(body: Mapping[str, Json]) -> bool:
     return any(placed.role == "assistant" for placed in _messages(body))
 
 
-def _messages(body: Mapping[str, Json]) -> list[_Placed]:
+def _messages(body: Mapping[str, Json]) -> list[_HistoryMessage]:
     given = body.get("messages")
     return [
-        _Placed(f"messages[{number}]", message)
+        _HistoryMessage(f"messages[{number}]", message)
         for number, message in enumerate(given if isinstance(given, list) else [])
         if isinstance(message, dict)
     ]
@@ -76,9 +76,9 @@ def _messages(body: Mapping[str, Json]) -> list[_Placed]:
 # -- calls and results ---------------------------------------------------------------------------
 
 
-def _calls(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
+def _find_bad_calls(messages: list[_HistoryMessage], quirks: _Quirks) -> Iterator[ReplayIssue]:
     for path, call in (each for placed in messages for each in placed.calls):
-        yield from _arguments(path, call)
+        yield from _find_bad_arguments(path, call)
         id = call.get("id")
         if quirks.tool_call_ids == "9 alphanumerics" and not _NINE.fullmatch(str(id)):
             yield ReplayIssue(
@@ -90,7 +90,7 @@ def _calls(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
             )
 
 
-def _arguments(path: str, call: Mapping[str, Json]) -> Iterator[ReplayIssue]:
+def _find_bad_arguments(path: str, call: Mapping[str, Json]) -> Iterator[ReplayIssue]:
     function = call.get("function")
     arguments = function.get("arguments") if isinstance(function, dict) else ""
     if isinstance(arguments, dict):
@@ -121,11 +121,11 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _pairs(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
+def _find_unpaired(messages: list[_HistoryMessage], quirks: _Quirks) -> Iterator[ReplayIssue]:
     open_: list[tuple[str, str]] = []
     for placed in messages:
         if placed.role != "tool":
-            yield from _unanswered(open_)
+            yield from _find_unanswered(open_)
             open_ = [(str(call.get("id")), path) for path, call in placed.calls]
             continue
         id = str(placed.message.get("tool_call_id"))
@@ -142,10 +142,10 @@ def _pairs(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
                 "with 'tool_calls'",
                 cure="keep the call, or leave out its result too",
             )
-    yield from _unanswered(open_)
+    yield from _find_unanswered(open_)
 
 
-def _unanswered(open_: list[tuple[str, str]]) -> Iterator[ReplayIssue]:
+def _find_unanswered(open_: list[tuple[str, str]]) -> Iterator[ReplayIssue]:
     for id, path in open_:
         yield ReplayIssue(
             code="call_unanswered",
@@ -160,7 +160,9 @@ def _unanswered(open_: list[tuple[str, str]]) -> Iterator[ReplayIssue]:
 # -- thinking ------------------------------------------------------------------------------------
 
 
-def _wanted(sent: SentRequest, messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
+def _find_missing_thinking(
+    sent: SentRequest, messages: list[_HistoryMessage], quirks: _Quirks
+) -> Iterator[ReplayIssue]:
     """Find calls without the thinking field that this deployment requires, even if empty."""
     field = quirks.replay_field
     wants = str(sent.body.get("model")).startswith(quirks.replay_missing_of)
@@ -186,7 +188,9 @@ def _thinks(sent: SentRequest) -> bool:
     return sent.facts.thinks_unasked is True
 
 
-def _unwanted(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
+def _find_rejected_fields(
+    messages: list[_HistoryMessage], quirks: _Quirks
+) -> Iterator[ReplayIssue]:
     for placed in messages:
         for field in quirks.refused_fields:
             if placed.role == "assistant" and field in placed.message:
@@ -203,11 +207,11 @@ def _unwanted(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]
                 )
 
 
-def _details(sent: SentRequest, messages: list[_Placed]) -> Iterator[ReplayIssue]:
+def _find_bad_details(sent: SentRequest, messages: list[_HistoryMessage]) -> Iterator[ReplayIssue]:
     """Find signed details without their signature, or with another one than they came with."""
     for placed in messages:
-        given = _signatures(sent, placed)
-        for path, detail in _signed(placed):
+        given = _find_signatures(sent, placed)
+        for path, detail in _iter_signed(placed):
             signature = detail.get("signature")
             if not signature:
                 yield ReplayIssue(
@@ -227,7 +231,7 @@ def _details(sent: SentRequest, messages: list[_Placed]) -> Iterator[ReplayIssue
                 )
 
 
-def _signed(placed: _Placed) -> Iterator[tuple[str, Mapping[str, Json]]]:
+def _iter_signed(placed: _HistoryMessage) -> Iterator[tuple[str, Mapping[str, Json]]]:
     details = placed.message.get("reasoning_details")
     for number, detail in enumerate(details if isinstance(details, list) else []):
         if (
@@ -238,7 +242,7 @@ def _signed(placed: _Placed) -> Iterator[tuple[str, Mapping[str, Json]]]:
             yield f"{placed.path}.reasoning_details[{number}]", detail
 
 
-def _signatures(sent: SentRequest, placed: _Placed) -> dict[str, Json]:
+def _find_signatures(sent: SentRequest, placed: _HistoryMessage) -> dict[str, Json]:
     """Return the signed texts of the answer that a message comes from, by their signatures."""
     answers = (sent.past.by_call_id(str(call.get("id"))) for _, call in placed.calls)
     given = next((each for each in answers if each is not None), None)

@@ -157,15 +157,15 @@ def _json(body: bytes) -> Json:
 
 
 def _error(raw: Json, *, head: ResponseHead, body: bytes) -> ServiceError:
-    said = _said(raw[0] if isinstance(raw, list) and raw else raw)
-    status = head.status if head.status >= 300 else said.status
-    message = said.message or f"the service answered with status {status or head.status}"
-    return _kind(said, status, f"{message} {said.upstream}")(
+    facts = _read_error(raw[0] if isinstance(raw, list) and raw else raw)
+    status = head.status if head.status >= 300 else facts.status
+    message = facts.message or f"the service answered with status {status or head.status}"
+    return _kind(facts, status, f"{message} {facts.upstream}")(
         message,
         status=status,
-        code=said.code if said.code is not None or status is None else str(status),
-        retry_after=_retry_after(head, said),
-        request_id=_request_id(head.headers) or said.request_id,
+        code=facts.code if facts.code is not None or status is None else str(status),
+        retry_after=_retry_after(head, facts),
+        request_id=_request_id(head.headers) or facts.request_id,
         body=body,
     )
 
@@ -178,21 +178,21 @@ def _is_error(raw: Json) -> bool:
     return bool(raw.get("message")) and ("code" in raw or "type" in raw)
 
 
-def _kind(said: ErrorWords, status: int | None, message: str) -> type[ServiceError]:
-    for word in said.words:
+def _kind(facts: ErrorWords, status: int | None, message: str) -> type[ServiceError]:
+    for word in facts.words:
         if word in _BY_CODE:
             return _BY_CODE[word]
     for statuses, pattern, kind in _BY_WORDS:
         if (status is None or status in statuses) and pattern.search(message):
             return kind
-    if said.flagged and status == 403:
+    if facts.flagged and status == 403:
         return Refused
     if status is None:
-        return BadRequest if "invalid_request_error" in said.words else ServerFailed
+        return BadRequest if "invalid_request_error" in facts.words else ServerFailed
     return _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
 
 
-def _said(raw: Json) -> ErrorWords:
+def _read_error(raw: Json) -> ErrorWords:
     if not isinstance(raw, dict):
         return ErrorWords(_plain(raw) if isinstance(raw, str) else "")
     error = raw.get("error")
@@ -222,8 +222,8 @@ def _message(inner: dict[str, Json]) -> str:
     if isinstance(message, str):
         return message
     if isinstance(message, list):
-        said = [each.get("msg") for each in message if isinstance(each, dict)]
-        return "; ".join(each for each in said if isinstance(each, str))
+        facts = [each.get("msg") for each in message if isinstance(each, dict)]
+        return "; ".join(each for each in facts if isinstance(each, str))
     if isinstance(message, dict):
         return _message(message)
     return ""
@@ -236,12 +236,12 @@ def _plain(text: str) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:500]
 
 
-def _retry_after(head: ResponseHead, said: ErrorWords) -> float | None:
+def _retry_after(head: ResponseHead, facts: ErrorWords) -> float | None:
     if (wait := head.retry_after) is not None:
         return wait
-    if said.wait is not None:
-        return said.wait
-    again = _AGAIN_IN.search(said.message)
+    if facts.wait is not None:
+        return facts.wait
+    again = _AGAIN_IN.search(facts.message)
     if again is None:
         return None
     spans = _DURATION.findall(again[1])

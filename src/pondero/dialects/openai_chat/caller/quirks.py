@@ -82,7 +82,7 @@ def quirks_of(raw: Mapping[str, Json]) -> Quirks:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
 
 
-def takes(quirks: Mapping[str, Json]) -> ReplayRules:
+def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what this wire takes back of a past: whose seals, which ids, which media."""
     own = quirks_of(quirks)
     nine = own.tool_call_ids == "9 alphanumerics"

@@ -25,16 +25,16 @@ class Replay:
         self._wanted = quirks.replay_when == "always" and quirks.replay_field != "none"
         self._after_calls = quirks.replay_when == "tools" and quirks.replay_field != "none"
 
-    def called(self) -> None:
+    def note_call(self) -> None:
         """Note that the current turn calls a tool: some services want thinking from here on."""
         self._wanted = self._wanted or self._after_calls
 
     def think(self, part: Thinking, message: dict[str, Json], content: list[Json]) -> None:
         """Put one thinking part into a message or its content, if this dialect sealed it."""
-        seal = part.signature
-        if not self._wanted or seal is None or seal.dialect != NAME:
+        signature = part.signature
+        if not self._wanted or signature is None or signature.dialect != NAME:
             return
-        value = seal.value if isinstance(seal.value, dict) else {}
+        value = signature.value if isinstance(signature.value, dict) else {}
         message.update(value.get("message", {}))
         where = _origin(value) if self._field == "same" else self._field
         if where in _TEXT_FIELDS:
@@ -87,11 +87,11 @@ def _add_details(message: dict[str, Json], value: dict[str, Json], text: str) ->
     if not isinstance(details, list):
         _add_text(message, "reasoning", text)
         return
-    if kept := [detail for detail in details if not _unsigned(detail)]:
+    if kept := [detail for detail in details if not _lacks_signature(detail)]:
         message["reasoning_details"] = message.get("reasoning_details", []) + kept
 
 
-def _unsigned(detail: Json) -> bool:
+def _lacks_signature(detail: Json) -> bool:
     """Return whether a detail of a signing upstream has no signature; it would be refused."""
     return (
         isinstance(detail, dict)

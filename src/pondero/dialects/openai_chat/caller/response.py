@@ -164,13 +164,13 @@ class Builder:
         if not self._started:
             self._start(Answer(), events)
         self._settle(events)
-        for number, call in enumerate(self._calls.unnumbered()):
-            self._parts.call(call, call.mint(self._id, number), events)
+        for number, call in enumerate(self._calls.find_without_id()):
+            self._parts.call(call, call.make_id(self._id, number), events)
         if self._audio:
             self._parts.add("other", UnknownPart(NAME, {"audio": self._audio}), events)
         self._parts.end(events)
         model = self._answering or self._model
-        events.append(self.notes.finished(self._parts, model=model, outside=self._outside))
+        events.append(self.notes.make_finished(self._parts, model=model, outside=self._outside))
 
     def _start(self, answer: Answer, events: list[Event]) -> None:
         self._started = True
@@ -222,18 +222,18 @@ class Builder:
 
     def _think(self, field: str, texts: list[str], events: list[Event]) -> None:
         if self._tags.reads is not None:
-            self._tags.off()
+            self._tags.stop()
         self._parts.think(texts, {field: True}, events)
 
     def _take_details(
         self, raw: list[dict[str, Json]], events: list[Event], *, shown: bool
     ) -> None:
-        part = self._parts.hidden(events)
+        part = self._parts.find_thinking(events)
         if part.details is None:
             part.details = Details()
         text = part.details.feed(raw)
         if text and not shown:
-            self._tags.off()
+            self._tags.stop()
             self._parts.think([text], {}, events)
 
     def _take_content(self, content: list[Json] | dict[str, Json], events: list[Event]) -> None:
@@ -263,7 +263,7 @@ class Builder:
                 self._parts.think([text], {"chunk": {}}, events)
         rest = {key: value for key, value in chunk.items() if key not in _OF_THOUGHT}
         if rest and (self._parts.thinking is not None or rest.get("signature")):
-            self._parts.hidden(events).seal.setdefault("chunk", {}).update(rest)
+            self._parts.find_thinking(events).signed.setdefault("chunk", {}).update(rest)
 
     def _take_text(self, text: str, events: list[Event]) -> None:
         said = self._parts.text
@@ -302,7 +302,7 @@ class Builder:
         if delta.function_call and any(delta.function_call.values()):
             self._calls.take({"function": delta.function_call, "function_call": True}, -1)
         if delta.extra_content or delta.thought_signature:
-            message = self._parts.hidden(events).seal.setdefault("message", {})
+            message = self._parts.find_thinking(events).signed.setdefault("message", {})
             for field in ("extra_content", "thought_signature"):
                 if value := getattr(delta, field):
                     message[field] = value

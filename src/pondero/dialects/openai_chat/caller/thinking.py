@@ -46,9 +46,9 @@ class Tags:
         self._held = ""  # may become a tag, or the blank lines around one
         self._close = ""
         self._before = ""
-        self.reads: _Read | None = None if off else self._beginning
+        self.reads: _Read | None = None if off else self._read_beginning
 
-    def off(self) -> None:
+    def stop(self) -> None:
         """Stop looking for tags."""
         if self.reads != self._thinking:
             self.reads, self.plain = None, not self._held
@@ -71,7 +71,7 @@ class Tags:
         self.plain = not self._held and (self.reads is None or self.reads == self._answer)
         return pieces
 
-    def _beginning(self, text: str, _pieces: list[Piece]) -> str:
+    def _read_beginning(self, text: str, _pieces: list[Piece]) -> str:
         start = text.lstrip()
         if not start or any(tag.startswith(start) for tag in _OPENING):
             self._held = text

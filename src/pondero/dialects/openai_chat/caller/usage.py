@@ -51,7 +51,7 @@ class Notes:
             self.extras["error"] = choice.error
             self.over = True
 
-    def finished(self, parts: Parts, *, model: str | None, outside: bool) -> Finished:
+    def make_finished(self, parts: Parts, *, model: str | None, outside: bool) -> Finished:
         """Return the last event."""
         usage = usage_of(self.counts, outside=outside)
         if (cost := cost_of(self.counts)) is not None:
@@ -150,8 +150,8 @@ def usage_of(raw: Json, *, outside: bool) -> Usage:
     output, thinking = _split(
         completion, thought, _rest(total, prompt, completion), outside=outside
     )
-    read = _below(prompt, _first(raw, _CACHED))
-    written = _below(prompt - (read or 0), _first(raw, _WRITTEN))
+    read = _cap(prompt, _first(raw, _CACHED))
+    written = _cap(prompt - (read or 0), _first(raw, _WRITTEN))
     return Usage(
         input=prompt - (read or 0) - (written or 0),
         cache_read=read,
@@ -189,7 +189,7 @@ def _rest(total: int | None, prompt: int, completion: int) -> int | None:
     return None if total is None else max(total - prompt - completion, 0)
 
 
-def _below(limit: int, count: int | None) -> int | None:
+def _cap(limit: int, count: int | None) -> int | None:
     return None if count is None else min(count, limit)
 
 

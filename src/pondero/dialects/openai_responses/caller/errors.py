@@ -79,17 +79,19 @@ _IDS = ("x-request-id", "apim-request-id", "x-generation-id", "x-ds-trace-id")
 def error(head: ResponseHead, body: bytes) -> ServiceError:
     """Return the error in a body; HTML and an empty body give one too."""
     raw = parse_json_or_none(body)
-    told = {"message": describe_body(body, status=head.status)} if raw is None else _told(raw)
-    return _build(head, told, body)
+    details = (
+        {"message": describe_body(body, status=head.status)} if raw is None else _read_details(raw)
+    )
+    return _build(head, details, body)
 
 
 def in_stream(head: ResponseHead, raw: Json) -> ServiceError:
     """Return the error in an answer that began with status 200."""
-    told = _told({"error": raw})
-    return _build(head, told, dump_json(raw).encode(), begun=True)
+    details = _read_details({"error": raw})
+    return _build(head, details, dump_json(raw).encode(), started=True)
 
 
-def _told(raw: Json) -> dict[str, Any]:
+def _read_details(raw: Json) -> dict[str, Any]:
     """Return the object with message, code and type, from any of the shapes seen in recordings."""
     if isinstance(raw, list) and raw:
         raw = raw[0]
@@ -107,40 +109,40 @@ def _told(raw: Json) -> dict[str, Any]:
 
 
 def _build(
-    head: ResponseHead, told: dict[str, Any], body: bytes, *, begun: bool = False
+    head: ResponseHead, details: dict[str, Any], body: bytes, *, started: bool = False
 ) -> ServiceError:
-    words = _words(told)
-    message = _text(told.get("message")) or (words[0] if words else "the service gave no reason")
-    kind = _kind(head.status, words, message, begun=begun)
+    words = _words(details)
+    message = _text(details.get("message")) or (words[0] if words else "the service gave no reason")
+    kind = _kind(head.status, words, message, started=started)
     return kind(
         message,
         status=head.status,
         code=words[0] if words else None,
-        retry_after=_retry_after(head, told, message),
+        retry_after=_retry_after(head, details, message),
         request_id=_header(head, *_IDS),
         body=body,
     )
 
 
-def _words(told: dict[str, Any]) -> list[str]:
-    metadata = told.get("metadata")
-    words = [told.get("code"), told.get("type")]
+def _words(details: dict[str, Any]) -> list[str]:
+    metadata = details.get("metadata")
+    words = [details.get("code"), details.get("type")]
     if isinstance(metadata, dict):
         words.append(metadata.get("error_type"))
     return [str(word) for word in words if isinstance(word, str | int) and word != ""]
 
 
-def _kind(status: int, words: list[str], message: str, *, begun: bool) -> type[ServiceError]:
+def _kind(status: int, words: list[str], message: str, *, started: bool) -> type[ServiceError]:
     for word in words:
         if found := _BY_WORD.get(word):
             return found
-        if word.isdecimal() and len(word) == 3 and begun:
+        if word.isdecimal() and len(word) == 3 and started:
             status = int(word)
     for pattern, found in _BY_MESSAGE:
         if status < 500 and pattern.search(message):
             return found
     found = error_for_status(status)
-    if begun and found is BadRequest:
+    if started and found is BadRequest:
         return ServerFailed
     return found if status >= 400 else ServiceError
 
@@ -152,10 +154,10 @@ def _text(value: Json) -> str:
 # -- when to come back ---------------------------------------------------------------------------
 
 
-def _retry_after(head: ResponseHead, told: dict[str, Any], message: str) -> float | None:
+def _retry_after(head: ResponseHead, details: dict[str, Any], message: str) -> float | None:
     if (waiting := head.retry_after) is not None:
         return waiting
-    metadata = told.get("metadata")
+    metadata = details.get("metadata")
     hint = metadata.get("retry_after_seconds") if isinstance(metadata, dict) else None
     if isinstance(hint, int | float) and not isinstance(hint, bool):
         return max(0.0, float(hint))

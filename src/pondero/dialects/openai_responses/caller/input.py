@@ -32,7 +32,7 @@ _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio
 _KINDS_OF_CONTENT = ("input_", "output_")
 
 
-class Thread:
+class InputItems:
     """The input of one request; ``add`` its messages in order, then take ``items``."""
 
     def __init__(self, quirks: Mapping[str, Json], *, cache: bool) -> None:
@@ -46,7 +46,7 @@ class Thread:
         if message.role == "assistant":
             self._assistant(message.parts)
         else:
-            self._given(message.role, message.parts)
+            self._add_given(message.role, message.parts)
 
     def system(self, texts: Sequence[Text]) -> None:
         """Take the system prompt as an item, where ``instructions`` cannot hold it."""
@@ -54,7 +54,7 @@ class Thread:
 
     # -- the caller's side of the conversation ---------------------------------------------------
 
-    def _given(self, role: str, parts: Sequence[Part]) -> None:
+    def _add_given(self, role: str, parts: Sequence[Part]) -> None:
         if len(parts) == 1 and type(parts[0]) is Text and parts[0].cache is None:
             self.items.append({"type": "message", "role": role, "content": parts[0].text})
             return
@@ -245,7 +245,7 @@ _ORPHANED = "the thinking before it is gone, and the service takes only both"
 
 
 def find_unpaired(parts: Sequence[Part]) -> dict[int, str]:
-    """Return the parts of an answer that ``Thread`` would leave out, and why."""
+    """Return the parts of an answer that ``InputItems`` would leave out, and why."""
     left: dict[int, str] = {}
     waiting: list[int] = []
     thought: Json = None  # the id of the thinking read last

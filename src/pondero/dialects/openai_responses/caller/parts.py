@@ -42,20 +42,20 @@ def follower_value(
     item: dict[str, Json], without: frozenset[str], after: str | None
 ) -> dict[str, Json]:
     """Return the value for a follower; empty where there is nothing to keep."""
-    kept = {key: value for key, value in item.items() if key not in without and value is not None}
+    fields = {key: value for key, value in item.items() if key not in without and value is not None}
     value: dict[str, Json] = {}
-    if kept or after is not None:
-        value["item"] = kept
+    if fields or after is not None:
+        value["item"] = fields
     if after is not None:
         value["after"] = after
     return value
 
 
-def open_signature(seal: Signature | None) -> dict[str, Any] | None:
+def open_signature(signature: Signature | None) -> dict[str, Any] | None:
     """Return the value of a seal of this wire; None for any other."""
-    if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
+    if signature is None or signature.dialect != NAME or not isinstance(signature.value, dict):
         return None
-    return seal.value
+    return signature.value
 
 
 def read_arguments(text: str) -> tuple[Json, str | None]:
@@ -215,7 +215,7 @@ class Items:
         value = follower_value(done, without, item.after.id if item.after else None)
         if item.type == "custom_tool_call":
             value["type"] = item.type
-        return self._seal(value)
+        return self._sign(value)
 
     def _start_call(self, item: Item, out: list[Event]) -> None:
         given = item.raw.get("call_id") or item.raw.get("id")
@@ -272,7 +272,7 @@ class Items:
             self._end_message(item, out, at=at)
         else:
             after = item.after.id if item.after else None
-            seal = self._seal({} if after is None else {"after": after})
+            seal = self._sign({} if after is None else {"after": after})
             self._put(item.pieces[0], UnknownPart(NAME, item.raw, seal), out)
         self.open.pop(place, None)
         self._ended.add(place)
@@ -282,20 +282,20 @@ class Items:
 
     def _end_thinking(self, item: Item, out: list[Event], *, at: str) -> None:
         texts = [
-            _thought(part, at=f"{at}.{key}[{number}]")
+            _read_thought(part, at=f"{at}.{key}[{number}]")
             for key in ("summary", "content")
             for number, part in enumerate(as_list(item.raw.get(key), at=f"{at}.{key}"))
         ]
         piece = item.pieces[0]
         text = _settle(piece, "\n\n".join(text for text in texts if text), ThinkingDelta, out)
         self.seen.thinking = True
-        self._put(piece, Thinking(text, self._seal(self._replayable(item.raw))), out)
+        self._put(piece, Thinking(text, self._sign(self._replayable(item.raw))), out)
 
     def _replayable(self, raw: dict[str, Json]) -> dict[str, Json]:
         """Return what is sent back; nothing where all there is is the id of an unstored item."""
         value = thinking_value(raw)
-        kept = self.stored or value.get("encrypted_content") or value.get("content")
-        return value if kept else {}
+        fields = self.stored or value.get("encrypted_content") or value.get("content")
+        return value if fields else {}
 
     def _end_call(self, item: Item, out: list[Event], *, at: str) -> None:
         name = _name(item.raw)
@@ -317,7 +317,7 @@ class Items:
         call_id = item.raw.get("call_id")
         call_id = call_id if isinstance(call_id, str) and call_id else item.call_id
         self.seen.calls = True
-        call = ToolCall(call_id, name, arguments, self._seal(value), minted=item.minted)
+        call = ToolCall(call_id, name, arguments, self._sign(value), minted=item.minted)
         self._put(piece, call, out)
 
     def _end_message(self, item: Item, out: list[Event], *, at: str) -> None:
@@ -331,7 +331,7 @@ class Items:
             text = "".join(piece.texts)
             thought = piece.kind == "thinking"
             self._saw_text(text, thought=thought)
-            self._put(piece, Thinking(text) if thought else Text(text, self._seal(value)), out)
+            self._put(piece, Thinking(text) if thought else Text(text, self._sign(value)), out)
 
     def _end_content(
         self,
@@ -350,15 +350,15 @@ class Items:
             text = _settle(piece, as_text(raw.get("text"), at=f"{at}.text"), TextDelta, out)
             cited = tuple(as_list(raw.get("annotations"), at=f"{at}.annotations"))
             self._saw_text(text)
-            self._put(piece, Text(text, self._seal(value), cited), out)
+            self._put(piece, Text(text, self._sign(value), cited), out)
         elif kind == "refusal":
             piece = self.piece(item, number, "text", out)
             text = _settle(piece, as_text(raw.get("refusal"), at=f"{at}.refusal"), TextDelta, out)
             self.seen.refusal = True
-            self._put(piece, Text(text, self._seal({**value, "part": "refusal"})), out)
+            self._put(piece, Text(text, self._sign({**value, "part": "refusal"})), out)
         elif kind in _THOUGHTS:
             piece = self.piece(item, number, "thinking", out)
-            text = _settle(piece, _thought(raw, at=at), ThinkingDelta, out)
+            text = _settle(piece, _read_thought(raw, at=at), ThinkingDelta, out)
             self._saw_text(text, thought=True)
             self._put(piece, Thinking(text), out)
         else:
@@ -371,7 +371,7 @@ class Items:
         elif text:
             self.seen.text = True
 
-    def _seal(self, value: dict[str, Json]) -> Signature | None:
+    def _sign(self, value: dict[str, Json]) -> Signature | None:
         return Signature(NAME, value, self.model, self._route) if value else None
 
 
@@ -401,7 +401,7 @@ def _settle(piece: Piece, final: str, delta: _Delta, out: list[Event]) -> str:
     return final or streamed
 
 
-def _thought(part: Json, *, at: str) -> str:
+def _read_thought(part: Json, *, at: str) -> str:
     part = as_dict(part, at=at)
     return as_text(part.get("text") or part.get("reasoning_content"), at=f"{at}.text")
 

@@ -24,9 +24,9 @@ from pondero.canon import (
 )
 from pondero.thinking import Plan
 
-from .input import Thread, find_unpaired
+from .input import InputItems, find_unpaired
 
-UNSAID = frozenset({"stop", "top_k"})
+UNSUPPORTED = frozenset({"stop", "top_k"})
 """Parameters that this wire does not have; the plan reports them as dropped."""
 
 HOSTED: dict[str, dict[str, Json]] = {
@@ -35,7 +35,7 @@ HOSTED: dict[str, dict[str, Json]] = {
 }
 """Tools that services of this wire run themselves, as they are offered (openai 3.49.0 types)."""
 
-_SEALED = "reasoning.encrypted_content"
+_ENCRYPTED = "reasoning.encrypted_content"
 _PARAMETERS = {"max_tokens": "max_output_tokens", "temperature": "temperature", "top_p": "top_p"}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -63,7 +63,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", _url(target.url), _headers(target, plan), _bytes(body))
 
 
-def takes(quirks: Mapping[str, Json]) -> ReplayRules:
+def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what of a past this wire takes back."""
     pairing = quirks.get("pairing") is not False
     return ReplayRules(
@@ -75,7 +75,7 @@ def takes(quirks: Mapping[str, Json]) -> ReplayRules:
 
 def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str, Json]:
     body: dict[str, Json] = {"model": request.model}
-    thread = Thread(quirks, cache="cache" not in plan.dropped)
+    thread = InputItems(quirks, cache="cache" not in plan.dropped)
     plain = [text for text in request.system if text.cache is None]
     if len(request.system) == len(plain) == 1 and quirks.get("system") != "message":
         body["instructions"] = plain[0].text
@@ -96,7 +96,7 @@ def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str,
             body[key] = value
     body["store"] = False
     if _thinks(plan) and quirks.get("encrypted") is not False:
-        body["include"] = [_SEALED]
+        body["include"] = [_ENCRYPTED]
     if request.stream:
         body["stream"] = True
     return body
@@ -123,12 +123,14 @@ def _tool(tool: Tool) -> Json:
 
 def _choose(body: dict[str, Json], choice: ToolChoice, tools: tuple[Tool, ...], plan: Plan) -> None:
     if "tool_choice" not in plan.dropped:
-        body["tool_choice"] = _named(choice.name, tools) if choice.mode == "tool" else choice.mode
+        body["tool_choice"] = (
+            _choose_tool(choice.name, tools) if choice.mode == "tool" else choice.mode
+        )
     if choice.parallel is not None and "parallel_tool_calls" not in plan.dropped:
         body["parallel_tool_calls"] = choice.parallel
 
 
-def _named(name: str | None, tools: tuple[Tool, ...]) -> Json:
+def _choose_tool(name: str | None, tools: tuple[Tool, ...]) -> Json:
     raw = next((tool.raw for tool in tools if tool.name == name), None)
     kind = raw.get("type", "function") if isinstance(raw, dict) else "function"
     return {"type": kind, "name": name} if kind in ("function", "custom") else {"type": kind}
@@ -171,15 +173,17 @@ def _bytes(body: dict[str, Json]) -> bytes:
     try:
         return msgspec.json.encode(body)
     except (OverflowError, UnicodeEncodeError):
-        return json.dumps(_written(body), ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(
+            _replace_surrogates(body), ensure_ascii=False, separators=(",", ":")
+        ).encode()
 
 
-def _written(value: Json) -> Json:
+def _replace_surrogates(value: Json) -> Json:
     """Return the value with U+FFFD for every lone surrogate, which UTF-8 cannot encode."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_written(each) for each in value]
+        return [_replace_surrogates(each) for each in value]
     if isinstance(value, dict):
-        return {_written(key): _written(each) for key, each in value.items()}
+        return {_replace_surrogates(key): _replace_surrogates(each) for key, each in value.items()}
     return value

@@ -57,7 +57,7 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
     return events
 
 
-def recognises(raw: Json, *, stream: bool) -> int:
+def match_score(raw: Json, *, stream: bool) -> int:
     """Return how surely a body, or the first object of a stream, is of this wire: 0 to 100."""
     if not isinstance(raw, dict):
         return 0

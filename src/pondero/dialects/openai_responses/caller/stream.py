@@ -70,8 +70,8 @@ class _Reading:
             "response.refusal.delta": self._text,
             "response.reasoning_summary_text.delta": self._summary,
             "response.reasoning_summary.delta": self._summary,
-            "response.reasoning_text.delta": self._thought,
-            "response.reasoning_content.delta": self._thought,
+            "response.reasoning_text.delta": self._add_thinking,
+            "response.reasoning_content.delta": self._add_thinking,
             "response.function_call_arguments.delta": self._arguments,
             "response.custom_tool_call_input.delta": self._arguments,
             "response.created": self._begin,
@@ -86,7 +86,7 @@ class _Reading:
             "response.failed": self._fail,
             "response.error": self._fail,
             "error": self._fail,
-            "": self._untyped,
+            "": self._check_error,
         }
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
@@ -168,7 +168,7 @@ class _Reading:
             raw = {"code": frame.code, "message": frame.message}
         raise in_stream(self._head, raw)
 
-    def _untyped(self, frame: Frame, out: list[Event]) -> None:
+    def _check_error(self, frame: Frame, out: list[Event]) -> None:
         if frame.error is not None:
             self._fail(frame, out)
 
@@ -213,7 +213,7 @@ class _Reading:
     def _summary(self, frame: Frame, out: list[Event]) -> None:
         self._think(frame, frame.summary_index, out)
 
-    def _thought(self, frame: Frame, out: list[Event]) -> None:
+    def _add_thinking(self, frame: Frame, out: list[Event]) -> None:
         self._think(frame, ~frame.content_index, out)
 
     def _think(self, frame: Frame, section: int, out: list[Event]) -> None:
