@@ -1,7 +1,7 @@
-"""Finds where a conversation sent back over this wire is refused, or loses thinking.
+"""Finds history that the service rejects, or that loses thinking.
 
-This is the caller's own reading of the rules for replay, written apart from the service's side.
-What one deployment wants is in its quirks.
+The caller's own reading of the replay rules, written independently of the service side; the
+requirements of one deployment are in its quirks.
 """
 
 import re
@@ -19,7 +19,7 @@ _NINE = re.compile(r"[A-Za-z0-9]{9}")
 
 
 class _Quirks(msgspec.Struct, frozen=True):
-    """The quirks of a deployment that say what it takes back; the catalog checks their values."""
+    """The quirks of a deployment about replay; the catalog checks their values."""
 
     replay_field: str = "same"
     replay_missing: str | None = None
@@ -48,7 +48,7 @@ class _HistoryMessage(NamedTuple):
 
 
 def find_issues(sent: SentRequest) -> list[ReplayIssue]:
-    """Return the traps in the past that a request sends."""
+    """Return the replay issues of this request's history."""
     quirks, messages = convert_json(sent.quirks, _Quirks), _messages(sent.body)
     return [
         *(_find_bad_calls(messages, quirks) if sent.known else ()),
@@ -100,25 +100,21 @@ def _find_bad_arguments(path: str, call: Mapping[str, Json]) -> Iterator[ReplayI
             what="the arguments of a call are an object, not JSON text",
             then="400 Invalid type: expected a string, but got an object (1210 Invalid API "
             "parameter); some deployments take it",
-            cure="send the arguments as the text they came as",
+            cure="send the original text of the arguments",
         )
-    elif isinstance(arguments, str) and arguments.startswith(_OPENING) and not _is_json(arguments):
+    elif (
+        isinstance(arguments, str)
+        and arguments.startswith(_OPENING)
+        and arguments.rstrip(" \t\r\n") != _OPENING
+    ):
         yield ReplayIssue(
             code="arguments_broken",
             path=f"{path}.function.arguments",
-            what="the arguments of a call begin with {} and go on: pieces put together wrongly",
+            what="the arguments of a call have more text after {}: deltas joined wrongly",
             then="the model reads a call it did not make",
             cure="leave out the empty object that a streamed call may begin with",
             refused=False,
         )
-
-
-def _is_json(text: str) -> bool:
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return False
-    return True
 
 
 def _find_unpaired(messages: list[_HistoryMessage], quirks: _Quirks) -> Iterator[ReplayIssue]:
@@ -176,12 +172,11 @@ def _find_missing_thinking(
                 path=placed.path,
                 what=f"a message with calls has no {field}, while the model thinks",
                 then=f"400 The `{field}` in the thinking mode must be passed back to the API",
-                cure=f"send {field} back as it came; an empty one where there was none",
+                cure=f"send {field} back unchanged; an empty one if there was none",
             )
 
 
 def _thinks(sent: SentRequest) -> bool:
-    """Return whether the model thinks in this request, as far as that is known."""
     thinking = sent.body.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") in ("enabled", "disabled"):
         return bool(thinking["type"] == "enabled")
@@ -208,7 +203,7 @@ def _find_rejected_fields(
 
 
 def _find_bad_details(sent: SentRequest, messages: list[_HistoryMessage]) -> Iterator[ReplayIssue]:
-    """Find signed details without their signature, or with another one than they came with."""
+    """Find details without their signature, or with another one."""
     for placed in messages:
         given = _find_signatures(sent, placed)
         for path, detail in _iter_signed(placed):
@@ -217,7 +212,7 @@ def _find_bad_details(sent: SentRequest, messages: list[_HistoryMessage]) -> Ite
                 yield ReplayIssue(
                     code="seal_missing",
                     path=path,
-                    what="a detail of thinking whose signature did not come, or was lost",
+                    what="a detail of thinking without its signature",
                     then="400 from the model's maker: Invalid `signature` in `thinking` block",
                     cure="leave this detail out, or merge the deltas by type and index",
                 )
@@ -227,7 +222,7 @@ def _find_bad_details(sent: SentRequest, messages: list[_HistoryMessage]) -> Ite
                     path=path,
                     what="text and signature of this detail did not come together in the answer",
                     then="400 from the model's maker: Invalid `signature` in `thinking` block",
-                    cure="send reasoning_details back as they came",
+                    cure="send reasoning_details back unchanged",
                 )
 
 
@@ -243,7 +238,7 @@ def _iter_signed(placed: _HistoryMessage) -> Iterator[tuple[str, Mapping[str, Js
 
 
 def _find_signatures(sent: SentRequest, placed: _HistoryMessage) -> dict[str, Json]:
-    """Return the signed texts of the answer that a message comes from, by their signatures."""
+    """Return the signed texts of a message's original answer, by signature."""
     answers = (sent.past.by_call_id(str(call.get("id"))) for _, call in placed.calls)
     given = next((each for each in answers if each is not None), None)
     parts = given.message.parts if given else ()

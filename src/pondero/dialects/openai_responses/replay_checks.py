@@ -1,12 +1,10 @@
-"""Finds where a conversation sent back over this wire is refused, or loses thinking.
+"""Finds history that the service rejects, or that loses thinking.
 
-This is the caller's own reading of the rules for replay, written apart from the service's side.
+The caller's own reading of the replay rules, written independently of the service side.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
-
-import msgspec
 
 from pondero.canon import Json, Signature, Text, Thinking, ToolCall, UnknownPart
 from pondero.dialects.dialect import EarlierAnswer, ReplayChecks, ReplayIssue, SentRequest
@@ -28,7 +26,7 @@ class _InputItem(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """Return whether the caller wrote it: a message of the user, or a result."""
+        """Return whether the caller wrote it: a user's message, or a result."""
         return self.kind in _CALLER_TYPES or (
             self.kind == "message" and self.item.get("role") != "assistant"
         )
@@ -39,7 +37,7 @@ class _InputItem(NamedTuple):
 
 
 def find_issues(sent: SentRequest) -> list[ReplayIssue]:
-    """Return what the service would refuse or lose of the past in this request."""
+    """Return the replay issues of this request's history."""
     items = _items(sent.body)
     return [
         *_find_bad_shapes(items),
@@ -74,9 +72,9 @@ def _find_bad_shapes(items: list[_InputItem]) -> Iterator[ReplayIssue]:
             yield ReplayIssue(
                 code="summary_missing",
                 path=f"{placed.path}.summary",
-                what="an item of thinking without its summary, which may be empty, not absent",
+                what="an item of thinking without its summary, which is required even if empty",
                 then=f"400 Missing required parameter: '{placed.path}.summary'",
-                cure="send summary back as it came; [] where there was none",
+                cure="send summary back unchanged; [] if there was none",
             )
         if placed.kind == "function_call":
             yield from _find_bad_arguments(placed)
@@ -91,25 +89,17 @@ def _find_bad_arguments(placed: _InputItem) -> Iterator[ReplayIssue]:
             path=path,
             what=f"the arguments of a call are {kind}, not JSON text",
             then=f"400 Invalid type for '{path}': expected a string, but got {kind} instead",
-            cure="send the arguments as the text they came as",
+            cure="send the original text of the arguments",
         )
-    elif arguments.startswith(_OPENING) and not _is_json(arguments):
+    elif arguments.startswith(_OPENING) and arguments.rstrip(" \t\r\n") != _OPENING:
         yield ReplayIssue(
             code="arguments_broken",
             path=path,
-            what="the arguments of a call begin with {} and go on: pieces put together wrongly",
+            what="the arguments of a call have more text after {}: deltas joined wrongly",
             then="the model reads a call it did not make",
             cure="leave out the empty object that a streamed call may begin with",
             refused=False,
         )
-
-
-def _is_json(text: str) -> bool:
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return False
-    return True
 
 
 # -- calls and results ---------------------------------------------------------------------------
@@ -131,7 +121,7 @@ def _find_unpaired(sent: SentRequest, items: list[_InputItem]) -> Iterator[Repla
                 path=placed.path,
                 what=f"the call {id!r} has no output",
                 then=f"400 No tool output found for function call {id}",
-                cure="add an output for every call, an error text where there is none",
+                cure="add an output for every call, an error text if there is none",
             )
         if placed.kind in _RESULTS and id not in called and not _is_stored(sent.body):
             yield ReplayIssue(
@@ -144,7 +134,6 @@ def _find_unpaired(sent: SentRequest, items: list[_InputItem]) -> Iterator[Repla
 
 
 def _is_stored(body: Mapping[str, Json]) -> bool:
-    """Return whether the request refers to what the service has stored."""
     kept = ("previous_response_id", "conversation", "prompt")
     items = body.get("input")
     refers = isinstance(items, list) and any(
@@ -177,15 +166,14 @@ def _find_unfollowed(sent: SentRequest, items: list[_InputItem]) -> Iterator[Rep
 
 
 def _is_open(placed: _InputItem) -> bool:
-    """Return whether the thinking is plain text, as of models that hide none of it."""
+    """Return whether the thinking is plain text, as of open-weight models."""
     return bool(placed.item.get("content")) and not placed.text("encrypted_content")
 
 
 def _may_follow(sent: SentRequest, thought: str, after: _InputItem) -> bool:
-    """Return whether the service takes an item for the follower of this thinking.
+    """Return whether the service accepts an item as the follower of this thinking.
 
-    It recognises a follower by its id or the id of its call; where nothing is stored, a message
-    without an id will do.
+    It checks the id of the item or its call. With ``store: false`` it accepts one without an id.
     """
     given = sent.past.by_signature(thought)
     names = _find_names(given) if given else set()
@@ -196,7 +184,6 @@ def _may_follow(sent: SentRequest, thought: str, after: _InputItem) -> bool:
 
 
 def _find_names(given: EarlierAnswer) -> set[str]:
-    """Return the ids of an answer's items, and of the calls in it."""
     names = {part.id for part in given.message.parts if isinstance(part, ToolCall)}
     for part in given.message.parts:
         value = _open_signature(part.signature) if isinstance(part, Text | ToolCall) else None
@@ -207,7 +194,7 @@ def _find_names(given: EarlierAnswer) -> set[str]:
 
 
 def _find_orphans(sent: SentRequest, items: list[_InputItem]) -> Iterator[ReplayIssue]:
-    """Find items with their ids but without the thinking that led to them."""
+    """Find items with ids but without the thinking before them."""
     if _is_stored(sent.body):
         return
     here = {id for placed in items if placed.kind == "reasoning" for id in _find_ids(sent, placed)}
@@ -228,7 +215,7 @@ def _find_orphans(sent: SentRequest, items: list[_InputItem]) -> Iterator[Replay
 
 
 def _find_ids(sent: SentRequest, placed: _InputItem) -> set[str]:
-    """Return the ids an item of thinking has: its own, or the one it was sealed with."""
+    """Return the ids of a thinking item: its own, and the one it was encrypted with."""
     encrypted = placed.text("encrypted_content")
     given = sent.past.by_signature(encrypted) if encrypted else None
     return {placed.text("id"), *(_find_signed_ids(given, encrypted) if given else ())}
@@ -248,7 +235,6 @@ def _find_signed_ids(given: EarlierAnswer, encrypted: str) -> set[str]:
 
 
 def _find_thinking_before(given: EarlierAnswer, id: str) -> str | None:
-    """Return the id of the thinking that an item of an answer followed."""
     for part in given.message.parts:
         value = _open_signature(part.signature) if isinstance(part, Text | ToolCall) else None
         if value and value.get("item", {}).get("id") == id:
@@ -287,15 +273,15 @@ def _find_foreign(sent: SentRequest, items: list[_InputItem]) -> Iterator[Replay
             yield _unreadable_issue(
                 placed,
                 "seal_foreign",
-                f"this thinking was sealed by {given.provider} (exchange {given.number})",
-                "leave out what another service sealed",
+                f"this thinking was encrypted by {given.provider} (exchange {given.number})",
+                "leave out thinking that another service encrypted",
             )
         elif placed.text("id") not in {"", *_find_signed_ids(given, encrypted)}:
             yield _unreadable_issue(
                 placed,
                 "seal_changed",
-                f"this sealed thinking came with another id in exchange {given.number}",
-                "send id and encrypted_content back together, as they came",
+                f"this encrypted thinking had another id in exchange {given.number}",
+                "send id and encrypted_content back together, unchanged",
             )
 
 
@@ -314,10 +300,10 @@ def _short(id: str) -> str:
 
 
 def _runs_at_service(name: str, tools: Json) -> bool:
-    """Return whether the service ran this custom call itself (xAI's search of X does).
+    """Return whether the service ran this custom call itself, as xAI's search of X does.
 
-    Only a call of a tool that the request declared is the client's. A list without hosted tools,
-    or with one that loads more tools, says nothing.
+    A call of a declared tool is the client's. A list without hosted tools, or with one that loads
+    more tools, says nothing.
     """
     listed = [each for each in tools if isinstance(each, dict)] if isinstance(tools, list) else []
     kinds = {str(each.get("type")) for each in listed}

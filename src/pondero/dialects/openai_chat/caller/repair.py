@@ -1,6 +1,6 @@
-"""Changes a refused request where the refusal says what would be taken.
+"""Repairs a rejected request if the rejection says what the service takes.
 
-The exchange sends what ``repair`` returns once more.
+The exchange sends the repaired request once, and saves the repair for later requests.
 """
 
 import re
@@ -14,7 +14,7 @@ from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
 
 _UNREADABLE = re.compile(r"signature|encrypted content", re.IGNORECASE)
-_SEALED = "reasoning_details"
+_SIGNED = "reasoning_details"
 _OPAQUE = ("signature", "data")
 _WORDS = ("text", "summary")
 _UNKNOWN = re.compile(
@@ -28,7 +28,7 @@ _DROPPED = Adjustment(
     "thinking",
     "replayed",
     "dropped",
-    "sealed thinking was not accepted, as where another upstream answers than before",
+    "the upstream rejected the signature of earlier thinking, as after a change of upstream",
 )
 
 
@@ -45,14 +45,14 @@ class _RouterError(msgspec.Struct):
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal names no cure."""
+    """Return the repaired request; None if the rejection names no repair."""
     return next(
         filter(None, (reapply_repair(request, each) for each in _find_repairs(error))), None
     )
 
 
 def reapply_repair(request: HttpRequest, saved: SavedRepair) -> Repair | None:
-    """Return the request as the service takes it; None where nothing in it is refused."""
+    """Apply a saved repair; None if the request does not need it."""
     body = msgspec.json.decode(request.body)
     if saved.kind == "unseal":
         dropped = _drop_thinking(body)
@@ -64,7 +64,7 @@ def reapply_repair(request: HttpRequest, saved: SavedRepair) -> Repair | None:
 
 
 def _find_repairs(error: ServiceError) -> Iterator[SavedRepair]:
-    """Yield the cures that a refusal names, the likeliest first."""
+    """Yield the repairs that a rejection names, the likeliest first."""
     if _UNREADABLE.search(f"{error.message} {_upstream(error)}"):
         yield SavedRepair("unseal")
     if (words := parse_offered_levels(error.message)) and "effort" in error.message:
@@ -74,7 +74,7 @@ def _find_repairs(error: ServiceError) -> Iterator[SavedRepair]:
 
 
 def _upstream(error: ServiceError) -> str:
-    """Return the upstream's error that a router passes on; the router's own message omits it."""
+    """Return the upstream's error, which a router's own message omits."""
     try:
         said = decode_json(error.body, _RouterError)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -87,14 +87,14 @@ def _replace_body(request: HttpRequest, body: Json) -> HttpRequest:
 
 
 def _drop_thinking(body: dict[str, Json]) -> list[str]:
-    """Take out thinking that the upstream cannot verify; return its seals."""
+    """Remove thinking that the upstream cannot verify; return its signatures."""
     messages = (each for each in body.get("messages") or () if isinstance(each, dict))
-    sealed = [each for each in messages if each.get(_SEALED)]
-    return [seal for each in sealed for seal in _iter_signatures(each.pop(_SEALED))]
+    signed = [each for each in messages if each.get(_SIGNED)]
+    return [found for each in signed for found in _iter_signatures(each.pop(_SIGNED))]
 
 
 def _iter_signatures(details: list[Json]) -> Iterator[str]:
-    """Yield the opaque values of these details; the text of those that have none."""
+    """Yield the opaque values of details, or their text if they have none."""
     for detail in details:
         opaque = [detail[key] for key in _OPAQUE if isinstance(detail.get(key), str)]
         yield from opaque or [detail[key] for key in _WORDS if isinstance(detail.get(key), str)]
@@ -107,17 +107,16 @@ def _lower(body: dict[str, Json], saved: SavedRepair) -> Adjustment | None:
         return None
     got = holder[key] = closest_word(requested, words)
     substitute = explain_substitute(got, requested, words)
-    why = f"the service takes {' '.join(words)} of this model; {substitute}"
+    why = f"the service takes {' '.join(words)} for this model; {substitute}"
     return Adjustment("unsupported_level", "level", requested, got, why)
 
 
 def _drop_effort(body: dict[str, Json], _cure: SavedRepair) -> Adjustment | None:
-    """Leave out the effort where the service does not know the field, as for unknown models."""
     requested = body.get("reasoning_effort")
     if requested is None:
         return None
     del body["reasoning_effort"]
-    why = "the service takes no word about thinking for this model; it thinks as it likes"
+    why = "the service takes no thinking level for this model; the model's default applies"
     return Adjustment("no_control", "level", requested, None, why)
 
 

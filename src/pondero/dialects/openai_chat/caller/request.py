@@ -1,6 +1,6 @@
-"""Writes our requests as one deployment takes them, with its quirks applied.
+"""Writes requests for one deployment, with its quirks applied.
 
-The conversation is one flat list on this wire; tool results are messages of their own.
+On this wire the conversation is a flat list, with a message for each tool result.
 """
 
 import base64
@@ -44,7 +44,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     quirks = quirks_of(target.quirks)
     body: dict[str, Json] = {
         "model": request.model,
-        "messages": _Messages(quirks, request.model).of(request),
+        "messages": _Messages(quirks, request.model).write(request),
         **_parameters(request, plan, quirks),
         **_tools(request.tools, request.tool_choice),
     }
@@ -136,7 +136,7 @@ _is_nine = re.compile(r"[A-Za-z0-9]{9}").fullmatch
 
 
 class _Messages:
-    """The messages of one request, in order; remembers how each call is to be answered."""
+    """The messages of one request; remembers how the result of each call is addressed."""
 
     def __init__(self, quirks: Quirks, model: str) -> None:
         self._system_role = quirks.system_role
@@ -146,7 +146,7 @@ class _Messages:
         self._replay = Replay(quirks, model)
         self._answers: dict[str, dict[str, Json]] = {}  # to calls that came without an id
 
-    def of(self, request: Request) -> list[Json]:
+    def write(self, request: Request) -> list[Json]:
         """Return the wire's list."""
         messages: list[Json] = []
         if request.system:
@@ -161,10 +161,7 @@ class _Messages:
         return messages
 
     def _system(self, parts: Iterable[Part]) -> Json:
-        return {
-            "role": self._system_role,
-            "content": _content(parts, points=self._points),
-        }
+        return {"role": self._system_role, "content": _content(parts, points=self._points)}
 
     def _user(self, message: Message, messages: list[Json]) -> None:
         rest: list[Part] = []
@@ -207,7 +204,7 @@ class _Messages:
         if calls:
             _add_calls(wire, calls)
         elif len(wire) == 1:
-            return  # some services refuse an empty turn, and none needs it
+            return  # Mistral rejects an empty turn (mistralai 3.7.0, 2026-11-15); none needs it
         elif not content and "refusal" not in wire:
             wire["content"] = ""
         messages.append(wire)
@@ -249,7 +246,7 @@ def _ours(part: Text | ToolCall) -> dict[str, Json]:
 
 
 def _keep(raw: Json, wire: dict[str, Json], content: list[Json]) -> None:
-    """Put back what was kept raw: a part of the content, or fields of the message."""
+    """Put a raw part back: as a part of the content, or as fields of the message."""
     if not isinstance(raw, dict):
         return
     if "type" in raw:
@@ -261,7 +258,7 @@ def _keep(raw: Json, wire: dict[str, Json], content: list[Json]) -> None:
 
 
 def _join_content(content: list[Json]) -> Json:
-    """Return the content of a turn; thinking between tags is joined with the text."""
+    """Return the content of a turn; thinking between tags joins the text."""
     if not any(isinstance(each, str) for each in content):
         return _flat(content)
     return "".join(each if isinstance(each, str) else each.get("text", "") for each in content)
@@ -274,7 +271,7 @@ def _add_calls(wire: dict[str, Json], calls: list[dict[str, Json]]) -> None:
         wire["tool_calls"] = calls
 
 
-_MARKS = {
+_BREAKPOINTS = {
     "cache_control": {"type": "ephemeral"},
     "prompt_cache_breakpoint": {"mode": "explicit"},
 }
@@ -282,23 +279,19 @@ _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio
 
 
 def _content(parts: Iterable[Part], *, points: str) -> Json:
-    """Return a message's content: a string for a single plain text, else a list.
-
-    ``points`` is the field in which the deployment takes cache marks, or none.
-    """
+    """Return a message's content; ``points`` is the field for cache breakpoints, or none."""
     content = [wire for part in parts if (wire := _part(part, points=points)) is not None]
     return _flat(content) if content else ""
 
 
 def _flat(content: list[Json]) -> Json:
-    """Return a lone text as a string, anything else as it is."""
+    """Return a single plain text as a string, anything else unchanged."""
     if len(content) == 1 and content[0].keys() == {"type", "text"}:
         return content[0]["text"]
     return content
 
 
 def _text(part: Text, *, points: str) -> dict[str, Json]:
-    """Return a text as a content part."""
     return _set_breakpoint({"type": "text", "text": part.text}, part.cache, points=points)
 
 
@@ -345,7 +338,7 @@ def _set_breakpoint(
     part: dict[str, Json], cache: CacheBreakpoint | None, *, points: str
 ) -> dict[str, Json]:
     if cache is not None and points != "none":
-        point = dict(_MARKS[points])
+        point = dict(_BREAKPOINTS[points])
         if cache.ttl is not None:
             point["ttl"] = cache.ttl
         part[points] = point

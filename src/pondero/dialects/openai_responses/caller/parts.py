@@ -1,7 +1,7 @@
 """Reads output items into parts, whole or in pieces, for ``response`` and ``stream``.
 
-A thinking seal is the whole item. The seal of a follower (text, call) is ``{"item": its other
-keys, "after": the thinking item it was made after}``, so that neither goes back without the other.
+The signature of thinking is the whole item. That of a follower (text, call) is ``{"item": its other
+keys, "after": the id of the thinking before it}``, so that neither goes back without the other.
 """
 
 from typing import Any
@@ -34,14 +34,14 @@ NAME = "openai_responses"
 
 
 def thinking_value(item: dict[str, Json]) -> dict[str, Json]:
-    """Return the value for an item of thinking: all of it but null fields."""
+    """Return the signature of a thinking item: all its fields that are not null."""
     return {key: value for key, value in item.items() if key != "type" and value is not None}
 
 
 def follower_value(
     item: dict[str, Json], without: frozenset[str], after: str | None
 ) -> dict[str, Json]:
-    """Return the value for a follower; empty where there is nothing to keep."""
+    """Return the signature of a follower; empty if it has no fields to keep."""
     fields = {key: value for key, value in item.items() if key not in without and value is not None}
     value: dict[str, Json] = {}
     if fields or after is not None:
@@ -52,14 +52,14 @@ def follower_value(
 
 
 def open_signature(signature: Signature | None) -> dict[str, Any] | None:
-    """Return the value of a seal of this wire; None for any other."""
+    """Return the value of a signature of this wire; None for any other."""
     if signature is None or signature.dialect != NAME or not isinstance(signature.value, dict):
         return None
     return signature.value
 
 
 def read_arguments(text: str) -> tuple[Json, str | None]:
-    """Return the arguments, and their text where encoding them would change it."""
+    """Return the arguments, and their text if encoding would change it."""
     try:
         value = msgspec.json.decode(text) if text else {}
     except UNREADABLE:
@@ -70,7 +70,7 @@ def read_arguments(text: str) -> tuple[Json, str | None]:
 
 
 def write_arguments(arguments: Json, noted: str | None) -> str:
-    """Return the arguments as text: the one they came as, unless they were changed."""
+    """Return the arguments as text: the original text unless they were changed."""
     if isinstance(arguments, str):
         return arguments
     if noted is not None and read_arguments(noted)[0] == arguments:
@@ -122,7 +122,7 @@ class Item(Struct):
 
 
 class Items:
-    """The items of one answer as they are read; every method adds its events to ``out``."""
+    """The items of one answer; every method adds its events to ``out``."""
 
     def __init__(self, *, model: str | None, route: str | None) -> None:
         self.model = model
@@ -143,9 +143,9 @@ class Items:
         return not self._parts and not self._ended
 
     def find(self, place: int, kind: str, out: list[Event]) -> Item | None:
-        """Return the item of an event by its place (-1: the latest), None where it has ended.
+        """Return the item at a place (-1: the latest); None if it has ended.
 
-        An item that was not announced begins now, as ``kind``.
+        An unannounced item begins now, as ``kind``.
         """
         place = self.latest if place < 0 else place
         if place in self._ended:
@@ -182,7 +182,7 @@ class Items:
         return item
 
     def piece(self, item: Item, number: int, kind: PartKind, out: list[Event]) -> Piece:
-        """Return a content of a message by its number; where it is new, it begins as this kind."""
+        """Return a content of a message by its number; a new one begins as this kind."""
         piece = item.pieces.get(number)
         if piece is None:
             return self._start(item, number, kind, out)
@@ -196,18 +196,18 @@ class Items:
         piece = item.pieces[number] = Piece(self._parts, kind, [])
         self._parts += 1
         if kind == "tool_call":
-            seal = self._early(item, _OF_CALL)
+            signature = self._early(item, _OF_CALL)
             name = _name(item.raw) or None
-            out.append(PartStart(piece.index, kind, item.call_id, name, seal))
+            out.append(PartStart(piece.index, kind, item.call_id, name, signature))
         else:
-            seal = self._early(item, _OF_MESSAGE) if kind == "text" else None
-            out.append(PartStart(piece.index, kind, signature=seal))
+            signature = self._early(item, _OF_MESSAGE) if kind == "text" else None
+            out.append(PartStart(piece.index, kind, signature=signature))
         return piece
 
     def _early(self, item: Item, without: frozenset[str]) -> Signature | None:
-        """Return the seal of a follower as it will be if the item is completed.
+        """Return the signature of a follower, as it will be if the item is completed.
 
-        Thinking has none this early: what its item is announced with is not final.
+        Thinking has none this early: its announced content is not final.
         """
         if item.id is None:
             return None
@@ -240,21 +240,21 @@ class Items:
         self._close(place, item, out, at=at)
 
     def _place_of(self, raw: dict[str, Json]) -> int:
-        """Return the place of an item that came without one: found by its id, else the latest."""
+        """Find the place of an item without one: by its id, else the latest."""
         for place, item in self.open.items():
             if item.id is not None and item.id == raw.get("id"):
                 return place
         return self.latest if self.latest in self.open else self.latest + 1
 
     def _abandon(self, place: int, out: list[Event]) -> None:
-        """End an item without its final form; the seal it began with is not final, so it goes."""
+        """End an item without its final form, and drop its preliminary signature."""
         item = self.open[place]
         if item.type == "reasoning":
             item.raw = {}
         self._close(place, item, out, at=f"$.output[{place}]")
 
     def end_rest(self, output: list[Json], out: list[Event]) -> None:
-        """End every open item when the answer is complete, in its final form where there is one."""
+        """End every open item when the answer is complete, in its final form if there is one."""
         for place, item in sorted(self.open.items()):
             final = output[place] if 0 <= place < len(output) else None
             if isinstance(final, dict) and final.get("type") == item.raw.get("type"):
@@ -272,8 +272,8 @@ class Items:
             self._end_message(item, out, at=at)
         else:
             after = item.after.id if item.after else None
-            seal = self._sign({} if after is None else {"after": after})
-            self._put(item.pieces[0], UnknownPart(NAME, item.raw, seal), out)
+            signature = self._sign({} if after is None else {"after": after})
+            self._put(item.pieces[0], UnknownPart(NAME, item.raw, signature), out)
         self.open.pop(place, None)
         self._ended.add(place)
 
@@ -292,7 +292,7 @@ class Items:
         self._put(piece, Thinking(text, self._sign(self._replayable(item.raw))), out)
 
     def _replayable(self, raw: dict[str, Json]) -> dict[str, Json]:
-        """Return what is sent back; nothing where all there is is the id of an unstored item."""
+        """Return the fields to send back; none if they are only the id of an unstored item."""
         value = thinking_value(raw)
         fields = self.stored or value.get("encrypted_content") or value.get("content")
         return value if fields else {}
@@ -394,7 +394,7 @@ def is_hosted_call(name: str, tools: Json) -> bool:
 
 
 def _settle(piece: Piece, final: str, delta: _Delta, out: list[Event]) -> str:
-    """Return the part's text; what the final form has beyond the deltas becomes one more."""
+    """Return the final text; add a delta for text that no delta had."""
     streamed = "".join(piece.texts)
     if final != streamed and final.startswith(streamed):
         out.append(delta(piece.index, final[len(streamed) :]))

@@ -1,6 +1,6 @@
-"""Changes a refused request where the refusal says what would be taken.
+"""Repairs a rejected request if the rejection says what the service takes.
 
-The exchange sends what ``repair`` returns once more.
+The exchange sends the repaired request once, and saves the repair for later requests.
 """
 
 import re
@@ -14,31 +14,26 @@ from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
 
 _UNVERIFIED = re.compile(r"must be verified.*reasoning summar", re.DOTALL | re.IGNORECASE)
-
 _UNREADABLE = re.compile(r"encrypted content.* could not be verified", re.DOTALL | re.IGNORECASE)
 _DROPPED = Adjustment(
     "seal_refused",
     "thinking",
     "replayed",
     "dropped",
-    "sealed thinking could not be read by the service, as after a change of account",
+    "the service could not read its encrypted thinking, as after a change of account",
 )
-_ID_OPTIONAL = (
-    "message",
-    "function_call",
-    "custom_tool_call",
-)  # items that are taken without an id
+_ID_OPTIONAL = ("message", "function_call", "custom_tool_call")
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal names no cure."""
+    """Return the repaired request; None if the rejection names no repair."""
     requested = (msgspec.json.decode(request.body).get("reasoning") or {}).get("effort")
     offered = _find_repairs(error.message, requested)
     return next(filter(None, (reapply_repair(request, each) for each in offered)), None)
 
 
 def reapply_repair(request: HttpRequest, saved: SavedRepair) -> Repair | None:
-    """Return the request as the service takes it; None where nothing in it is refused."""
+    """Apply a saved repair; None if the request does not need it."""
     body = msgspec.json.decode(request.body)
     if saved.kind == "unseal":
         dropped = _drop_thinking(body)
@@ -49,7 +44,7 @@ def reapply_repair(request: HttpRequest, saved: SavedRepair) -> Repair | None:
 
 
 def _find_repairs(message: str, effort: str | None) -> Iterator[SavedRepair]:
-    """Yield the cures that a refusal names; a list of words is about the level it quotes."""
+    """Yield the repairs that a rejection names; a list of words is about the quoted level."""
     if _UNREADABLE.search(message):
         yield SavedRepair("unseal")
     if _UNVERIFIED.search(message):
@@ -63,7 +58,7 @@ def _replace_body(request: HttpRequest, body: Json) -> HttpRequest:
 
 
 def _drop_thinking(body: dict[str, Json]) -> list[str]:
-    """Remove thinking that the service cannot read, and the ids of items that would require it."""
+    """Remove thinking that the service cannot read, and the ids of items that require it."""
     items = body.get("input")
     if not isinstance(items, list):
         return []
@@ -93,7 +88,7 @@ def _drop_summary(reasoning: dict[str, Json], _cure: SavedRepair) -> Adjustment 
     if "summary" not in reasoning:
         return None
     requested = reasoning.pop("summary")
-    why = "the organisation of this key is not verified, and gets no readable thinking"
+    why = "the organisation of this key is not verified, so it gets no readable thinking"
     return Adjustment("summary_refused", "show", requested, None, why)
 
 
@@ -103,7 +98,7 @@ def _lower(reasoning: dict[str, Json], saved: SavedRepair) -> Adjustment | None:
         return None
     got = reasoning["effort"] = closest_word(requested, words)
     substitute = explain_substitute(got, requested, words)
-    why = f"the service takes {' '.join(words)} of this model; {substitute}"
+    why = f"the service takes {' '.join(words)} for this model; {substitute}"
     return Adjustment("unsupported_level", "level", requested, got, why)
 
 

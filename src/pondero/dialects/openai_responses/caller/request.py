@@ -1,7 +1,7 @@
-"""Writes our requests as the Responses wire takes them; nothing is stored at the service.
+"""Writes requests of the Responses API.
 
-Answers are asked for with sealed thinking (``include``), which is sent back with them, and
-``store`` is false: a thread lives with the caller alone.
+The service stores nothing (``store`` is false): requests ask for encrypted thinking with
+``include``, and send it back with the conversation.
 """
 
 import json
@@ -33,7 +33,7 @@ HOSTED: dict[str, dict[str, Json]] = {
     "web_search": {"type": "web_search"},
     "code_execution": {"type": "code_interpreter", "container": {"type": "auto"}},
 }
-"""Tools that services of this wire run themselves, as they are offered (openai 3.49.0 types)."""
+"""Tools that the service runs itself, as a request offers them (openai 3.49.0 types)."""
 
 _ENCRYPTED = "reasoning.encrypted_content"
 _PARAMETERS = {"max_tokens": "max_output_tokens", "temperature": "temperature", "top_p": "top_p"}
@@ -41,11 +41,11 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """What a deployment may say of itself.
+    """The quirks of a deployment.
 
-    With ``system = "message"`` there is no ``instructions`` field. Where they are false, there is
-    no sealed thinking (``encrypted``), thinking is not bound to what follows it (``pairing``), or
-    there are no cache breakpoints (``cache_marks``).
+    ``system = "message"``: it has no ``instructions``. ``encrypted``: it has encrypted thinking.
+    ``pairing``: thinking and the next item go back together. ``cache_marks``: it has cache
+    breakpoints.
     """
 
     system: Literal["instructions", "message"] = "instructions"
@@ -64,7 +64,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 
 def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
-    """Return what of a past this wire takes back."""
+    """Return the replay rules of a deployment."""
     pairing = quirks.get("pairing") is not False
     return ReplayRules(
         signature_scope="route+model",
@@ -103,7 +103,7 @@ def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str,
 
 
 def _thinks(plan: Plan) -> bool:
-    """Return whether there will be thinking to seal; models that never think refuse the field."""
+    # OpenAI, include: only models that think accept it (public clients quote it, 2026-11-15)
     asked = plan.fields.get("reasoning")
     effort = asked.get("effort") if isinstance(asked, dict) else None
     return bool(plan.will_think) or (asked is not None and effort != "none")
@@ -149,7 +149,7 @@ def _format(output: OutputFormat) -> Json:
 
 
 def _extras(extras: Mapping[str, Json], body: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return the extras; their ``include`` adds to ours and does not replace it."""
+    """Return the extras, with our ``include`` added to theirs."""
     include, ours = extras.get("include"), body.get("include")
     if not isinstance(include, list) or ours is None:
         return extras
@@ -179,7 +179,7 @@ def _bytes(body: dict[str, Json]) -> bytes:
 
 
 def _replace_surrogates(value: Json) -> Json:
-    """Return the value with U+FFFD for every lone surrogate, which UTF-8 cannot encode."""
+    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Reads a whole answer into events, and says how likely a piece of JSON is one."""
+"""Reads a whole answer into events, and scores how likely JSON is of this wire."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ _output = get_decoder(list[Any])
 
 
 def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
-    """Return the events of a whole answer, as its stream would give them."""
+    """Return the events of a whole answer, the same as of its stream."""
     answer = parse_payload(body, answer_decoder)
     if answer.error is not None or answer.status == "failed":
         raise in_stream(head, answer.error)

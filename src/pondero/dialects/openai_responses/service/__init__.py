@@ -19,7 +19,7 @@ SERVICE = Service(
     parse=parse.parse,
     accept=rules.accept,
     reply=reply.reply,
-    stream=stream.stream,
+    stream=stream.Stream,
     error=errors.error,
     call_id=reply.call_id,
     slots=SignatureSlots(thinking=True, trailing_thinking=True),

@@ -63,11 +63,11 @@ class Writer:
         return item
 
     def announce(self, head: Item, before: Sequence[Item]) -> Item:
-        """Return an item of thinking as a stream announces it: its slot is not final yet."""
+        """Return an item of thinking as a stream announces it, with preliminary content."""
         if not (self._context.sealed and self._context.preliminary):
             return head
-        sealed = self._answering.sign(Thinking(""), "", before)
-        return {**head, "encrypted_content": sealed[:-8]} if isinstance(sealed, str) else head
+        text = self._answering.sign(Thinking(""), "", before)
+        return {**head, "encrypted_content": text[:-8]} if isinstance(text, str) else head
 
     def whole(
         self,
@@ -78,10 +78,10 @@ class Writer:
         cut: bool = False,
         refused: bool = False,
     ) -> Item:
-        """Return an item as it ends; a part with a seal of this wire is written as the seal has it.
+        """Return an item as it ends; a part with a signature of this wire is restored from it.
 
-        ``before`` are the items before it in the answer. Where it is the last one, ``cut`` and
-        ``refused`` say how the answer ended.
+        ``before``: the items before it. ``cut`` and ``refused``: how the answer ended, if it is
+        the last item.
         """
         head = {**head, "status": "incomplete" if cut else "completed"}
         match part:
@@ -96,9 +96,9 @@ class Writer:
                 return head
 
     def write_whole(self, place: int, part: Part) -> Item | None:
-        """Return the item of a part that comes whole; None where this wire has none for it.
+        """Return the item of a part without deltas; None if this wire has none for it.
 
-        Parts that only another wire has are not said here, nor is any medium but a picture.
+        That is so for raw parts of other wires, and for all media but images.
         """
         if isinstance(part, UnknownPart) and part.dialect == NAME:
             return dict(part.raw)
@@ -120,9 +120,9 @@ class Writer:
         if shown:
             item["summary"] = [{"type": "summary_text", "text": shown}]
         if self._context.sealed:
-            sealed = self._answering.sign(part, shown, before)
-            if sealed is not None:
-                item["encrypted_content"] = sealed
+            text = self._answering.sign(part, shown, before)
+            if text is not None:
+                item["encrypted_content"] = text
         return item
 
     def _message(self, head: Item, part: Text, *, refused: bool) -> Item:
@@ -172,6 +172,7 @@ def _is_own(citation: Json) -> bool:
     return citation.get("type") in _ANNOTATIONS and "url_citation" not in citation
 
 
-def _value(seal: Signature | None) -> Item:
-    ours = seal is not None and seal.dialect == NAME and isinstance(seal.value, dict)
-    return seal.value if seal is not None and ours else {}
+def _value(signature: Signature | None) -> Item:
+    if signature is None or signature.dialect != NAME or not isinstance(signature.value, dict):
+        return {}
+    return signature.value

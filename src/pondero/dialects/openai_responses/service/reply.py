@@ -35,11 +35,7 @@ _FAILED = {
     "code": "server_error",
     "message": "The server had an error while processing your request. Sorry about that!",
 }
-_KINDS: dict[type, PartKind] = {
-    Text: "text",
-    Thinking: "thinking",
-    ToolCall: "tool_call",
-}
+_KINDS: dict[type, PartKind] = {Text: "text", Thinking: "thinking", ToolCall: "tool_call"}
 
 
 def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
