@@ -1,7 +1,7 @@
-"""Finds where a conversation sent back over this wire is refused, or loses thinking.
+"""Finds history that the service rejects, or that loses thinking.
 
-This is the caller's own reading of the rules for replay, written apart from the service's side.
-What one deployment wants is in its quirks.
+The caller's own reading of the replay rules, written independently of the service side; the
+requirements of one deployment are in its quirks.
 """
 
 import re
@@ -19,7 +19,7 @@ _NINE = re.compile(r"[A-Za-z0-9]{9}")
 
 
 class _Quirks(msgspec.Struct, frozen=True):
-    """The quirks of a deployment that say what it takes back; the catalog checks their values."""
+    """The quirks of a deployment about replay; the catalog checks their values."""
 
     replay_field: str = "same"
     replay_missing: str | None = None
@@ -29,7 +29,7 @@ class _Quirks(msgspec.Struct, frozen=True):
     tool_call_ids: str = "any"
 
 
-class _Placed(NamedTuple):
+class _HistoryMessage(NamedTuple):
     path: str
     message: Mapping[str, Json]
 
@@ -48,14 +48,14 @@ class _Placed(NamedTuple):
 
 
 def find_issues(sent: SentRequest) -> list[ReplayIssue]:
-    """Return the traps in the past that a request sends."""
+    """Return the replay issues of this request's history."""
     quirks, messages = convert_json(sent.quirks, _Quirks), _messages(sent.body)
     return [
-        *(_calls(messages, quirks) if sent.known else ()),
-        *(_pairs(messages, quirks) if sent.known else ()),
-        *_wanted(sent, messages, quirks),
-        *_unwanted(messages, quirks),
-        *_details(sent, messages),
+        *(_find_bad_calls(messages, quirks) if sent.known else ()),
+        *(_find_unpaired(messages, quirks) if sent.known else ()),
+        *_find_missing_thinking(sent, messages, quirks),
+        *_find_rejected_fields(messages, quirks),
+        *_find_bad_details(sent, messages),
     ]
 
 
@@ -64,10 +64,10 @@ def has_history(body: Mapping[str, Json]) -> bool:
     return any(placed.role == "assistant" for placed in _messages(body))
 
 
-def _messages(body: Mapping[str, Json]) -> list[_Placed]:
+def _messages(body: Mapping[str, Json]) -> list[_HistoryMessage]:
     given = body.get("messages")
     return [
-        _Placed(f"messages[{number}]", message)
+        _HistoryMessage(f"messages[{number}]", message)
         for number, message in enumerate(given if isinstance(given, list) else [])
         if isinstance(message, dict)
     ]
@@ -76,9 +76,9 @@ def _messages(body: Mapping[str, Json]) -> list[_Placed]:
 # -- calls and results ---------------------------------------------------------------------------
 
 
-def _calls(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
+def _find_bad_calls(messages: list[_HistoryMessage], quirks: _Quirks) -> Iterator[ReplayIssue]:
     for path, call in (each for placed in messages for each in placed.calls):
-        yield from _arguments(path, call)
+        yield from _find_bad_arguments(path, call)
         id = call.get("id")
         if quirks.tool_call_ids == "9 alphanumerics" and not _NINE.fullmatch(str(id)):
             yield ReplayIssue(
@@ -90,7 +90,7 @@ def _calls(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
             )
 
 
-def _arguments(path: str, call: Mapping[str, Json]) -> Iterator[ReplayIssue]:
+def _find_bad_arguments(path: str, call: Mapping[str, Json]) -> Iterator[ReplayIssue]:
     function = call.get("function")
     arguments = function.get("arguments") if isinstance(function, dict) else ""
     if isinstance(arguments, dict):
@@ -100,32 +100,28 @@ def _arguments(path: str, call: Mapping[str, Json]) -> Iterator[ReplayIssue]:
             what="the arguments of a call are an object, not JSON text",
             then="400 Invalid type: expected a string, but got an object (1210 Invalid API "
             "parameter); some deployments take it",
-            cure="send the arguments as the text they came as",
+            cure="send the original text of the arguments",
         )
-    elif isinstance(arguments, str) and arguments.startswith(_OPENING) and not _is_json(arguments):
+    elif (
+        isinstance(arguments, str)
+        and arguments.startswith(_OPENING)
+        and arguments.rstrip(" \t\r\n") != _OPENING
+    ):
         yield ReplayIssue(
             code="arguments_broken",
             path=f"{path}.function.arguments",
-            what="the arguments of a call begin with {} and go on: pieces put together wrongly",
+            what="the arguments of a call have more text after {}: deltas joined wrongly",
             then="the model reads a call it did not make",
             cure="leave out the empty object that a streamed call may begin with",
             refused=False,
         )
 
 
-def _is_json(text: str) -> bool:
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return False
-    return True
-
-
-def _pairs(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
+def _find_unpaired(messages: list[_HistoryMessage], quirks: _Quirks) -> Iterator[ReplayIssue]:
     open_: list[tuple[str, str]] = []
     for placed in messages:
         if placed.role != "tool":
-            yield from _unanswered(open_)
+            yield from _find_unanswered(open_)
             open_ = [(str(call.get("id")), path) for path, call in placed.calls]
             continue
         id = str(placed.message.get("tool_call_id"))
@@ -142,10 +138,10 @@ def _pairs(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
                 "with 'tool_calls'",
                 cure="keep the call, or leave out its result too",
             )
-    yield from _unanswered(open_)
+    yield from _find_unanswered(open_)
 
 
-def _unanswered(open_: list[tuple[str, str]]) -> Iterator[ReplayIssue]:
+def _find_unanswered(open_: list[tuple[str, str]]) -> Iterator[ReplayIssue]:
     for id, path in open_:
         yield ReplayIssue(
             code="call_unanswered",
@@ -160,7 +156,9 @@ def _unanswered(open_: list[tuple[str, str]]) -> Iterator[ReplayIssue]:
 # -- thinking ------------------------------------------------------------------------------------
 
 
-def _wanted(sent: SentRequest, messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
+def _find_missing_thinking(
+    sent: SentRequest, messages: list[_HistoryMessage], quirks: _Quirks
+) -> Iterator[ReplayIssue]:
     """Find calls without the thinking field that this deployment requires, even if empty."""
     field = quirks.replay_field
     wants = str(sent.body.get("model")).startswith(quirks.replay_missing_of)
@@ -174,19 +172,20 @@ def _wanted(sent: SentRequest, messages: list[_Placed], quirks: _Quirks) -> Iter
                 path=placed.path,
                 what=f"a message with calls has no {field}, while the model thinks",
                 then=f"400 The `{field}` in the thinking mode must be passed back to the API",
-                cure=f"send {field} back as it came; an empty one where there was none",
+                cure=f"send {field} back unchanged; an empty one if there was none",
             )
 
 
 def _thinks(sent: SentRequest) -> bool:
-    """Return whether the model thinks in this request, as far as that is known."""
     thinking = sent.body.get("thinking")
     if isinstance(thinking, dict) and thinking.get("type") in ("enabled", "disabled"):
         return bool(thinking["type"] == "enabled")
     return sent.facts.thinks_unasked is True
 
 
-def _unwanted(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]:
+def _find_rejected_fields(
+    messages: list[_HistoryMessage], quirks: _Quirks
+) -> Iterator[ReplayIssue]:
     for placed in messages:
         for field in quirks.refused_fields:
             if placed.role == "assistant" and field in placed.message:
@@ -203,17 +202,17 @@ def _unwanted(messages: list[_Placed], quirks: _Quirks) -> Iterator[ReplayIssue]
                 )
 
 
-def _details(sent: SentRequest, messages: list[_Placed]) -> Iterator[ReplayIssue]:
-    """Find signed details without their signature, or with another one than they came with."""
+def _find_bad_details(sent: SentRequest, messages: list[_HistoryMessage]) -> Iterator[ReplayIssue]:
+    """Find details without their signature, or with another one."""
     for placed in messages:
-        given = _signatures(sent, placed)
-        for path, detail in _signed(placed):
+        given = _find_signatures(sent, placed)
+        for path, detail in _iter_signed(placed):
             signature = detail.get("signature")
             if not signature:
                 yield ReplayIssue(
                     code="seal_missing",
                     path=path,
-                    what="a detail of thinking whose signature did not come, or was lost",
+                    what="a detail of thinking without its signature",
                     then="400 from the model's maker: Invalid `signature` in `thinking` block",
                     cure="leave this detail out, or merge the deltas by type and index",
                 )
@@ -223,11 +222,11 @@ def _details(sent: SentRequest, messages: list[_Placed]) -> Iterator[ReplayIssue
                     path=path,
                     what="text and signature of this detail did not come together in the answer",
                     then="400 from the model's maker: Invalid `signature` in `thinking` block",
-                    cure="send reasoning_details back as they came",
+                    cure="send reasoning_details back unchanged",
                 )
 
 
-def _signed(placed: _Placed) -> Iterator[tuple[str, Mapping[str, Json]]]:
+def _iter_signed(placed: _HistoryMessage) -> Iterator[tuple[str, Mapping[str, Json]]]:
     details = placed.message.get("reasoning_details")
     for number, detail in enumerate(details if isinstance(details, list) else []):
         if (
@@ -238,8 +237,8 @@ def _signed(placed: _Placed) -> Iterator[tuple[str, Mapping[str, Json]]]:
             yield f"{placed.path}.reasoning_details[{number}]", detail
 
 
-def _signatures(sent: SentRequest, placed: _Placed) -> dict[str, Json]:
-    """Return the signed texts of the answer that a message comes from, by their signatures."""
+def _find_signatures(sent: SentRequest, placed: _HistoryMessage) -> dict[str, Json]:
+    """Return the signed texts of a message's original answer, by signature."""
     answers = (sent.past.by_call_id(str(call.get("id"))) for _, call in placed.calls)
     given = next((each for each in answers if each is not None), None)
     parts = given.message.parts if given else ()

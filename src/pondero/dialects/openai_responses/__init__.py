@@ -1,1 +1,1 @@
-"""The Responses wire of OpenAI: items in and out, with thinking as sealed items among them."""
+"""OpenAI's Responses API: input and output items, with encrypted thinking among them."""

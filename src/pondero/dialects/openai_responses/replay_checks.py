@@ -1,24 +1,22 @@
-"""Finds where a conversation sent back over this wire is refused, or loses thinking.
+"""Finds history that the service rejects, or that loses thinking.
 
-This is the caller's own reading of the rules for replay, written apart from the service's side.
+The caller's own reading of the replay rules, written independently of the service side.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
-
-import msgspec
 
 from pondero.canon import Json, Signature, Text, Thinking, ToolCall, UnknownPart
 from pondero.dialects.dialect import EarlierAnswer, ReplayChecks, ReplayIssue, SentRequest
 
 _CALLS = ("function_call", "custom_tool_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
-_GIVEN = (*_RESULTS, "configuration_update", "additional_tools", "compaction_trigger")
+_CALLER_TYPES = (*_RESULTS, "configuration_update", "additional_tools", "compaction_trigger")
 _BEGINNINGS = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
 _OPENING = "{}"
 
 
-class _Placed(NamedTuple):
+class _InputItem(NamedTuple):
     path: str
     item: Mapping[str, Json]
 
@@ -28,8 +26,8 @@ class _Placed(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """Return whether the caller wrote it: a message of the user, or a result."""
-        return self.kind in _GIVEN or (
+        """Return whether the caller wrote it: a user's message, or a result."""
+        return self.kind in _CALLER_TYPES or (
             self.kind == "message" and self.item.get("role") != "assistant"
         )
 
@@ -39,15 +37,15 @@ class _Placed(NamedTuple):
 
 
 def find_issues(sent: SentRequest) -> list[ReplayIssue]:
-    """Return what the service would refuse or lose of the past in this request."""
+    """Return the replay issues of this request's history."""
     items = _items(sent.body)
     return [
-        *_shapes(items),
-        *_pairs(sent, items),
-        *_unfollowed(sent, items),
-        *_alone(sent, items),
-        *_unkept(sent, items),
-        *_foreign(sent, items),
+        *_find_bad_shapes(items),
+        *_find_unpaired(sent, items),
+        *_find_unfollowed(sent, items),
+        *_find_orphans(sent, items),
+        *_find_unstored(sent, items),
+        *_find_foreign(sent, items),
     ]
 
 
@@ -56,10 +54,10 @@ def has_history(body: Mapping[str, Json]) -> bool:
     return any(not placed.is_ours for placed in _items(body))
 
 
-def _items(body: Mapping[str, Json]) -> list[_Placed]:
+def _items(body: Mapping[str, Json]) -> list[_InputItem]:
     given = body.get("input")
     return [
-        _Placed(f"input[{number}]", item)
+        _InputItem(f"input[{number}]", item)
         for number, item in enumerate(given if isinstance(given, list) else [])
         if isinstance(item, dict)
     ]
@@ -68,21 +66,21 @@ def _items(body: Mapping[str, Json]) -> list[_Placed]:
 # -- one item by itself --------------------------------------------------------------------------
 
 
-def _shapes(items: list[_Placed]) -> Iterator[ReplayIssue]:
+def _find_bad_shapes(items: list[_InputItem]) -> Iterator[ReplayIssue]:
     for placed in items:
         if placed.kind == "reasoning" and not isinstance(placed.item.get("summary"), list):
             yield ReplayIssue(
                 code="summary_missing",
                 path=f"{placed.path}.summary",
-                what="an item of thinking without its summary, which may be empty, not absent",
+                what="an item of thinking without its summary, which is required even if empty",
                 then=f"400 Missing required parameter: '{placed.path}.summary'",
-                cure="send summary back as it came; [] where there was none",
+                cure="send summary back unchanged; [] if there was none",
             )
         if placed.kind == "function_call":
-            yield from _arguments(placed)
+            yield from _find_bad_arguments(placed)
 
 
-def _arguments(placed: _Placed) -> Iterator[ReplayIssue]:
+def _find_bad_arguments(placed: _InputItem) -> Iterator[ReplayIssue]:
     arguments, path = placed.item.get("arguments"), f"{placed.path}.arguments"
     if not isinstance(arguments, str):
         kind = "an object" if isinstance(arguments, dict) else f"{arguments!r}"
@@ -91,36 +89,28 @@ def _arguments(placed: _Placed) -> Iterator[ReplayIssue]:
             path=path,
             what=f"the arguments of a call are {kind}, not JSON text",
             then=f"400 Invalid type for '{path}': expected a string, but got {kind} instead",
-            cure="send the arguments as the text they came as",
+            cure="send the original text of the arguments",
         )
-    elif arguments.startswith(_OPENING) and not _is_json(arguments):
+    elif arguments.startswith(_OPENING) and arguments.rstrip(" \t\r\n") != _OPENING:
         yield ReplayIssue(
             code="arguments_broken",
             path=path,
-            what="the arguments of a call begin with {} and go on: pieces put together wrongly",
+            what="the arguments of a call have more text after {}: deltas joined wrongly",
             then="the model reads a call it did not make",
             cure="leave out the empty object that a streamed call may begin with",
             refused=False,
         )
 
 
-def _is_json(text: str) -> bool:
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return False
-    return True
-
-
 # -- calls and results ---------------------------------------------------------------------------
 
 
-def _is_hosted(sent: SentRequest, placed: _Placed) -> bool:
+def _is_hosted(sent: SentRequest, placed: _InputItem) -> bool:
     custom = placed.kind == "custom_tool_call"
     return custom and _runs_at_service(placed.text("name"), sent.body.get("tools"))
 
 
-def _pairs(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
+def _find_unpaired(sent: SentRequest, items: list[_InputItem]) -> Iterator[ReplayIssue]:
     called = {placed.text("call_id") for placed in items if placed.kind.endswith("_call")}
     answered = {placed.text("call_id") for placed in items if placed.kind in _RESULTS}
     for placed in items:
@@ -131,7 +121,7 @@ def _pairs(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
                 path=placed.path,
                 what=f"the call {id!r} has no output",
                 then=f"400 No tool output found for function call {id}",
-                cure="add an output for every call, an error text where there is none",
+                cure="add an output for every call, an error text if there is none",
             )
         if placed.kind in _RESULTS and id not in called and not _is_stored(sent.body):
             yield ReplayIssue(
@@ -144,7 +134,6 @@ def _pairs(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
 
 
 def _is_stored(body: Mapping[str, Json]) -> bool:
-    """Return whether the request refers to what the service has stored."""
     kept = ("previous_response_id", "conversation", "prompt")
     items = body.get("input")
     refers = isinstance(items, list) and any(
@@ -157,7 +146,7 @@ def _is_stored(body: Mapping[str, Json]) -> bool:
 # -- thinking and what follows it ----------------------------------------------------------------
 
 
-def _unfollowed(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
+def _find_unfollowed(sent: SentRequest, items: list[_InputItem]) -> Iterator[ReplayIssue]:
     for number, placed in enumerate(items):
         id = placed.text("id")
         if placed.kind != "reasoning" or not id or _is_open(placed):
@@ -176,45 +165,43 @@ def _unfollowed(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue
         )
 
 
-def _is_open(placed: _Placed) -> bool:
-    """Return whether the thinking is plain text, as of models that hide none of it."""
+def _is_open(placed: _InputItem) -> bool:
+    """Return whether the thinking is plain text, as of open-weight models."""
     return bool(placed.item.get("content")) and not placed.text("encrypted_content")
 
 
-def _may_follow(sent: SentRequest, thought: str, after: _Placed) -> bool:
-    """Return whether the service takes an item for the follower of this thinking.
+def _may_follow(sent: SentRequest, thought: str, after: _InputItem) -> bool:
+    """Return whether the service accepts an item as the follower of this thinking.
 
-    It recognises a follower by its id or the id of its call; where nothing is stored, a message
-    without an id will do.
+    It checks the id of the item or its call. With ``store: false`` it accepts one without an id.
     """
     given = sent.past.by_signature(thought)
-    names = _names(given) if given else set()
+    names = _find_names(given) if given else set()
     said = {after.text("id"), after.text("call_id")} - {""}
     if said:
         return not names or not names.isdisjoint(said)
     return sent.body.get("store") is False
 
 
-def _names(given: EarlierAnswer) -> set[str]:
-    """Return the ids of an answer's items, and of the calls in it."""
+def _find_names(given: EarlierAnswer) -> set[str]:
     names = {part.id for part in given.message.parts if isinstance(part, ToolCall)}
     for part in given.message.parts:
-        value = _open(part.signature) if isinstance(part, Text | ToolCall) else None
+        value = _open_signature(part.signature) if isinstance(part, Text | ToolCall) else None
         item = part.raw if isinstance(part, UnknownPart) else value.get("item") if value else None
         if isinstance(item, dict) and isinstance(item.get("id"), str):
             names.add(item["id"])
     return names
 
 
-def _alone(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
-    """Find items with their ids but without the thinking that led to them."""
+def _find_orphans(sent: SentRequest, items: list[_InputItem]) -> Iterator[ReplayIssue]:
+    """Find items with ids but without the thinking before them."""
     if _is_stored(sent.body):
         return
-    here = {id for placed in items if placed.kind == "reasoning" for id in _ids(sent, placed)}
+    here = {id for placed in items if placed.kind == "reasoning" for id in _find_ids(sent, placed)}
     for placed in items:
         id = placed.text("id")
         given = sent.past.by_signature(id) if id and placed.kind in ("message", *_CALLS) else None
-        thought = _led_to(given, id) if given else None
+        thought = _find_thinking_before(given, id) if given else None
         if given and thought and thought not in here:
             yield ReplayIssue(
                 code="follower_alone",
@@ -227,38 +214,41 @@ def _alone(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
             )
 
 
-def _ids(sent: SentRequest, placed: _Placed) -> set[str]:
-    """Return the ids an item of thinking has: its own, or the one it was sealed with."""
-    sealed = placed.text("encrypted_content")
-    given = sent.past.by_signature(sealed) if sealed else None
-    return {placed.text("id"), *(_sealed_with(given, sealed) if given else ())}
+def _find_ids(sent: SentRequest, placed: _InputItem) -> set[str]:
+    """Return the ids of a thinking item: its own, and the one it was encrypted with."""
+    encrypted = placed.text("encrypted_content")
+    given = sent.past.by_signature(encrypted) if encrypted else None
+    return {placed.text("id"), *(_find_signed_ids(given, encrypted) if given else ())}
 
 
-def _sealed_with(given: EarlierAnswer, sealed: str) -> set[str]:
-    values = [_open(part.signature) for part in given.message.parts if isinstance(part, Thinking)]
+def _find_signed_ids(given: EarlierAnswer, encrypted: str) -> set[str]:
+    values = [
+        _open_signature(part.signature)
+        for part in given.message.parts
+        if isinstance(part, Thinking)
+    ]
     return {
         str(value.get("id"))
         for value in values
-        if value and value.get("encrypted_content") == sealed
+        if value and value.get("encrypted_content") == encrypted
     }
 
 
-def _led_to(given: EarlierAnswer, id: str) -> str | None:
-    """Return the id of the thinking that an item of an answer followed."""
+def _find_thinking_before(given: EarlierAnswer, id: str) -> str | None:
     for part in given.message.parts:
-        value = _open(part.signature) if isinstance(part, Text | ToolCall) else None
+        value = _open_signature(part.signature) if isinstance(part, Text | ToolCall) else None
         if value and value.get("item", {}).get("id") == id:
             after = value.get("after")
             return after if isinstance(after, str) else None
     return None
 
 
-def _unkept(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
+def _find_unstored(sent: SentRequest, items: list[_InputItem]) -> Iterator[ReplayIssue]:
     """Find thinking sent by its id alone, although nothing was stored."""
     for placed in items:
         id = placed.text("id")
-        sealed = placed.text("encrypted_content") or placed.item.get("content")
-        if placed.kind != "reasoning" or not id or sealed:
+        encrypted = placed.text("encrypted_content") or placed.item.get("content")
+        if placed.kind != "reasoning" or not id or encrypted:
             continue
         given = sent.past.by_signature(id)
         asked = given.request_body if given else sent.body
@@ -273,33 +263,33 @@ def _unkept(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
             )
 
 
-def _foreign(sent: SentRequest, items: list[_Placed]) -> Iterator[ReplayIssue]:
+def _find_foreign(sent: SentRequest, items: list[_InputItem]) -> Iterator[ReplayIssue]:
     for placed in items:
-        sealed = placed.text("encrypted_content")
-        given = sent.past.by_signature(sealed) if sealed else None
+        encrypted = placed.text("encrypted_content")
+        given = sent.past.by_signature(encrypted) if encrypted else None
         if given is None:
             continue
         if given.provider != sent.provider:
-            yield _unreadable(
+            yield _unreadable_issue(
                 placed,
                 "seal_foreign",
-                f"this thinking was sealed by {given.provider} (exchange {given.number})",
-                "leave out what another service sealed",
+                f"this thinking was encrypted by {given.provider} (exchange {given.number})",
+                "leave out thinking that another service encrypted",
             )
-        elif placed.text("id") not in {"", *_sealed_with(given, sealed)}:
-            yield _unreadable(
+        elif placed.text("id") not in {"", *_find_signed_ids(given, encrypted)}:
+            yield _unreadable_issue(
                 placed,
                 "seal_changed",
-                f"this sealed thinking came with another id in exchange {given.number}",
-                "send id and encrypted_content back together, as they came",
+                f"this encrypted thinking had another id in exchange {given.number}",
+                "send id and encrypted_content back together, unchanged",
             )
 
 
-def _unreadable(placed: _Placed, code: str, what: str, cure: str) -> ReplayIssue:
+def _unreadable_issue(placed: _InputItem, code: str, problem: str, cure: str) -> ReplayIssue:
     return ReplayIssue(
         code=code,
         path=f"{placed.path}.encrypted_content",
-        what=what,
+        what=problem,
         then="400 invalid_encrypted_content: The encrypted content could not be verified",
         cure=cure,
     )
@@ -310,10 +300,10 @@ def _short(id: str) -> str:
 
 
 def _runs_at_service(name: str, tools: Json) -> bool:
-    """Return whether the service ran this custom call itself (xAI's search of X does).
+    """Return whether the service ran this custom call itself, as xAI's search of X does.
 
-    Only a call of a tool that the request declared is the client's. A list without hosted tools,
-    or with one that loads more tools, says nothing.
+    A call of a declared tool is the client's. A list without hosted tools, or with one that loads
+    more tools, says nothing.
     """
     listed = [each for each in tools if isinstance(each, dict)] if isinstance(tools, list) else []
     kinds = {str(each.get("type")) for each in listed}
@@ -322,7 +312,7 @@ def _runs_at_service(name: str, tools: Json) -> bool:
     return all(each.get("name") != name for each in listed)
 
 
-def _open(signature: Signature | None) -> dict[str, Json] | None:
+def _open_signature(signature: Signature | None) -> dict[str, Json] | None:
     if signature is None or signature.dialect != "openai_responses":
         return None
     return signature.value if isinstance(signature.value, dict) else None

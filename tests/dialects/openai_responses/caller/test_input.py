@@ -303,7 +303,9 @@ def test_a_past_without_the_followers_ids_says_that_thinking_stays_here():
     view = handoff([*HELLO, Message("assistant", tuple(parts), Origin("openai", MODEL))], to)
     changes = [(each.action, each.what, each.part) for each in view.manifest.changes]
     whys = {each.why for each in view.manifest.changes if each.what == "thinking"}
-    assert whys == {"what followed it is gone or does not name it, and the service takes only both"}
+    assert whys == {
+        "the item after it is gone or does not name it, and the service takes only both"
+    }
     withheld = [each for each in changes if each[0] == "withheld"]
     assert withheld == [("withheld", "thinking", number) for number in (0, 2, 4)]
     assert not any(isinstance(part, Thinking) for m in view.messages for part in m.parts)

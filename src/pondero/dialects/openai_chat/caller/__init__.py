@@ -1,4 +1,4 @@
-"""The caller's side: what we send, and how we read what comes back."""
+"""The caller side: writes requests, reads answers and errors."""
 
 from pondero.dialects.dialect import Caller
 
@@ -9,8 +9,8 @@ CALLER = Caller(
     decode=response.decode,
     stream=stream.stream,
     error=errors.error,
-    match_score=response.recognises,
-    replay_rules=quirks.takes,
+    match_score=response.match_score,
+    replay_rules=quirks.replay_rules,
     repair=repair.repair,
     quirks=quirks.Quirks,
     reapply_repair=repair.reapply_repair,

@@ -28,57 +28,25 @@ from pondero.errors import (
 from pondero.framing import parse_json_or_none
 
 _BY_CODE: dict[str, type[ServiceError]] = {
-    **dict.fromkeys(
-        (
-            "insufficient_quota",
-            "billing_hard_limit_reached",
-            "credit_balance_exhausted",
-            "organization_spend_limit_exceeded",
-            "project_spend_limit_exceeded",
-            "organization_usage_limit_exceeded",
-        ),
-        QuotaSpent,
-    ),
-    **dict.fromkeys(("payment_required", "1110", "1111", "1112", "1113"), BillingFailed),
-    **dict.fromkeys(
-        (
-            "context_length_exceeded",
-            "exceed_context_size_error",
-            "too_many_prompt_tokens",
-            "token_limit_exceeded",
-        ),
-        ContextTooLong,
-    ),
-    **dict.fromkeys(
-        ("content_filter", "content_policy_violation", "refusal", "responsibleaipolicyviolation"),
-        Refused,
-    ),
-    **dict.fromkeys(
-        (
-            "invalid_api_key",
-            "wrong_api_key",
-            "authentication",
-            "authentication_error",
-            "invalid_authentication",
-        ),
-        AuthFailed,
-    ),
-    "permission_denied": PermissionDenied,
-    "model_not_found": NotFound,
-    **dict.fromkeys(
-        ("rate_limit_exceeded", "rate_limit_error", "slow_down", "1302", "1303"), RateLimited
-    ),
-    **dict.fromkeys(
-        (
-            "server_is_overloaded",
-            "service_unavailable_error",
-            "provider_overloaded",
-            "provider_unavailable",
-            "overloaded_error",
-        ),
-        Overloaded,
-    ),
-    "timeout": ServiceTimeout,
+    code: kind
+    for kind, codes in (
+        (QuotaSpent, "insufficient_quota billing_hard_limit_reached credit_balance_exhausted"),
+        (QuotaSpent, "organization_spend_limit_exceeded project_spend_limit_exceeded"),
+        (QuotaSpent, "organization_usage_limit_exceeded"),
+        (BillingFailed, "payment_required 1110 1111 1112 1113"),
+        (ContextTooLong, "context_length_exceeded exceed_context_size_error"),
+        (ContextTooLong, "too_many_prompt_tokens token_limit_exceeded"),
+        (Refused, "content_filter content_policy_violation refusal responsibleaipolicyviolation"),
+        (AuthFailed, "invalid_api_key wrong_api_key authentication authentication_error"),
+        (AuthFailed, "invalid_authentication"),
+        (PermissionDenied, "permission_denied"),
+        (NotFound, "model_not_found"),
+        (RateLimited, "rate_limit_exceeded rate_limit_error slow_down 1302 1303"),
+        (Overloaded, "server_is_overloaded service_unavailable_error provider_overloaded"),
+        (Overloaded, "provider_unavailable overloaded_error"),
+        (ServiceTimeout, "timeout"),
+    )
+    for code in codes.split()
 }
 _BY_STATUS: dict[int, type[ServiceError]] = {
     401: AuthFailed,
@@ -108,7 +76,7 @@ _POLICY = re.compile(
     r"violates (our )?(usage|content)|content management policy|flagged", re.IGNORECASE
 )
 _NO_MODEL = re.compile(r"supported API model names are", re.IGNORECASE)
-# (statuses, what the message says, what it is then)
+# (statuses, pattern of the message, error)
 _BY_WORDS: tuple[tuple[tuple[int, ...], re.Pattern[str], type[ServiceError]], ...] = (
     ((400, 413, 422), _CONTEXT, ContextTooLong),
     ((400, 403), _POLICY, Refused),
@@ -135,12 +103,12 @@ class ErrorWords(msgspec.Struct, frozen=True):
 
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
-    """Return the error that an answer means; survives HTML, an empty body and any JSON."""
+    """Return the error of a response; accepts HTML, an empty body and any JSON."""
     return _error(_json(body), head=head, body=body)
 
 
 def error_in(head: ResponseHead, body: bytes) -> ServiceError | None:
-    """Return the error in a body that should have been an answer; None where there is none."""
+    """Return the error in a body that should be an answer; None if it has none."""
     raw = _json(body)
     return _error(raw, head=head, body=body) if _is_error(raw) else None
 
@@ -148,7 +116,7 @@ def error_in(head: ResponseHead, body: bytes) -> ServiceError | None:
 def _json(body: bytes) -> Json:
     if (raw := parse_json_or_none(body)) is not None:
         return raw
-    # Some send an event stream in a plain answer.
+    # Some services answer with an event stream.
     framed = (
         parse_json_or_none(line[5:]) for line in body.splitlines() if line.startswith(b"data:")
     )
@@ -157,15 +125,15 @@ def _json(body: bytes) -> Json:
 
 
 def _error(raw: Json, *, head: ResponseHead, body: bytes) -> ServiceError:
-    said = _said(raw[0] if isinstance(raw, list) and raw else raw)
-    status = head.status if head.status >= 300 else said.status
-    message = said.message or f"the service answered with status {status or head.status}"
-    return _kind(said, status, f"{message} {said.upstream}")(
+    facts = _read_error(raw[0] if isinstance(raw, list) and raw else raw)
+    status = head.status if head.status >= 300 else facts.status
+    message = facts.message or f"the service answered with status {status or head.status}"
+    return _kind(facts, status, f"{message} {facts.upstream}")(
         message,
         status=status,
-        code=said.code if said.code is not None or status is None else str(status),
-        retry_after=_retry_after(head, said),
-        request_id=_request_id(head.headers) or said.request_id,
+        code=facts.code if facts.code is not None or status is None else str(status),
+        retry_after=_retry_after(head, facts),
+        request_id=_request_id(head.headers) or facts.request_id,
         body=body,
     )
 
@@ -178,21 +146,21 @@ def _is_error(raw: Json) -> bool:
     return bool(raw.get("message")) and ("code" in raw or "type" in raw)
 
 
-def _kind(said: ErrorWords, status: int | None, message: str) -> type[ServiceError]:
-    for word in said.words:
+def _kind(facts: ErrorWords, status: int | None, message: str) -> type[ServiceError]:
+    for word in facts.words:
         if word in _BY_CODE:
             return _BY_CODE[word]
     for statuses, pattern, kind in _BY_WORDS:
         if (status is None or status in statuses) and pattern.search(message):
             return kind
-    if said.flagged and status == 403:
+    if facts.flagged and status == 403:
         return Refused
     if status is None:
-        return BadRequest if "invalid_request_error" in said.words else ServerFailed
+        return BadRequest if "invalid_request_error" in facts.words else ServerFailed
     return _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
 
 
-def _said(raw: Json) -> ErrorWords:
+def _read_error(raw: Json) -> ErrorWords:
     if not isinstance(raw, dict):
         return ErrorWords(_plain(raw) if isinstance(raw, str) else "")
     error = raw.get("error")
@@ -222,26 +190,26 @@ def _message(inner: dict[str, Json]) -> str:
     if isinstance(message, str):
         return message
     if isinstance(message, list):
-        said = [each.get("msg") for each in message if isinstance(each, dict)]
-        return "; ".join(each for each in said if isinstance(each, str))
+        facts = [each.get("msg") for each in message if isinstance(each, dict)]
+        return "; ".join(each for each in facts if isinstance(each, str))
     if isinstance(message, dict):
         return _message(message)
     return ""
 
 
 def _plain(text: str) -> str:
-    """Return the readable text of a body that is not JSON, such as a proxy's HTML page."""
+    """Return the readable text of a body that is not JSON, such as an HTML page."""
     text = text[:20_000]
     text = re.sub(r"(?is)<(script|style|head)\b.*?(</\1>|$)", " ", text)
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:500]
 
 
-def _retry_after(head: ResponseHead, said: ErrorWords) -> float | None:
+def _retry_after(head: ResponseHead, facts: ErrorWords) -> float | None:
     if (wait := head.retry_after) is not None:
         return wait
-    if said.wait is not None:
-        return said.wait
-    again = _AGAIN_IN.search(said.message)
+    if facts.wait is not None:
+        return facts.wait
+    again = _AGAIN_IN.search(facts.message)
     if again is None:
         return None
     spans = _DURATION.findall(again[1])

@@ -1,7 +1,7 @@
-"""The parts of an answer: their types on this wire, and how they are put together as they arrive.
+"""The types of an answer on this wire, and the parts that are assembled from its pieces.
 
-On this wire thinking, text and calls have no order among themselves, so the order of the parts is
-the order in which they arrive. ``response`` and ``stream`` read answers into these types.
+The wire has no order among thinking, text and calls: parts have the order of arrival.
+``response`` and ``stream`` read answers into these types.
 """
 
 import base64
@@ -89,30 +89,30 @@ _read = get_decoder(Answer).decode
 
 
 def read(data: bytes) -> Answer:
-    """Return a body or chunk typed; raises Malformed with the path to what does not fit."""
+    """Read a body or chunk; raises Malformed with the path of a misfit."""
     try:
         return _read(data)
     except msgspec.ValidationError as error:
-        return _without_empties(data, error)
+        return _read_without_empties(data, error)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if b"\\ud" in data or b"\\uD" in data:
-            return _without_halves(data)
+            return _read_lone_surrogates(data)
         raise Malformed(f"not JSON: {error}") from None
 
 
-def _without_halves(data: bytes) -> Answer:
-    """Read JSON with lone surrogates, which senders leave that cut a character in two."""
+def _read_lone_surrogates(data: bytes) -> Answer:
+    """Read JSON with lone surrogates, left by senders that cut a character in two."""
     try:
         text = json.dumps(json.loads(data), ensure_ascii=False)
         return _read(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
     except msgspec.ValidationError as error:
-        raise _malformed(error) from None
+        raise _make_malformed(error) from None
     except (ValueError, RecursionError) as error:
         raise Malformed(f"not JSON: {error}") from None
 
 
-def _without_empties(data: bytes, first: msgspec.ValidationError) -> Answer:
-    """Read once more without empty fields: some services fill every field, with any empty value."""
+def _read_without_empties(data: bytes, first: msgspec.ValidationError) -> Answer:
+    """Read again without empty fields: some services fill every field with an empty value."""
     raw = parse_json_or_none(data)
     choices = raw.get("choices") if isinstance(raw, dict) else None
     for choice in choices if isinstance(choices, list) else ():
@@ -122,7 +122,7 @@ def _without_empties(data: bytes, first: msgspec.ValidationError) -> Answer:
     try:
         return convert_json(raw, Answer)
     except msgspec.ValidationError:
-        raise _malformed(first) from None
+        raise _make_malformed(first) from None
 
 
 def _holders(choice: Json) -> list[dict[str, Json]]:
@@ -132,7 +132,7 @@ def _holders(choice: Json) -> list[dict[str, Json]]:
     return [*(each for each in inside if isinstance(each, dict)), choice]
 
 
-def _malformed(error: msgspec.ValidationError) -> Malformed:
+def _make_malformed(error: msgspec.ValidationError) -> Malformed:
     what, _, path = str(error).partition(" - at `")
     return Malformed(what, path=path.removesuffix("`") or "$")
 
@@ -147,7 +147,7 @@ class Call:
         self.part = -1
         self.answered = ""  # the id its result will name
         self.id: str = ""
-        self.given: str | None = None  # the id as it came, which may be empty
+        self.given: str | None = None  # the service's id, which may be empty
         self.name: str = ""
         self.custom: bool = False
         self.texts: list[str] = []
@@ -155,7 +155,7 @@ class Call:
 
     @property
     def blank(self) -> bool:
-        """Return whether nothing of it has come but empty fields."""
+        """Return whether it has only empty fields so far."""
         return not (self.id or self.name or self.texts or self.extras)
 
     def feed(self, raw: dict[str, Json]) -> str:
@@ -179,7 +179,7 @@ class Call:
         return text
 
     def arguments(self) -> Json:
-        """Return the arguments as JSON values; the text itself where it is not JSON."""
+        """Return the arguments as JSON values, or the text if it is not JSON."""
         text = "".join(self.texts)
         if self.custom:
             return text
@@ -191,8 +191,8 @@ class Call:
             return text
         return text if isinstance(value, str) else value
 
-    def mint(self, answer: str | None, number: int) -> str:
-        """Return an id of our own for a call that came without one."""
+    def make_id(self, answer: str | None, number: int) -> str:
+        """Make an id for a call without one."""
         seed = "\0".join((answer or "", str(number), self.name, *self.texts))
         digest = hashlib.sha256(seed.encode("utf-8", "replace")).digest()
         return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
@@ -206,10 +206,7 @@ class Calls:
         self._calls: list[Call] = []
 
     def more(self, raw: dict[str, Json]) -> tuple[Call, str] | None:
-        """Return the call and its text for a piece that only adds argument text; else None.
-
-        A fast path: nearly all pieces are of this kind.
-        """
+        """Take a piece that only adds argument text, as nearly all do; None for any other."""
         index = raw.get("index")
         if len(raw) == 2 and isinstance(index, int) and (call := self._slots.get(index)):
             body = raw.get("function")
@@ -225,10 +222,10 @@ class Calls:
         call = self._find(raw, position)
         return call, call.feed(raw)
 
-    def unnumbered(self) -> list[Call]:
-        """Return the calls that came without an id; raises Malformed for one without a name.
+    def find_without_id(self) -> list[Call]:
+        """Return the calls without an id; raises Malformed for one without a name.
 
-        A call of which nothing came is none: some services fill every field with empty values.
+        Skips blank calls: some services fill every field with empty values.
         """
         for index, call in enumerate(self._calls):
             if not call.name and not call.blank:
@@ -242,25 +239,25 @@ class Calls:
         if not isinstance(slot, int):
             slot = str(given) if given else -1 - position
         call = self._slots.get(slot)
-        if call is None or _another(call, raw, given):
+        if call is None or _begins_call(call, raw, given):
             call = self._slots[slot] = Call()
             self._calls.append(call)
         return call
 
 
-def _another(call: Call, raw: dict[str, Json], given: Json) -> bool:
+def _begins_call(call: Call, raw: dict[str, Json], given: Json) -> bool:
     """Return whether a piece begins a new call although its index is taken.
 
-    Some services give every parallel call the index 0, some give none: a name then begins a call.
+    Some services give all parallel calls the index 0, or none: a name then begins a call.
     """
-    if not call.name or not _named(raw):
+    if not call.name or not _has_name(raw):
         return False
     if given and call.id:
         return str(given) != call.id
     return not given and not isinstance(raw.get("index"), int) and bool(call.texts)
 
 
-def _named(raw: dict[str, Json]) -> bool:
+def _has_name(raw: dict[str, Json]) -> bool:
     body = raw.get("custom") or raw.get("function")
     return isinstance(body, dict) and bool(body.get("name"))
 
@@ -272,21 +269,21 @@ def _text(value: Json) -> str:
 
 
 class Words:
-    """A text or thinking part while it arrives; ``seal`` is sent back with it later."""
+    """A text or thinking part while it arrives; ``signed`` becomes its signature."""
 
-    __slots__ = ("citations", "details", "index", "seal", "texts", "thinking")
+    __slots__ = ("citations", "details", "index", "signed", "texts", "thinking")
 
-    def __init__(self, index: int, *, thinking: bool, seal: dict[str, Json]) -> None:
+    def __init__(self, index: int, *, thinking: bool, signed: dict[str, Json]) -> None:
         self.index: int = index
         self.thinking: bool = thinking
-        self.seal: dict[str, Json] = seal
+        self.signed: dict[str, Json] = signed
         self.texts: list[str] = []
         self.citations: list[Json] = []
         self.details: Details | None = None
 
 
 class Parts:
-    """All parts of one answer; methods append their events to the list they are given."""
+    """All parts of one answer; methods append their events to the given list."""
 
     def __init__(self, *, model: str | None, route: str | None) -> None:
         self.model = model
@@ -314,28 +311,28 @@ class Parts:
         index = part.index
         events += [TextDelta(index, text) for text in texts]
 
-    def think(self, texts: list[str], seal: dict[str, Json], events: list[Event]) -> None:
-        """Add pieces of thinking; ``seal`` is for the part that they begin, if they begin one."""
+    def think(self, texts: list[str], signed: dict[str, Json], events: list[Event]) -> None:
+        """Add pieces of thinking; ``signed`` is for the part that they may begin."""
         part = self.thinking
         if part is None:
             if self.text is not None:
                 self._close(self.text.index, events)
-            part = self.thinking = self._begin_words(seal, events, thinking=True)
+            part = self.thinking = self._begin_words(signed, events, thinking=True)
         part.texts += texts
         index = part.index
         events += [ThinkingDelta(index, text) for text in texts]
 
-    def hidden(self, events: list[Event]) -> Words:
-        """Return the thinking part that opaque data belongs to; begins one if none is open."""
+    def find_thinking(self, events: list[Event]) -> Words:
+        """Return the open thinking part, or begin one."""
         if self.thinking is None:
             self.thinking = self._begin_words({}, events, thinking=True)
         return self.thinking
 
     def rethink(self) -> None:
-        """Turn the open text into thinking: a closing tag came that nothing had opened."""
+        """Turn the open text into thinking, because of a closing tag without an opening one."""
         if self.text is not None:
             self.text.thinking = True
-            self.text.seal = {"tags": [""]}
+            self.text.signed = {"tags": [""]}
             self.thinking, self.text = self.text, None
 
     def refuse(self, text: str, events: list[Event]) -> None:
@@ -353,19 +350,19 @@ class Parts:
         call.part, call.answered = self._begin(), id_
         self.called = True
         self._open[call.part] = call
-        seal = self._seal_of(call)
-        events.append(PartStart(call.part, "tool_call", id_, call.name, seal))
+        signature = self._sign_call(call)
+        events.append(PartStart(call.part, "tool_call", id_, call.name, signature))
         if call.texts:
             events.append(ToolDelta(call.part, "".join(call.texts)))
 
     def add(self, kind: PartKind, part: Part, events: list[Event]) -> None:
-        """Add a part that came whole."""
+        """Add a whole part."""
         index = self._begin()
         events.append(PartStart(index, kind))
         events.append(PartEnd(index, part))
 
     def rest(self, events: list[Event]) -> None:
-        """Close the thinking because something else begins; details stay open for a late seal."""
+        """Close the thinking because another part begins; details wait for a late signature."""
         part = self.thinking
         if part is not None and part.details is None:
             self._close(part.index, events)
@@ -379,8 +376,10 @@ class Parts:
         self.begun += 1
         return self.begun - 1
 
-    def _begin_words(self, seal: dict[str, Json], events: list[Event], *, thinking: bool) -> Words:
-        part = Words(self._begin(), thinking=thinking, seal=seal)
+    def _begin_words(
+        self, signed: dict[str, Json], events: list[Event], *, thinking: bool
+    ) -> Words:
+        part = Words(self._begin(), thinking=thinking, signed=signed)
         self._open[part.index] = part
         events.append(PartStart(part.index, "thinking" if thinking else "text"))
         return part
@@ -388,42 +387,41 @@ class Parts:
     def _close(self, index: int, events: list[Event]) -> None:
         part = self._open.pop(index)
         if isinstance(part, Call):
-            events.append(PartEnd(index, self._called(part)))
+            events.append(PartEnd(index, self._end_call(part)))
         elif part.thinking:
             self.thinking = None
-            events.append(PartEnd(index, self._thought(part)))
+            events.append(PartEnd(index, self._end_thinking(part)))
         else:
             self.text = None if part is self.text else self.text
-            events.append(PartEnd(index, self._said(part)))
+            events.append(PartEnd(index, self._end_text(part)))
 
-    def _said(self, part: Words) -> Text:
+    def _end_text(self, part: Words) -> Text:
         text = "".join(part.texts)
         self.spoke = self.spoke or bool(text.strip())
-        seal = self._sealed(part.seal) if part.seal else None
-        return Text(text, seal, tuple(part.citations))
+        signature = self._sign(part.signed) if part.signed else None
+        return Text(text, signature, tuple(part.citations))
 
-    def _thought(self, part: Words) -> Thinking:
+    def _end_thinking(self, part: Words) -> Thinking:
         self.thought = True
-        seal = part.seal
+        signed = part.signed
         if part.details is not None:
-            rest = {"message": seal["message"]} if "message" in seal else {}
-            seal = {"reasoning_details": part.details.value(), **rest}
-        elif "tags" in seal:
-            seal = {"tags": [*seal["tags"], self.closing_tag]}
-        return Thinking("".join(part.texts), self._sealed(seal))
+            rest = {"message": signed["message"]} if "message" in signed else {}
+            signed = {"reasoning_details": part.details.value(), **rest}
+        elif "tags" in signed:
+            signed = {"tags": [*signed["tags"], self.closing_tag]}
+        return Thinking("".join(part.texts), self._sign(signed))
 
-    def _called(self, call: Call) -> ToolCall:
-        arguments, seal = call.arguments(), self._seal_of(call)
-        return ToolCall(call.answered, call.name, arguments, seal, minted=not call.id)
+    def _end_call(self, call: Call) -> ToolCall:
+        arguments, signature = call.arguments(), self._sign_call(call)
+        return ToolCall(call.answered, call.name, arguments, signature, minted=not call.id)
 
-    def _seal_of(self, call: Call) -> Signature | None:
-        """Return the seal of a call, from what has come of it."""
-        seal = dict(call.extras)
-        if not call.id:  # keep what stood there, for services that want it back so
-            seal["id"] = call.given
+    def _sign_call(self, call: Call) -> Signature | None:
+        signed = dict(call.extras)
+        if not call.id:  # some services want the same missing or empty id back
+            signed["id"] = call.given
         if call.custom:
-            seal["type"] = "custom"
-        return self._sealed(seal) if seal else None
+            signed["type"] = "custom"
+        return self._sign(signed) if signed else None
 
-    def _sealed(self, value: dict[str, Json]) -> Signature:
+    def _sign(self, value: dict[str, Json]) -> Signature:
         return Signature(NAME, value, self.model, self.route)

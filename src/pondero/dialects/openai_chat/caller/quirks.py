@@ -1,4 +1,4 @@
-"""How one deployment of this wire differs from the usual; set in the catalog, never guessed."""
+"""The quirks of one deployment; set in the catalog, never guessed."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -21,23 +21,21 @@ Replay = Literal[
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """The usual values; a deployment's catalog file overrides some.
+    """Default values; a deployment's catalog file overrides some.
 
-    Reading: ``thinking_fields`` in the order they are tried; ``think_tags`` whether tags in the
-    answer are split off; ``thinking_outside_completion`` whether thinking is counted beside the
-    completion; ``done_marker`` whether the stream ends with a marker (None: it may).
+    Reading: ``thinking_fields`` in the order of trial; ``think_tags``: split off tags;
+    ``thinking_outside_completion``: the completion excludes thinking tokens; ``done_marker``: a
+    marker ends the stream (None: perhaps).
 
-    Replay: ``replay_field`` where thinking goes back (``same``: where it came from),
-    ``replay_when`` on which turns, ``replay_missing`` what stands there on a turn without any
-    (``replay_missing_of``: beginnings of the names of the models that want it),
-    ``replay_with`` fields of the request without which the service drops it;
-    ``refused_fields`` are fields of a message that it refuses;
-    ``results_by_place`` whether results without an id answer the calls in order: a call that came
-    without one then goes back without one.
+    Replay: ``replay_field``: the field for thinking (``same``: its original field);
+    ``replay_when``: on which turns; ``replay_missing``: its value on a turn without thinking, for
+    models whose names begin with ``replay_missing_of``; ``replay_with``: request fields without
+    which the service drops it; ``refused_fields``: message fields that the service rejects;
+    ``results_by_place``: results without an id answer the calls in order.
 
-    Writing: ``usage_in_stream`` whether counts must be asked for; ``cache_marks`` the field for
-    them; ``tool_call_ids`` what a service takes for an id; ``media`` the beginnings of media types
-    it takes; ``unsaid`` what it has no field for (a schema then stands in the system prompt).
+    Writing: ``usage_in_stream``: whether the request must ask for counts; ``cache_marks``: the
+    field for cache breakpoints; ``tool_call_ids``: the form of ids; ``media``: beginnings of
+    accepted media types.
     """
 
     thinking_fields: tuple[ThinkingField, ...] = (
@@ -66,7 +64,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     cache_marks: Literal["none", "cache_control", "prompt_cache_breakpoint"] = "none"
     tool_call_ids: Literal["any", "9 alphanumerics"] = "any"
     media: tuple[str, ...] = ("",)
-    unsaid: tuple[Literal["schema"], ...] = ()
+    unsaid: tuple[Literal["schema"], ...] = ()  # features without a field; go into the prompt
 
 
 _USUAL = Quirks()
@@ -82,8 +80,8 @@ def quirks_of(raw: Mapping[str, Json]) -> Quirks:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
 
 
-def takes(quirks: Mapping[str, Json]) -> ReplayRules:
-    """Return what this wire takes back of a past: whose seals, which ids, which media."""
+def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
+    """Return the replay rules of a deployment."""
     own = quirks_of(quirks)
     nine = own.tool_call_ids == "9 alphanumerics"
     return ReplayRules(

@@ -1,6 +1,6 @@
-"""Changes a refused request where the refusal says what would be taken.
+"""Repairs a rejected request if the rejection says what the service takes.
 
-The exchange sends what ``repair`` returns once more.
+The exchange sends the repaired request once, and saves the repair for later requests.
 """
 
 import re
@@ -14,7 +14,7 @@ from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
 
 _UNREADABLE = re.compile(r"signature|encrypted content", re.IGNORECASE)
-_SEALED = "reasoning_details"
+_SIGNED = "reasoning_details"
 _OPAQUE = ("signature", "data")
 _WORDS = ("text", "summary")
 _UNKNOWN = re.compile(
@@ -28,7 +28,7 @@ _DROPPED = Adjustment(
     "thinking",
     "replayed",
     "dropped",
-    "sealed thinking was not accepted, as where another upstream answers than before",
+    "the upstream rejected the signature of earlier thinking, as after a change of upstream",
 )
 
 
@@ -40,29 +40,31 @@ class _Error(msgspec.Struct):
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
 
 
-class _Routed(msgspec.Struct):
+class _RouterError(msgspec.Struct):
     error: _Error
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal names no cure."""
-    return next(filter(None, (reapply_repair(request, each) for each in _cures(error))), None)
+    """Return the repaired request; None if the rejection names no repair."""
+    return next(
+        filter(None, (reapply_repair(request, each) for each in _find_repairs(error))), None
+    )
 
 
-def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
-    """Return the request as the service takes it; None where nothing in it is refused."""
+def reapply_repair(request: HttpRequest, saved: SavedRepair) -> Repair | None:
+    """Apply a saved repair; None if the request does not need it."""
     body = msgspec.json.decode(request.body)
-    if cure.kind == "unseal":
-        unsealed = _unsealed(body)
-        made = Repair(_sent(request, body), _DROPPED, cure, "thread", tuple(unsealed))
-        return made if unsealed else None
-    mend = _CURES.get(cure.kind)
-    note = None if mend is None else mend(body, cure)
-    return None if note is None else Repair(_sent(request, body), note, cure, "model")
+    if saved.kind == "unseal":
+        dropped = _drop_thinking(body)
+        repaired = Repair(_replace_body(request, body), _DROPPED, saved, "thread", tuple(dropped))
+        return repaired if dropped else None
+    change = _REPAIRS.get(saved.kind)
+    note = None if change is None else change(body, saved)
+    return None if note is None else Repair(_replace_body(request, body), note, saved, "model")
 
 
-def _cures(error: ServiceError) -> Iterator[SavedRepair]:
-    """Yield the cures that a refusal names, the likeliest first."""
+def _find_repairs(error: ServiceError) -> Iterator[SavedRepair]:
+    """Yield the repairs that a rejection names, the likeliest first."""
     if _UNREADABLE.search(f"{error.message} {_upstream(error)}"):
         yield SavedRepair("unseal")
     if (words := parse_offered_levels(error.message)) and "effort" in error.message:
@@ -72,51 +74,50 @@ def _cures(error: ServiceError) -> Iterator[SavedRepair]:
 
 
 def _upstream(error: ServiceError) -> str:
-    """Return the upstream's error that a router passes on; the router's own message omits it."""
+    """Return the upstream's error, which a router's own message omits."""
     try:
-        said = decode_json(error.body, _Routed)
+        said = decode_json(error.body, _RouterError)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
     return said.error.metadata.raw or ""
 
 
-def _sent(request: HttpRequest, body: Json) -> HttpRequest:
+def _replace_body(request: HttpRequest, body: Json) -> HttpRequest:
     return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
 
 
-def _unsealed(body: dict[str, Json]) -> list[str]:
-    """Take out thinking that the upstream cannot verify; return its seals."""
+def _drop_thinking(body: dict[str, Json]) -> list[str]:
+    """Remove thinking that the upstream cannot verify; return its signatures."""
     messages = (each for each in body.get("messages") or () if isinstance(each, dict))
-    sealed = [each for each in messages if each.get(_SEALED)]
-    return [seal for each in sealed for seal in _seals(each.pop(_SEALED))]
+    signed = [each for each in messages if each.get(_SIGNED)]
+    return [found for each in signed for found in _iter_signatures(each.pop(_SIGNED))]
 
 
-def _seals(details: list[Json]) -> Iterator[str]:
-    """Yield the opaque values of these details; the text of those that have none."""
+def _iter_signatures(details: list[Json]) -> Iterator[str]:
+    """Yield the opaque values of details, or their text if they have none."""
     for detail in details:
         opaque = [detail[key] for key in _OPAQUE if isinstance(detail.get(key), str)]
         yield from opaque or [detail[key] for key in _WORDS if isinstance(detail.get(key), str)]
 
 
-def _lower(body: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
+def _lower(body: dict[str, Json], saved: SavedRepair) -> Adjustment | None:
     holder, key = _effort(body)
-    asked, words = holder.get(key), cure.words
-    if not isinstance(asked, str) or asked in words:
+    requested, words = holder.get(key), saved.words
+    if not isinstance(requested, str) or requested in words:
         return None
-    got = holder[key] = closest_word(asked, words)
-    substitute = explain_substitute(got, asked, words)
-    why = f"the service takes {' '.join(words)} of this model; {substitute}"
-    return Adjustment("unsupported_level", "level", asked, got, why)
+    got = holder[key] = closest_word(requested, words)
+    substitute = explain_substitute(got, requested, words)
+    why = f"the service takes {' '.join(words)} for this model; {substitute}"
+    return Adjustment("unsupported_level", "level", requested, got, why)
 
 
-def _unsaid(body: dict[str, Json], _cure: SavedRepair) -> Adjustment | None:
-    """Leave out the effort where the service does not know the field, as for unknown models."""
-    asked = body.get("reasoning_effort")
-    if asked is None:
+def _drop_effort(body: dict[str, Json], _cure: SavedRepair) -> Adjustment | None:
+    requested = body.get("reasoning_effort")
+    if requested is None:
         return None
     del body["reasoning_effort"]
-    why = "the service takes no word about thinking for this model; it thinks as it likes"
-    return Adjustment("no_control", "level", asked, None, why)
+    why = "the service takes no thinking level for this model; the model's default applies"
+    return Adjustment("no_control", "level", requested, None, why)
 
 
 def _effort(body: dict[str, Json]) -> tuple[dict[str, Json], str]:
@@ -126,7 +127,7 @@ def _effort(body: dict[str, Json]) -> tuple[dict[str, Json], str]:
     return body, "reasoning_effort"
 
 
-_CURES: dict[str, Callable[[dict[str, Json], SavedRepair], Adjustment | None]] = {
+_REPAIRS: dict[str, Callable[[dict[str, Json], SavedRepair], Adjustment | None]] = {
     "lower": _lower,
-    "leave out effort": _unsaid,
+    "leave out effort": _drop_effort,
 }

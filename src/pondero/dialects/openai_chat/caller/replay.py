@@ -1,7 +1,7 @@
-"""Writes thinking that is sent back: in the field it came from, or where the deployment wants it.
+"""Writes thinking that is sent back, in its original field or the one that the deployment wants.
 
-Only what this dialect sealed is opened. The wire has no order between a turn's thinking, text and
-calls, so several thoughts of one turn go into one field.
+Only signatures of this dialect are opened. The wire has no order among a turn's thinking, text
+and calls, so all thoughts of one turn go into one field. ``request`` calls it.
 """
 
 from pondero.canon import Json, Thinking
@@ -12,11 +12,11 @@ from .quirks import Quirks
 _TEXT_FIELDS = ("reasoning_content", "reasoning", "reasoning_text")
 _TAGS = ("<think>\n", "\n</think>\n\n")
 _ORIGINS = {"chunk": "content_chunks", "tags": "think_tags"}
-_SEALED = ("reasoning_details", *_TEXT_FIELDS, *_ORIGINS)
+_FIELDS = ("reasoning_details", *_TEXT_FIELDS, *_ORIGINS)
 
 
 class Replay:
-    """Puts the thinking of each turn into its message, on the turns where it is wanted."""
+    """Puts the thinking of each turn into its message, if the deployment wants it there."""
 
     def __init__(self, quirks: Quirks, model: str) -> None:
         self._field = quirks.replay_field
@@ -25,16 +25,16 @@ class Replay:
         self._wanted = quirks.replay_when == "always" and quirks.replay_field != "none"
         self._after_calls = quirks.replay_when == "tools" and quirks.replay_field != "none"
 
-    def called(self) -> None:
-        """Note that the current turn calls a tool: some services want thinking from here on."""
+    def note_call(self) -> None:
+        """Note a tool call: some services want thinking from this turn on."""
         self._wanted = self._wanted or self._after_calls
 
     def think(self, part: Thinking, message: dict[str, Json], content: list[Json]) -> None:
-        """Put one thinking part into a message or its content, if this dialect sealed it."""
-        seal = part.signature
-        if not self._wanted or seal is None or seal.dialect != NAME:
+        """Put one thinking part into a message or its content, if this dialect signed it."""
+        signature = part.signature
+        if not self._wanted or signature is None or signature.dialect != NAME:
             return
-        value = seal.value if isinstance(seal.value, dict) else {}
+        value = signature.value if isinstance(signature.value, dict) else {}
         message.update(value.get("message", {}))
         where = _origin(value) if self._field == "same" else self._field
         if where in _TEXT_FIELDS:
@@ -48,7 +48,7 @@ class Replay:
             content.append(f"{opened}{part.text}{closed}")
 
     def fill(self, message: dict[str, Json]) -> None:
-        """Fill the field of a turn without thinking, where the deployment requires it."""
+        """Fill the field of a turn without thinking, if the deployment requires it."""
         if not self._wanted or self._missing is None:
             return
         if self._field in _TEXT_FIELDS:
@@ -63,7 +63,7 @@ def is_replayed(message: dict[str, Json]) -> bool:
 
 
 def _origin(value: dict[str, Json]) -> str | None:
-    return next((_ORIGINS.get(key, key) for key in _SEALED if key in value), None)
+    return next((_ORIGINS.get(key, key) for key in _FIELDS if key in value), None)
 
 
 def _add_text(message: dict[str, Json], field: str, text: str) -> None:
@@ -72,7 +72,8 @@ def _add_text(message: dict[str, Json], field: str, text: str) -> None:
 
 
 def _add_chunk(content: list[Json], text: str, rest: dict[str, Json]) -> None:
-    """Add a chunk; unsigned thinking is joined into one chunk, as some models require."""
+    # Mistral, hosted GLM: several thinking chunks in a message are rejected (pi-ai 1.5.0,
+    # 2026-11-15), so unsigned thinking is joined.
     words = {"type": "text", "text": text}
     last = content[-1] if content and isinstance(content[-1], dict) else {}
     signed = "signature" in last or "signature" in rest
@@ -87,12 +88,12 @@ def _add_details(message: dict[str, Json], value: dict[str, Json], text: str) ->
     if not isinstance(details, list):
         _add_text(message, "reasoning", text)
         return
-    if kept := [detail for detail in details if not _unsigned(detail)]:
+    if kept := [detail for detail in details if not _lacks_signature(detail)]:
         message["reasoning_details"] = message.get("reasoning_details", []) + kept
 
 
-def _unsigned(detail: Json) -> bool:
-    """Return whether a detail of a signing upstream has no signature; it would be refused."""
+def _lacks_signature(detail: Json) -> bool:
+    # Anthropic rejects unsigned thinking (@openrouter/ai-sdk-provider 3.1.0, 2026-11-15).
     return (
         isinstance(detail, dict)
         and detail.get("format") == "anthropic-claude-v1"

@@ -1,6 +1,6 @@
-"""Writes our requests as one deployment takes them, with its quirks applied.
+"""Writes requests for one deployment, with its quirks applied.
 
-The conversation is one flat list on this wire; tool results are messages of their own.
+On this wire the conversation is a flat list, with a message for each tool result.
 """
 
 import base64
@@ -44,7 +44,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     quirks = quirks_of(target.quirks)
     body: dict[str, Json] = {
         "model": request.model,
-        "messages": _Messages(quirks, request.model).of(request),
+        "messages": _Messages(quirks, request.model).write(request),
         **_parameters(request, plan, quirks),
         **_tools(request.tools, request.tool_choice),
     }
@@ -66,7 +66,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 
 def _address(base: str, path: str) -> str:
-    address, mark, query = base.partition("?")  # Azure's api-version stands in the query
+    address, mark, query = base.partition("?")  # Azure's api-version is in the query
     return f"{address.rstrip('/')}{path}{mark}{query}"
 
 
@@ -136,17 +136,17 @@ _is_nine = re.compile(r"[A-Za-z0-9]{9}").fullmatch
 
 
 class _Messages:
-    """The messages of one request, in order; remembers how each call is to be answered."""
+    """The messages of one request; remembers how the result of each call is addressed."""
 
     def __init__(self, quirks: Quirks, model: str) -> None:
         self._system_role = quirks.system_role
-        self._marks = quirks.cache_marks
+        self._points = quirks.cache_marks
         self._nine = quirks.tool_call_ids == "9 alphanumerics"
         self._by_place = quirks.results_by_place
         self._replay = Replay(quirks, model)
         self._answers: dict[str, dict[str, Json]] = {}  # to calls that came without an id
 
-    def of(self, request: Request) -> list[Json]:
+    def write(self, request: Request) -> list[Json]:
         """Return the wire's list."""
         messages: list[Json] = []
         if request.system:
@@ -161,7 +161,7 @@ class _Messages:
         return messages
 
     def _system(self, parts: Iterable[Part]) -> Json:
-        return {"role": self._system_role, "content": _content(parts, marks=self._marks)}
+        return {"role": self._system_role, "content": _content(parts, points=self._points)}
 
     def _user(self, message: Message, messages: list[Json]) -> None:
         rest: list[Part] = []
@@ -172,11 +172,11 @@ class _Messages:
             else:
                 rest.append(part)
         if rest:
-            messages.append({"role": "user", "content": _content(rest, marks=self._marks)})
+            messages.append({"role": "user", "content": _content(rest, points=self._points)})
 
     def _result(self, result: ToolResult) -> Json:
         words = [part for part in result.content if not isinstance(part, Image | Blob)]
-        content = _content(words, marks=self._marks)
+        content = _content(words, points=self._points)
         wire = self._answers.get(result.call_id)
         if wire is None:
             wire = {"role": "tool", "tool_call_id": self._id(result.call_id)}
@@ -187,24 +187,24 @@ class _Messages:
         content: list[Json] = []
         calls = [self._call(part) for part in message.parts if isinstance(part, ToolCall)]
         if calls:
-            self._replay.called()
+            self._replay.note_call()
         for part in message.parts:
             if isinstance(part, Text):
                 if part.signature is not None and _ours(part).get("refusal"):
                     wire["refusal"] = part.text
                 else:
-                    content.append(_text(part, marks=self._marks))
+                    content.append(_text(part, points=self._points))
             elif isinstance(part, Thinking):
                 self._replay.think(part, wire, content)
             elif isinstance(part, UnknownPart) and part.dialect == NAME:
                 _keep(part.raw, wire, content)
         self._replay.fill(wire)
         if content:
-            wire["content"] = _joined(content)
+            wire["content"] = _join_content(content)
         if calls:
             _add_calls(wire, calls)
         elif len(wire) == 1:
-            return  # some services refuse an empty turn, and none needs it
+            return  # Mistral rejects an empty turn (mistralai 3.7.0, 2026-11-15); none needs it
         elif not content and "refusal" not in wire:
             wire["content"] = ""
         messages.append(wire)
@@ -239,14 +239,14 @@ class _Messages:
 
 
 def _ours(part: Text | ToolCall) -> dict[str, Json]:
-    seal = part.signature
-    if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
+    own = part.signature
+    if own is None or own.dialect != NAME or not isinstance(own.value, dict):
         return {}
-    return seal.value
+    return own.value
 
 
 def _keep(raw: Json, wire: dict[str, Json], content: list[Json]) -> None:
-    """Put back what was kept raw: a part of the content, or fields of the message."""
+    """Put a raw part back: as a part of the content, or as fields of the message."""
     if not isinstance(raw, dict):
         return
     if "type" in raw:
@@ -257,8 +257,8 @@ def _keep(raw: Json, wire: dict[str, Json], content: list[Json]) -> None:
         wire.update(raw)
 
 
-def _joined(content: list[Json]) -> Json:
-    """Return the content of a turn; thinking between tags is joined with the text."""
+def _join_content(content: list[Json]) -> Json:
+    """Return the content of a turn; thinking between tags joins the text."""
     if not any(isinstance(each, str) for each in content):
         return _flat(content)
     return "".join(each if isinstance(each, str) else each.get("text", "") for each in content)
@@ -271,45 +271,43 @@ def _add_calls(wire: dict[str, Json], calls: list[dict[str, Json]]) -> None:
         wire["tool_calls"] = calls
 
 
-_MARKS = {
+_BREAKPOINTS = {
     "cache_control": {"type": "ephemeral"},
     "prompt_cache_breakpoint": {"mode": "explicit"},
 }
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 
 
-def _content(parts: Iterable[Part], *, marks: str) -> Json:
-    """Return a message's content: a string for a single plain text, else a list.
-
-    ``marks`` is the field in which the deployment takes cache marks, or none.
-    """
-    content = [wire for part in parts if (wire := _part(part, marks=marks)) is not None]
+def _content(parts: Iterable[Part], *, points: str) -> Json:
+    """Return a message's content; ``points`` is the field for cache breakpoints, or none."""
+    content = [wire for part in parts if (wire := _part(part, points=points)) is not None]
     return _flat(content) if content else ""
 
 
 def _flat(content: list[Json]) -> Json:
-    """Return a lone text as a string, anything else as it is."""
+    """Return a single plain text as a string, anything else unchanged."""
     if len(content) == 1 and content[0].keys() == {"type", "text"}:
         return content[0]["text"]
     return content
 
 
-def _text(part: Text, *, marks: str) -> dict[str, Json]:
-    """Return a text as a content part."""
-    return _marked({"type": "text", "text": part.text}, part.cache, marks=marks)
+def _text(part: Text, *, points: str) -> dict[str, Json]:
+    return _set_breakpoint({"type": "text", "text": part.text}, part.cache, points=points)
 
 
-def _part(part: Part, *, marks: str) -> Json:
+def _part(part: Part, *, points: str) -> Json:
     match part:
         case Text():
-            return _text(part, marks=marks)
+            return _text(part, points=points)
         case Image():
             image: dict[str, Json] = {"url": _url(part, part.media_type or "image/png")}
             if part.detail is not None:
                 image["detail"] = part.detail
-            return _marked({"type": "image_url", "image_url": image}, part.cache, marks=marks)
+            return _set_breakpoint(
+                {"type": "image_url", "image_url": image}, part.cache, points=points
+            )
         case Blob():
-            return _marked(_blob(part), part.cache, marks=marks)
+            return _set_breakpoint(_blob(part), part.cache, points=points)
         case UnknownPart():
             return part.raw if part.dialect == NAME else None
         case _:
@@ -336,10 +334,12 @@ def _url(medium: Image | Blob, media_type: str) -> str:
     return f"data:{media_type};base64,{base64.b64encode(medium.data).decode()}"
 
 
-def _marked(part: dict[str, Json], cache: CacheBreakpoint | None, *, marks: str) -> dict[str, Json]:
-    if cache is not None and marks != "none":
-        mark = dict(_MARKS[marks])
+def _set_breakpoint(
+    part: dict[str, Json], cache: CacheBreakpoint | None, *, points: str
+) -> dict[str, Json]:
+    if cache is not None and points != "none":
+        point = dict(_BREAKPOINTS[points])
         if cache.ttl is not None:
-            mark["ttl"] = cache.ttl
-        part[marks] = mark
+            point["ttl"] = cache.ttl
+        part[points] = point
     return part

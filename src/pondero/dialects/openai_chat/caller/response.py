@@ -1,4 +1,4 @@
-"""Reads a whole answer into events, with the builder that streamed chunks go through as well."""
+"""Reads a whole answer into events, with the builder that ``stream`` uses too."""
 
 import base64
 import binascii
@@ -34,7 +34,7 @@ _OBJECTS = ("chat.completion", "chat.completion.chunk")
 
 
 def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
-    """Return the events of a whole answer, the same a stream would give."""
+    """Return the events of a whole answer, the same as of its stream."""
     return events_of(head, body, builder_for(where))
 
 
@@ -44,7 +44,7 @@ def builder_for(where: AnswerContext) -> "Builder":
 
 
 def events_of(head: ResponseHead, body: bytes, builder: "Builder") -> list[Event]:
-    """Return the events of a whole body; raises the error that the service put in its place."""
+    """Return the events of a whole body; raises the error in it."""
     if len(body) > MAX_FRAME:
         raise Malformed(f"a body of more than {MAX_FRAME:,} bytes")
     answer = read(body)
@@ -63,7 +63,7 @@ def events_of(head: ResponseHead, body: bytes, builder: "Builder") -> list[Event
     return events
 
 
-def recognises(raw: Json, *, stream: bool) -> int:
+def match_score(raw: Json, *, stream: bool) -> int:
     """Return from 0 to 100 how surely this JSON is of this wire; errors look alike on many."""
     if not isinstance(raw, dict):
         return 0
@@ -75,10 +75,10 @@ def recognises(raw: Json, *, stream: bool) -> int:
     if isinstance(choices, list):
         first = choices[0] if choices else None
         return 80 if isinstance(first, dict) and first.keys() & {"message", "delta"} else 50
-    return _recognises_error(raw)
+    return _score_error(raw)
 
 
-def _recognises_error(raw: dict[str, Json]) -> int:
+def _score_error(raw: dict[str, Json]) -> int:
     failed = raw.get("error")
     if isinstance(failed, dict) and "message" in failed:
         if "status" in failed or raw.get("type") == "error":  # another wire's fields
@@ -164,13 +164,13 @@ class Builder:
         if not self._started:
             self._start(Answer(), events)
         self._settle(events)
-        for number, call in enumerate(self._calls.unnumbered()):
-            self._parts.call(call, call.mint(self._id, number), events)
+        for number, call in enumerate(self._calls.find_without_id()):
+            self._parts.call(call, call.make_id(self._id, number), events)
         if self._audio:
             self._parts.add("other", UnknownPart(NAME, {"audio": self._audio}), events)
         self._parts.end(events)
         model = self._answering or self._model
-        events.append(self.notes.finished(self._parts, model=model, outside=self._outside))
+        events.append(self.notes.make_finished(self._parts, model=model, outside=self._outside))
 
     def _start(self, answer: Answer, events: list[Event]) -> None:
         self._started = True
@@ -222,18 +222,18 @@ class Builder:
 
     def _think(self, field: str, texts: list[str], events: list[Event]) -> None:
         if self._tags.reads is not None:
-            self._tags.off()
+            self._tags.stop()
         self._parts.think(texts, {field: True}, events)
 
     def _take_details(
         self, raw: list[dict[str, Json]], events: list[Event], *, shown: bool
     ) -> None:
-        part = self._parts.hidden(events)
+        part = self._parts.find_thinking(events)
         if part.details is None:
             part.details = Details()
         text = part.details.feed(raw)
         if text and not shown:
-            self._tags.off()
+            self._tags.stop()
             self._parts.think([text], {}, events)
 
     def _take_content(self, content: list[Json] | dict[str, Json], events: list[Event]) -> None:
@@ -263,7 +263,7 @@ class Builder:
                 self._parts.think([text], {"chunk": {}}, events)
         rest = {key: value for key, value in chunk.items() if key not in _OF_THOUGHT}
         if rest and (self._parts.thinking is not None or rest.get("signature")):
-            self._parts.hidden(events).seal.setdefault("chunk", {}).update(rest)
+            self._parts.find_thinking(events).signed.setdefault("chunk", {}).update(rest)
 
     def _take_text(self, text: str, events: list[Event]) -> None:
         said = self._parts.text
@@ -298,11 +298,11 @@ class Builder:
     def _take_rarities(self, delta: Delta, events: list[Event]) -> None:
         if delta.refusal:
             self._parts.refuse(delta.refusal, events)
-        # The older form of a call, which has no id; one whose fields are empty is none.
+        # The older form of a call, which has no id; skip one with empty fields.
         if delta.function_call and any(delta.function_call.values()):
             self._calls.take({"function": delta.function_call, "function_call": True}, -1)
         if delta.extra_content or delta.thought_signature:
-            message = self._parts.hidden(events).seal.setdefault("message", {})
+            message = self._parts.find_thinking(events).signed.setdefault("message", {})
             for field in ("extra_content", "thought_signature"):
                 if value := getattr(delta, field):
                     message[field] = value
@@ -330,7 +330,7 @@ class Builder:
             self._parts.add("image", image, events)
 
     def _settle(self, events: list[Event]) -> None:
-        """Release text that was held back because it could have become a tag."""
+        """Release text held back as a possible tag."""
         if not self._tags.plain:
             self._take_pieces(self._tags.flush(), events)
 
@@ -339,7 +339,7 @@ _READ_ONCE = {"id", "model", "provider", "service_tier"}  # of the first chunk
 
 
 def words_alone(chunk: Answer, fields: Sequence[str]) -> tuple[str, str] | None:
-    """Return which of these fields has text, and the text, where a builder has no more to take."""
+    """Return the field with text and the text, if the chunk has nothing else for a builder."""
     choices = chunk.choices
     if not isinstance(choices, list) or len(choices) != 1 or choices[0].delta is None:
         return None
@@ -353,7 +353,6 @@ def words_alone(chunk: Answer, fields: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _besides(given: Answer | Choice | Delta, names: AbstractSet[str]) -> bool:
-    """Return whether anything is set but these."""
     return any(getattr(given, name) for name in given.__struct_fields__ if name not in names)
 
 

@@ -23,9 +23,9 @@ def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
 
 
 class _Frames:
-    """The frames of a stream, or the bytes of a whole body that came where a stream was asked for.
+    """The frames of a stream, or the bytes of a whole body sent instead.
 
-    ``last`` is the last byte so far: a stream that was not cut ends with a line.
+    ``last`` is the last byte so far: a complete stream ends with a newline.
     """
 
     def __init__(self) -> None:
@@ -53,10 +53,10 @@ class _Frames:
 
 
 class _Chunks:
-    """Reads chunks until the marker of the end.
+    """Reads chunks until the end marker.
 
-    ``marked`` is whether the stream ends with a marker; where that is not known (None), an answer
-    that gave its finish reason and its token counts is whole without one.
+    ``marked``: the stream ends with a marker. If unknown (None), an answer with a finish reason and
+    token counts is complete without one.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class _Chunks:
         return words_alone(read(frame), self._builder.word_fields)
 
     def _check(self, frame: bytes) -> None:
-        """Raise the error that a chunk holds, unless the answer had ended before it."""
+        """Raise the error in a chunk, unless the answer ended before it."""
         if not self._builder.notes.over and (error := error_in(self._head, frame)):
             raise error
 

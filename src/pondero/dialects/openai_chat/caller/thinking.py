@@ -1,11 +1,10 @@
-"""Thinking that does not come as a plain field of text: between tags, or as a list of details.
+"""Reads thinking between tags, or in a list of details.
 
-Tags count at the very beginning of an answer only. A closing tag that nothing opened counts once,
-because some chat templates open it for the model. A ``<`` in normal text is text.
+Tags count only at the very beginning of an answer. A closing tag without an opening one counts
+once, because some chat templates open it for the model.
 
-A list of details goes back as it came; its texts are what is shown. Deltas belong together by type
-and index (one upstream sends text and encrypted details under the same index); what cannot be added
-up stands alone.
+A list of details goes back unchanged; its texts are shown. Deltas with the same type and index are
+merged (one upstream sends text and encrypted details under the same index); other details are not.
 """
 
 import re
@@ -23,7 +22,7 @@ _find_tag = re.compile("</?(?:" + "|".join(_NAMES) + ")>").search
 
 
 class Piece(NamedTuple):
-    """Some text and what it is; ``unopened`` means that all text before it was thinking."""
+    """Text and its kind; ``unopened`` means that all text before it was thinking."""
 
     kind: Literal["text", "thinking", "unopened"]
     text: str
@@ -35,8 +34,8 @@ _Read = Callable[[str, list[Piece]], str]
 class Tags:
     """Splits an answer's text into pieces. ``opened`` and ``closed`` are the tags as written.
 
-    While ``plain``, text without a ``<`` needs no look: it is text. ``reads`` is how the next text
-    is read, None once nothing looks for tags.
+    While ``plain``, text without a ``<`` is text. ``reads`` reads the next text; None if no tag can
+    follow.
     """
 
     def __init__(self, *, off: bool) -> None:
@@ -46,20 +45,20 @@ class Tags:
         self._held = ""  # may become a tag, or the blank lines around one
         self._close = ""
         self._before = ""
-        self.reads: _Read | None = None if off else self._beginning
+        self.reads: _Read | None = None if off else self._read_beginning
 
-    def off(self) -> None:
+    def stop(self) -> None:
         """Stop looking for tags."""
         if self.reads != self._thinking:
             self.reads, self.plain = None, not self._held
 
     def flush(self) -> list[Piece]:
-        """Return the text that was held back; it did not become a tag."""
+        """Return the text held back, which did not become a tag."""
         held, self._held = self._held, ""
         return [Piece("thinking" if self.reads == self._thinking else "text", held)] if held else []
 
     def feed(self, text: str, *, before: str) -> list[Piece]:
-        """Return the pieces that are certain; ``before`` is the last character given out so far."""
+        """Return the pieces that are certain; ``before`` is the last character returned so far."""
         self._before = before
         pieces: list[Piece] = []
         text, self._held = self._held + text, ""
@@ -71,7 +70,7 @@ class Tags:
         self.plain = not self._held and (self.reads is None or self.reads == self._answer)
         return pieces
 
-    def _beginning(self, text: str, _pieces: list[Piece]) -> str:
+    def _read_beginning(self, text: str, _pieces: list[Piece]) -> str:
         start = text.lstrip()
         if not start or any(tag.startswith(start) for tag in _OPENING):
             self._held = text
@@ -134,7 +133,7 @@ class Tags:
 
 
 def _partial(text: str, tags: tuple[str, ...]) -> int:
-    """Return how many characters at the end may be the beginning of one of the tags."""
+    """Return how many characters at the end can begin one of the tags."""
     at = text.rfind("<", max(0, len(text) - _LONGEST))
     if at < 0:
         return 0
@@ -147,7 +146,7 @@ _ADD_UP = ("reasoning.text", "reasoning.summary")
 
 
 class Details:
-    """Feed lists of details as they come; ``value()`` is the merged list."""
+    """Merges lists of details: feed each, then take ``value()``."""
 
     def __init__(self) -> None:
         self._details: list[dict[str, Json]] = []
@@ -172,14 +171,14 @@ class Details:
         return "".join(readable)
 
     def value(self) -> list[Json]:
-        """Return the details so far, each as it would stand in a whole answer."""
+        """Return the merged details, as in a whole answer."""
         return [
             {**detail, **{key: "".join(texts) for key, texts in parts.items()}}
             for detail, parts in zip(self._details, self._texts, strict=True)
         ]
 
     def _more(self, detail: dict[str, Json]) -> str | None:
-        """Return the text of a detail that continues the last one, as nearly all do; else None."""
+        """Take a detail that continues the last one, as nearly all do; None for any other."""
         known, texts = self._last
         text = detail.get("text")
         if (

@@ -1,8 +1,7 @@
-"""Reads the token counts of an answer, why it ended, and the other data that came with it.
+"""Reads the token counts of an answer, its finish, and its other data.
 
-Counts are put into disjoint buckets. Thinking is inside the completion nearly everywhere and beside
-it on one surface; the total, where there is one, shows which. Counts that contradict each other are
-cut to fit, never negative.
+Counts go into disjoint buckets. The completion includes thinking, except on xAI (206 of 206
+recordings); the total shows which. Contradictory counts are cut to fit, never negative.
 """
 
 from pondero.canon import Finish, Finished, Json, Usage
@@ -11,7 +10,7 @@ from .parts import Answer, Choice, Parts
 
 
 class Notes:
-    """Collects what stands beside the message; ``over`` once a finish reason has come."""
+    """Collects the data around the message; ``over`` after the finish reason."""
 
     def __init__(self) -> None:
         self.over: bool = False
@@ -51,7 +50,7 @@ class Notes:
             self.extras["error"] = choice.error
             self.over = True
 
-    def finished(self, parts: Parts, *, model: str | None, outside: bool) -> Finished:
+    def make_finished(self, parts: Parts, *, model: str | None, outside: bool) -> Finished:
         """Return the last event."""
         usage = usage_of(self.counts, outside=outside)
         if (cost := cost_of(self.counts)) is not None:
@@ -101,7 +100,7 @@ _FINISH: dict[str, Finish] = {
 def finish_of(
     raw: str | None, *, calls: bool, text: bool, refused: bool, thought: bool, failed: bool
 ) -> Finish:
-    """Return how the answer ended, from the service's word and from what had arrived."""
+    """Return the finish, from the service's word and the parts of the answer."""
     if not raw and failed:
         return "error"
     finish = _FINISH.get(raw.lower(), "other") if raw else "other"
@@ -137,9 +136,9 @@ _THOUGHT = (
 
 
 def usage_of(raw: Json, *, outside: bool) -> Usage:
-    """Return the buckets; ``outside``: thinking is beside the completion if no total says so.
+    """Return the buckets; ``outside``: without a total, the completion excludes thinking.
 
-    The Responses API's names are read too, where a compatible server uses those.
+    The Responses API's names are read too, because some compatible servers use them.
     """
     if not isinstance(raw, dict):
         return Usage()
@@ -150,8 +149,8 @@ def usage_of(raw: Json, *, outside: bool) -> Usage:
     output, thinking = _split(
         completion, thought, _rest(total, prompt, completion), outside=outside
     )
-    read = _below(prompt, _first(raw, _CACHED))
-    written = _below(prompt - (read or 0), _first(raw, _WRITTEN))
+    read = _cap(prompt, _first(raw, _CACHED))
+    written = _cap(prompt - (read or 0), _first(raw, _WRITTEN))
     return Usage(
         input=prompt - (read or 0) - (written or 0),
         cache_read=read,
@@ -163,7 +162,7 @@ def usage_of(raw: Json, *, outside: bool) -> Usage:
 
 
 def cost_of(raw: Json) -> Json:
-    """Return what the answer cost in dollars where the usage says it, else None."""
+    """Return the cost of the answer in dollars; None if unknown."""
     if not isinstance(raw, dict):
         return None
     cost = raw.get("cost")
@@ -189,7 +188,7 @@ def _rest(total: int | None, prompt: int, completion: int) -> int | None:
     return None if total is None else max(total - prompt - completion, 0)
 
 
-def _below(limit: int, count: int | None) -> int | None:
+def _cap(limit: int, count: int | None) -> int | None:
     return None if count is None else min(count, limit)
 
 

@@ -1,4 +1,4 @@
-"""The service's side: how it reads a request, what it refuses, and how it answers."""
+"""The service side: reads requests, rejects invalid ones, writes answers."""
 
 from pondero.dialects import bodies
 from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
@@ -13,7 +13,7 @@ SERVICE = Service(
     parse=parse.parse,
     accept=rules.accept,
     reply=reply.reply,
-    stream=stream.stream,
+    stream=stream.Stream,
     error=errors.error,
     call_id=reply.call_id,
     slots=SignatureSlots(

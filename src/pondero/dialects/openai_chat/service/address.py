@@ -1,7 +1,6 @@
-"""Which requests are for this wire, and which model an address names.
+"""The addresses of this wire, and the model that an address names.
 
-Nothing here looks at a key or at a provider's table: ``pondero.sdk`` and the gateway use
-``serves`` and ``model_of`` without the rules.
+``rules`` and ``models`` use it; so do ``pondero.sdk`` and the gateway, which apply no rules.
 """
 
 import re
@@ -18,23 +17,23 @@ _MODELS = re.compile(r"(?!.*/v\d+beta\d*/models).*/models(?:/(?P<model>.+))?")
 
 
 def serves(path: str) -> bool:
-    """Return whether an address with this path is one of this wire's."""
+    """Return whether a path is this wire's."""
     return path.endswith(_PATH)
 
 
 def default_model(url: str, *, keyless: bool) -> str | None:
     """Return the model of a request whose body names none.
 
-    Azure's addresses name it. An engine that wants no key has one model and needs no name for it.
+    Azure's addresses name it. A server without a key has one model, which needs no name.
     """
     found = _DEPLOYMENT.search(url)
     return found[1] if found else "default" if keyless else None
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:
-    """Return "models" for a request for the list of models, or for one model of it.
+    """Return "models" if a request asks for the list of models, or for one of them.
 
-    Gemini lists its models at such an address too, with the key in the query.
+    Gemini lists its models at a similar address, with the key in the query.
     """
     parts = urlsplit(http.url)
     ours = _MODELS.fullmatch(parts.path) and "key" not in parse_qs(parts.query)
@@ -42,6 +41,6 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
 
 
 def requested_model(http: HttpRequest) -> str | None:
-    """Return the one model that is asked for; None where the whole list is."""
+    """Return the requested model; None if the request asks for the list."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return None if found is None or found["model"] is None else unquote(found["model"])

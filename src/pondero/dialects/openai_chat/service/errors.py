@@ -1,4 +1,8 @@
-"""Errors in the shapes that providers of this wire have for them: status, headers and body."""
+"""Errors in the shapes of this wire's providers, and the ``Rejecter`` that ``rules`` raises with.
+
+Default texts are OpenAI's; a provider's own are in its table, ``providers/NAME.toml``, which names
+their source.
+"""
 
 import re
 from collections.abc import Mapping
@@ -56,8 +60,8 @@ _INVALID = "invalid_value"
 _PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
 
 
-class Saying(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A provider's own words for one refusal, and what they come with."""
+class RejectionText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A provider's own text for one rejection, with its status, code and type."""
 
     text: str
     status: int = 400
@@ -76,9 +80,10 @@ def write_error(
     upstream: str | None = None,
     shape: Shape = "nested",
 ) -> HttpResponse:
-    """Return an error in one of the shapes this wire has for it.
+    """Build an error; ``upstream`` is the error that a router got from the model's service.
 
-    ``upstream`` is the error that a router got from the model's own service.
+    Shapes: OpenAI (nested), Cerebras (flat), xAI (string), Mistral (object), OpenRouter (router);
+    recordings of 2025 and 2026, read 2026-11-15.
     """
     said: dict[str, Json] = {
         "message": message,
@@ -127,21 +132,21 @@ def _object(status: int, said: dict[str, Json]) -> Json:
 def error(
     status: int, message: str, *, code: str | None, retry_after: float | None
 ) -> HttpResponse:
-    """Return an error of the service's own, not of the request's making."""
-    if code == TOO_LONG:
+    """Build an error that is not the request's fault; the emulator and the gateway send these."""
+    if code == TOO_LONG:  # OpenAI: context_length_exceeded (public clients, 2026-11-15)
         message = f"{_TOO_LONG} ({message})"
         return write_error(status, message, code=code, param="messages", retry_after=retry_after)
     return write_error(status, message, code=code or _CODES.get(status), retry_after=retry_after)
 
 
-class Denier:
-    """Raises refusals in the shape and, where it has its own, in the words of one provider."""
+class Rejecter:
+    """Raises Rejected in the shape and, if it has its own, the words of one provider."""
 
-    def __init__(self, shape: Shape, says: Mapping[str, Saying]) -> None:
+    def __init__(self, shape: Shape, says: Mapping[str, RejectionText]) -> None:
         self._shape = shape
         self._says = says
 
-    def deny(
+    def reject(
         self,
         message: str,
         *,
@@ -151,75 +156,75 @@ class Denier:
         kind: str | None = None,
         upstream: str | None = None,
     ) -> NoReturn:
-        """Raise a refusal."""
-        raise Rejected(
-            write_error(
-                status,
-                message,
-                param=param,
-                code=code,
-                kind=kind,
-                upstream=upstream,
-                shape=self._shape,
-            )
+        """Raise Rejected; each caller names the source of its rule."""
+        error = write_error(
+            status, message, param=param, code=code, kind=kind, upstream=upstream, shape=self._shape
         )
+        raise Rejected(error)
 
-    def deny_as(self, name: str, *, param: str | None = None, **facts: Json) -> None:
-        """Raise the refusal of this name if the provider has words of its own for it."""
-        if (own := self._says.get(name)) is not None:
-            self._own(own, param, facts)
+    def reject_as(self, name: str, *, param: str | None = None, **facts: Json) -> None:
+        """Raise the rejection of this name if the provider's table has a text for it."""
+        if (own := self._says.get(name)) is not None:  # the table names the source
+            text = own.text.format(param=param, **facts)
+            self.reject(text, status=own.status, param=param, code=own.code, kind=own.kind)
 
-    def _own(self, own: Saying, param: str | None, facts: dict[str, Json]) -> NoReturn:
-        text = own.text.format(param=param, **facts)
-        self.deny(text, status=own.status, param=param, code=own.code, kind=own.kind)
-
-    def unknown(self, param: str) -> NoReturn:
-        """Refuse an unknown field; OpenAI words it differently at the top than further in."""
-        self.deny_as("unknown", param=param)
+    def reject_unknown(self, param: str) -> NoReturn:
+        """Reject an unknown field; OpenAI's text differs at the top level."""
+        self.reject_as("unknown", param=param)
+        # OpenAI, errors: unknown_parameter, Unrecognized request argument
+        # (public clients quote both, 2026-11-15)
         if "." in param or "[" in param:
-            self.deny(f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
-        self.deny(f"Unrecognized request argument supplied: {param}")
+            self.reject(f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
+        self.reject(f"Unrecognized request argument supplied: {param}")
 
-    def unsupported(self, param: str, *, model: str = "", instead: str | None = None) -> NoReturn:
-        """Refuse a parameter that this model does not take."""
-        self.deny_as("unsupported", param=param, model=model)
+    def reject_unsupported(
+        self, param: str, *, model: str = "", instead: str | None = None
+    ) -> NoReturn:
+        """Reject a parameter that this model does not take."""
+        self.reject_as("unsupported", param=param, model=model)
+        # OpenAI, models: unsupported_parameter (mirascope recording
+        # test_call_with_params/openai_gpt_5_mini_completions, 2026-01-27)
         message = f"Unsupported parameter: '{param}' is not supported with this model."
         if instead is not None:
             message += f" Use '{instead}' instead."
-        self.deny(message, param=param, code="unsupported_parameter")
+        self.reject(message, param=param, code="unsupported_parameter")
 
-    def value(self, param: str, value: Json, *, only: str) -> NoReturn:
-        """Refuse a value that this model does not take."""
+    def reject_value(self, param: str, value: Json, *, only: str) -> NoReturn:
+        """Reject a value that this model does not take."""
+        # OpenAI, models: unsupported_value (Kilo-Org/cloud#3807, 2026-11-15)
         said = f"'{value}'" if isinstance(value, str) else f"{value:g}"
         message = f"Unsupported value: '{param}' does not support {said} with this model. {only}"
-        self.deny(message, param=param, code="unsupported_value")
+        self.reject(message, param=param, code="unsupported_value")
 
-    def invalid(self, error: str) -> NoReturn:
-        """Refuse a body that does not fit the types, from what msgspec says about it."""
+    def reject_invalid(self, error: str) -> NoReturn:
+        """Reject a body that does not fit the types; ``error`` is msgspec's message."""
+        # OpenAI, errors: missing_required_parameter, invalid_type, invalid_value, empty_array
+        # (public clients quote them, 2026-11-16)
         found = _AT.match(error)
-        what, path = (found["what"], found["path"] or "") if found else (error, "")
-        if unknown := _UNKNOWN.match(what):
-            self.unknown(f"{path}.{unknown[1]}" if path else unknown[1])
-        if missing := _MISSING.match(what):
+        problem, path = (found["what"], found["path"] or "") if found else (error, "")
+        if unknown := _UNKNOWN.match(problem):
+            self.reject_unknown(f"{path}.{unknown[1]}" if path else unknown[1])
+        if missing := _MISSING.match(problem):
             param = f"{path}.{missing[1]}" if path else missing[1]
             message = f"Missing required parameter: '{param}'."
-            self.deny(message, param=param, code="missing_required_parameter")
-        if wrong := _TYPE.match(what):
-            message = f"Invalid type for '{path}': {_types(wrong[1], wrong[2])} instead."
-            self.deny(message, param=path, code="invalid_type")
-        if value := _VALUE.match(what):
-            self.deny(f"Invalid value: {value[1]}.{_supported(path)}", param=path, code=_INVALID)
-        if short := _SHORT.match(what):
+            self.reject(message, param=param, code="missing_required_parameter")
+        if wrong := _TYPE.match(problem):
+            message = f"Invalid type for '{path}': {_describe_types(wrong[1], wrong[2])} instead."
+            self.reject(message, param=path, code="invalid_type")
+        if value := _VALUE.match(problem):
+            message = f"Invalid value: {value[1]}.{_list_supported(path)}"
+            self.reject(message, param=path, code=_INVALID)
+        if short := _SHORT.match(problem):
             kind, article = ("array", "an") if short[1] == "array" else ("string", "a")
             message = (
                 f"Invalid '{path}': empty {kind}. Expected {article} {kind} "
                 f"with minimum length 1, but got an empty {kind} instead."
             )
-            self.deny(message, param=path, code=f"empty_{kind}")
-        self.deny(f"Invalid '{path}': {what}.", param=path or None, code=_INVALID)
+            self.reject(message, param=path, code=f"empty_{kind}")
+        self.reject(f"Invalid '{path}': {problem}.", param=path or None, code=_INVALID)
 
 
-def _types(expected: str, got: str) -> str:
+def _describe_types(expected: str, got: str) -> str:
     named = [_ARTICLES.get(each, each) for each in expected.split(" | ") if each != "null"]
     first = "one of " + " or ".join(named) if len(named) > 1 else named[0]
     if set(named) == {"a string", "an array"}:
@@ -227,13 +232,13 @@ def _types(expected: str, got: str) -> str:
     return f"expected {first}, but got {_ARTICLES.get(got, got)}"
 
 
-def _supported(path: str) -> str:
+def _list_supported(path: str) -> str:
     known = _PARTS if path.endswith(".type") else _ROLES if path.endswith(".role") else ()
     return f" Supported values are: {join_words(known)}." if known else ""
 
 
 def join_words(words: tuple[str, ...]) -> str:
-    """Return the words as the service lists them: 'a', 'b', and 'c'."""
+    """Format words as the service lists them: 'a', 'b', and 'c'."""
     quoted = [f"'{word}'" for word in words]
     if len(quoted) < 3:
         return " and ".join(quoted)

@@ -1,12 +1,11 @@
-"""The tables of the providers that speak this wire: what each takes and gives back.
+"""The tables of this wire's providers, and the lists of models that they send.
 
-A provider's table is ``providers/NAME.toml``; the lenient road has a table of its own,
-``lenient.toml``. The lists of models that providers give are here as well.
+A provider's table is ``providers/NAME.toml``; the lenient reading uses ``lenient.toml``.
 """
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -18,7 +17,7 @@ from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.dialect import ServedModel
 
 from .address import requested_model
-from .errors import Denier, Saying, Shape
+from .errors import Rejecter, RejectionText, Shape
 
 Place = Literal[
     "none",
@@ -38,12 +37,12 @@ _CREATED = 1_700_000_000
 
 
 class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What one line of models takes; ``match`` are names, or patterns with ``*``.
+    """One row of models; ``match`` has names, or patterns with ``*``.
 
-    ``thinks``: never, off by default, on by default, or always; a ``deaf`` model takes a wish not
-    to think, and thinks. ``tools``: whether function tools are allowed while it thinks. ``shows``:
-    where its thinking stands by default. ``elsewhere``: the model exists, but only on the
-    Responses API. ``forced``, ``form``, ``sampling`` and ``must_replay`` override the provider's.
+    ``thinks``: never, off by default, on by default, or always; a ``deaf`` model accepts off and
+    still thinks. ``tools``: it accepts function tools while it thinks. ``shows``: the default place
+    of its thinking. ``refuses``: parameters that it rejects. ``elsewhere``: it is on the Responses
+    API only. ``forced``, ``form``, ``sampling`` and ``must_replay`` override the provider's.
     """
 
     match: tuple[str, ...] = ()
@@ -63,11 +62,11 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One way to ask for thinking or for its place: a field's path, and what its values mean.
+    """A field that sets thinking or its place, and the meaning of its values.
 
-    ``idle`` values are taken and do nothing. ``loose``: an effort may also be a switch or a number.
-    ``least`` is the smallest budget. ``places`` are by value; values in ``alone`` are refused
-    together with tools or JSON answers.
+    ``idle`` values do nothing. ``loose``: an effort can also be a switch or a number. ``least``:
+    the smallest budget. ``places``: by value; those in ``alone`` are rejected together with tools
+    or JSON answers.
     """
 
     path: tuple[str, ...]
@@ -84,24 +83,22 @@ class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One provider's table.
 
-    What it takes. A ``strict`` provider refuses unknown fields, except ``fields`` and, inside
-    messages, ``words``. A ``closed`` one refuses unknown fields of messages; ``foreign`` fields of
-    messages are refused in any case. ``parts`` and ``tools``: the kinds of content and of tools it
-    knows, where not all.
-    ``other`` is the row of any model without one of its own; without it, such a model is not found.
-    ``sampling``: while thinking, any value or only the default. ``vocabulary``: all efforts that
-    some model takes. ``apart``: pairs of fields that it refuses together. ``forced``: a forced tool
-    choice is taken, answered without thinking, refused while thinking, or refused. ``schemas``:
-    whether answers may have a schema. ``must_replay``: its error for a call that is sent back
-    without its thinking. ``call_ids``: a pattern for ids. ``says``: its own words for refusals.
+    Requests. A ``strict`` provider rejects unknown fields, except ``fields`` and, inside messages,
+    ``words``. A ``closed`` one rejects unknown fields of messages; all reject ``foreign`` fields.
+    ``parts`` and ``tools``: the types of content and tools it knows, if not all. ``other``: the row
+    of a model without its own; without it, such a model is not found. ``sampling``: while thinking,
+    any value or only the default. ``vocabulary``: all efforts of all models. ``apart``: pairs of
+    fields that exclude each other. ``forced``: a forced tool choice is taken, answered without
+    thinking, rejected while thinking, or rejected. ``schemas``: answers can have a schema.
+    ``must_replay``: its error for a call that comes back without thinking. ``call_ids``: a pattern.
+    ``says``: its own texts of rejections.
 
-    What it gives back. ``thinking``: the place for it; ``form``: the form of a detail.
-    ``counting``: thinking is counted inside the completion, outside it, or never. ``usage`` and
-    ``usage_at``: when token counts are sent, and on which chunk. ``done``: whether a marker ends
-    the stream. ``comment``: the comment that a stream begins with. ``beside``: fields of every
-    answer. ``native_finish``: the upstream's finish reason is sent too. ``nulls``: chunks have a
-    null finish reason until the end. ``error``: the shape of its errors. ``carries``: what seals
-    a part, of whatever kind, stands in a detail of its own.
+    Answers. ``thinking``: its place; ``form``: the form of a detail. ``counting``: thinking tokens
+    are inside the completion, outside it, or not counted. ``usage`` and ``usage_at``: when and on
+    which chunk token counts are sent. ``done``: a marker ends the stream. ``comment``: the first
+    line of a stream. ``beside``: fields of every answer. ``native_finish``: the upstream's finish
+    reason is sent too. ``nulls``: chunks have a null finish reason until the end. ``error``: the
+    shape of errors. ``carries``: each signature of a part is in its own detail.
     """
 
     name: str
@@ -128,7 +125,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     call_ids: str | None = None
     bad_seal: str = "The signature of a thought that was sent back is not valid."
     bad_seal_upstream: str | None = None
-    says: dict[str, Saying] = {}
+    says: dict[str, RejectionText] = {}
 
     form: Form = "signed"
     counting: Literal["inside", "outside", "never"] = "inside"
@@ -144,12 +141,12 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     carries: bool = False
 
     @property
-    def denier(self) -> Denier:
-        """Return a Denier that refuses as this provider does."""
-        return Denier(self.error, self.says)
+    def rejecter(self) -> Rejecter:
+        """Return the Rejecter with this provider's shape and texts."""
+        return Rejecter(self.error, self.says)
 
     def find(self, name: str) -> Model | None:
-        """Return the row of a model; a dated snapshot or a fine-tune is its model."""
+        """Return the row of a model; a dated snapshot or a fine-tune has its model's row."""
         name = name.split(":")[1] if name.startswith("ft:") and name.count(":") > 1 else name
         plain = _SNAPSHOT.sub("", name)
         known = (
@@ -162,20 +159,20 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def provider_of(name: str) -> Provider:
-    """Return a provider's table; one that has none is like a compatible server."""
+    """Load a provider's table; the default is that of a compatible server."""
     table = _table(name) or {**(_table(_USUAL) or {}), "name": name}
     return convert_json(table, Provider)
 
 
 @cache
 def lenient_provider() -> Provider:
-    """Return the table that requests are read by where no provider's rules apply."""
+    """Load the table of the lenient reading."""
     path = files(__package__).joinpath("lenient.toml")
     return convert_json(tomllib.loads(path.read_text(encoding="utf-8")), Provider)
 
 
 def _table(name: str) -> dict[str, Any] | None:
-    """Return the content of providers/NAME.toml, laid over the table that it is ``like``."""
+    """Load providers/NAME.toml over the table that it is ``like``."""
     path = files(__package__).joinpath("providers", f"{name}.toml")
     if not name.replace("-", "").isalnum() or not path.is_file():
         return None
@@ -189,38 +186,38 @@ def _table(name: str) -> dict[str, Any] | None:
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
-    """Return the list, or the one model that is asked for; or raise Rejected."""
+    """Write the list or the requested model; raises Rejected for an unknown one."""
     table = provider_of(provider)
     check_key(http, table)
     names = [each.name for each in known if table.find(each.name) is not None]
-    name = requested_model(http)
-    if name is None:
-        return _answer({"object": "list", "data": [_model(name, provider) for name in names]})
-    if name not in names:
-        message = f"The model '{name}' does not exist"
-        table.denier.deny(message, status=404, param="model", code="model_not_found")
-    return _answer(_model(name, provider))
+    return _write_found(http, {name: _model(name, provider) for name in names}, table)
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Return the list of any models, or the one that is asked for; or raise Rejected."""
+    """Write the list or the requested model, for any provider; raises Rejected."""
     models = {each.name: _model(each.name, each.owner) for each in known}
+    return _write_found(http, models, provider_of(_USUAL))
+
+
+def _write_found(http: HttpRequest, models: Mapping[str, Json], table: Provider) -> HttpResponse:
     if (name := requested_model(http)) is None:
         return _answer({"object": "list", "data": list(models.values())})
     if name not in models:
+        # OpenAI, models: 404 for an unknown model (public clients, 2026-11-16)
         message = f"The model '{name}' does not exist"
-        provider_of(_USUAL).denier.deny(message, status=404, param="model", code="model_not_found")
+        table.rejecter.reject(message, status=404, param="model", code="model_not_found")
     return _answer(models[name])
 
 
 def check_key(http: HttpRequest, provider: Provider) -> None:
-    """Refuse a request without a key, where the provider wants one."""
+    """Reject a request without a key, unless the provider needs none."""
     if provider.keyless:
         return
     key = http.headers.get("authorization", "")
     scheme, _, token = key.partition(" ")
     if not http.headers.get("api-key") and (scheme.lower() != "bearer" or not token.strip()):
-        provider.denier.deny(provider.key_missing, status=401)
+        # OpenAI, authentication: 401 without a key (public clients, 2026-11-16)
+        provider.rejecter.reject(provider.key_missing, status=401)
 
 
 def _model(name: str, provider: str) -> Json:

@@ -1,8 +1,8 @@
-"""Reads a request into canon, in two steps that the strict and the lenient road share.
+"""Reads a request into canon in two steps, strictly or leniently.
 
-``rules.accept`` takes the steps by a provider's table, with its checks between them. ``parse``, the
-lenient road, takes them by a table of its own that has every provider's fields and knobs, and
-refuses only what cannot be read at all: ``pondero.sdk`` and the gateway call it.
+``rules.accept`` reads strictly: by a provider's table, with its checks between the steps.
+``pondero.sdk`` and the gateway call ``parse``, which reads leniently: its table has every
+provider's fields and knobs, and it rejects only a body without readable messages.
 """
 
 import msgspec
@@ -25,13 +25,13 @@ from . import types
 from .address import default_model
 from .input.lenient import SkippedFields, strip_misfits, strip_unknown
 from .input.messages import Reader
-from .input.responses_body import as_chat
+from .input.responses_body import convert_body
 from .models import Model, Place, Provider, lenient_provider
-from .thinking import Wish, wish_of
+from .thinking import ThinkingSettings, parse_thinking
 from .types import NAME
 
 _TOP = frozenset(types.Body.__struct_fields__)
-# What tools that are no functions are on every wire, by how their type begins.
+# Kinds of hosted tools on every wire, by the beginning of their type.
 _KINDS: dict[str, ToolKind] = {
     "custom": "text",
     "web_search": "web_search",
@@ -42,10 +42,7 @@ _KINDS: dict[str, ToolKind] = {
 
 
 class Context(Struct, frozen=True):
-    """What an answer depends on besides the canon request.
-
-    ``place`` is where thinking goes in an answer that shows it.
-    """
+    """Facts of the request that the answer needs besides canon; ``place`` is for its thinking."""
 
     provider: Provider
     place: Place
@@ -54,38 +51,36 @@ class Context(Struct, frozen=True):
 
 
 def parse(http: HttpRequest) -> ParsedRequest[Context]:
-    """Return a request as it is meant, whatever model or provider it is for.
-
-    Raises Rejected for what is not JSON or holds no messages.
-    """
+    """Read a request for any model or provider; raises Rejected if it has no readable messages."""
     provider, passed = lenient_provider(), SkippedFields()
-    raw = as_chat(load_body(http.body, provider))
+    raw = convert_body(load_body(http.body, provider))
     named = default_model(http.url, keyless=True)
     typed = body(raw, provider, named=named, passed=passed)
-    wish = wish_of(typed, rest_of(raw), provider, provider.other or Model(), passed)
+    settings = parse_thinking(typed, rest_of(raw), provider, provider.other or Model(), passed)
     return ParsedRequest(
         request=canon(typed, raw, provider, passed=passed),
-        intent=wish.intent,
-        show=wish.show,
+        intent=settings.intent,
+        show=settings.show,
         unknown=tuple(passed.paths),
-        context=context_of(typed, provider, wish),
+        context=context_of(typed, provider, settings),
     )
 
 
 def load_body(data: bytes, provider: Provider) -> dict[str, Json]:
-    """Return the JSON object that a body is."""
+    """Return the body as a JSON object, or reject it."""
+    # OpenAI, errors: a body that is not JSON (public clients, 2026-11-16)
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        provider.denier.deny("We could not parse the JSON body of your request.")
+        provider.rejecter.reject("We could not parse the JSON body of your request.")
     if not isinstance(raw, dict):
         text = "Invalid type for the request body: expected an object."
-        provider.denier.deny(text, code="invalid_type")
+        provider.rejecter.reject(text, code="invalid_type")
     return raw
 
 
 def rest_of(raw: dict[str, Json]) -> dict[str, Json]:
-    """Return the fields beside the typed ones, which only some providers take."""
+    """Return the untyped fields, which only some providers take."""
     return {key: value for key, value in raw.items() if key not in _TOP}
 
 
@@ -96,10 +91,10 @@ def body(
     named: str | None,
     passed: SkippedFields | None = None,
 ) -> types.Body:
-    """Return the typed request; ``named`` is the model where the body names none.
+    """Return the typed request; ``named`` is the model if the body names none.
 
-    A provider that is not strict passes over what it does not know. With ``passed``, what was
-    passed over is listed there, and what does not fit the types is passed over too.
+    A provider that is not strict skips unknown fields. With ``passed``, skipped fields are listed
+    there, and misfits are skipped too.
     """
     fields = {key: value for key, value in raw.items() if key in _TOP}
     if not provider.strict:
@@ -115,12 +110,13 @@ def body(
     try:
         return convert_json(fields, types.Body)
     except msgspec.ValidationError as error:
+        # OpenAI, chat completions: the types of openai 3.49.0 (2026-11-10)
         if passed is None:
-            provider.denier.invalid(str(error))
+            provider.rejecter.reject_invalid(str(error))
     try:
         return convert_json(strip_misfits(fields, passed), types.Body)
     except msgspec.ValidationError as error:
-        provider.denier.invalid(str(error))
+        provider.rejecter.reject_invalid(str(error))
 
 
 def canon(
@@ -130,7 +126,7 @@ def canon(
     *,
     passed: SkippedFields | None = None,
 ) -> Request:
-    """Return the canon request; with ``passed``, unknown parts and tools are kept in it as raw."""
+    """Build the canon request; with ``passed``, it keeps unknown parts and tools raw."""
     tags = provider.thinking == "think_tags" or passed is not None
     others = passed.parts if passed is not None else {}
     system, messages = Reader(tags=tags, others=others).read(body.messages)
@@ -156,12 +152,12 @@ def canon(
     )
 
 
-def context_of(body: types.Body, provider: Provider, wish: Wish) -> Context:
-    """Return what the answer to a request depends on."""
+def context_of(body: types.Body, provider: Provider, settings: ThinkingSettings) -> Context:
+    """Return the context of the answer."""
     options = body.stream_options
     return Context(
         provider,
-        wish.place,
+        settings.place,
         include_usage=bool(options and options.include_usage),
         include_obfuscation=not options or options.include_obfuscation is not False,
     )
@@ -185,10 +181,7 @@ def _tool(tool: types.OfferedFunction | types.OfferedCustom) -> Tool:
 
 
 def _raw_tool(tool: Json) -> Tool:
-    """Return a tool of any kind: a function that can be called, or else the tool as it came.
-
-    Some clients write a function flat, as the Responses API has it.
-    """
+    """Read a tool of any kind; some clients write a function flat, as on the Responses API."""
     tool = tool if isinstance(tool, dict) else {}
     flat = tool if tool.get("type", "function") == "function" else {}
     function = tool.get("function") if isinstance(tool.get("function"), dict) else flat
@@ -205,7 +198,7 @@ def _raw_tool(tool: Json) -> Tool:
 
 
 def _other_tool(tool: dict[str, Json]) -> Tool:
-    """Return a tool that is no function as it came, and what it is in words of every wire."""
+    """Keep a tool that is not a function raw, with its kind."""
     kind = str(tool.get("type") or "")
     own = tool.get(kind)
     inner: dict[str, Json] = own if isinstance(own, dict) else tool
@@ -221,7 +214,7 @@ def _other_tool(tool: dict[str, Json]) -> Tool:
 
 
 def _text_schema(custom: dict[str, Json]) -> Json:
-    """Return the schema of the text that a custom tool takes; a grammar is its description."""
+    """Return the schema of a custom tool's text; a grammar becomes its description."""
     asked = custom.get("format")
     grammar = asked.get("grammar", asked) if isinstance(asked, dict) else {}
     if not isinstance(grammar, dict) or "definition" not in grammar:

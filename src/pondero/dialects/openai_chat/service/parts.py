@@ -1,4 +1,4 @@
-"""What ``reply`` and ``stream`` share: ids, counts, calls, and the places for thinking."""
+"""The parts of an answer that ``reply`` and ``stream`` share: ids, counts, calls, thinking."""
 
 import hashlib
 import re
@@ -15,7 +15,7 @@ from .models import Form, Model, Provider
 from .parse import Context
 from .signatures import open_signature
 
-_CREATED = 1_763_164_800  # there is no clock here, and no client reads this
+_CREATED = 1_763_164_800  # constant: this room has no clock, and no client reads it
 _OPEN, _CLOSE = "<think>\n", "\n</think>\n\n"
 _WORDS: dict[Finish, str] = {
     "stop": "stop",
@@ -65,9 +65,9 @@ def headers_of(content_type: str, base: dict[str, Json]) -> dict[str, str]:
 
 
 def finish_reason(finish: Finish, raw: str | None, *, said_no: bool = True) -> str:
-    """Return the wire's finish reason; ``raw`` is what a service really sent, where known.
+    """Return the finish reason; ``raw`` is the service's own, if known.
 
-    An answer that was refused and does not say so in its own field (``said_no``) was filtered.
+    A refusal without text in its own field (``said_no``) is reported as filtered.
     """
     if finish == "refusal" and not raw and not said_no:
         return "content_filter"
@@ -75,7 +75,7 @@ def finish_reason(finish: Finish, raw: str | None, *, said_no: bool = True) -> s
 
 
 def usage_of(usage: Usage, provider: Provider) -> Json:
-    """Return the token counts as this provider adds them up; None where none are known."""
+    """Return the token counts as this provider adds them up; None if unknown."""
     if usage == Usage():
         return None
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)
@@ -114,18 +114,18 @@ def call_id_of(id_: str | None, provider: Provider) -> str | None:
 class Calls:
     """Writes the calls of one answer, whole or as they begin.
 
-    ``signature`` returns fields of the call, or the text that its slot holds.
+    The context's ``sign`` returns fields of the call, or the text of its signature.
     """
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._provider = answering.context.provider
-        self._seal = answering.sign
+        self._sign = answering.sign
         self._custom = {tool.name for tool in answering.request.tools if tool.kind == "text"}
 
-    def begun(self, id_: str | None, name: str | None, seal: Signature | None) -> dict[str, Json]:
-        """Return a call as it begins, with what is known of its seal by then."""
-        call = ToolCall(id_ or "", name or "", "", seal)
-        fields = self.fields(call) if seal is not None else {}
+    def begin(self, id_: str | None, name: str | None, sign: Signature | None) -> dict[str, Json]:
+        """Return a call as it begins, with its signature if it is known already."""
+        call = ToolCall(id_ or "", name or "", "", sign)
+        fields = self.fields(call) if sign is not None else {}
         return {**self._call(call), "id": call_id_of(id_, self._provider), **fields}
 
     def whole(self, call: ToolCall) -> dict[str, Json]:
@@ -133,14 +133,14 @@ class Calls:
         return {**self._call(call), **self.fields(call)}
 
     def fields(self, call: ToolCall) -> dict[str, Json]:
-        """Return what seals a call, as fields of it."""
-        sealed = {} if self._is_custom(call) else self._seal(call, "", ()) or {}
-        if isinstance(sealed, str):  # in the slot that clients of Google's models keep
-            return {"extra_content": {"google": {"thought_signature": sealed}}}
-        return dict(sealed)
+        """Return the signature of a call as fields of it."""
+        signed = {} if self._is_custom(call) else self._sign(call, "", ()) or {}
+        if isinstance(signed, str):  # in the slot that clients of Google's models keep
+            return {"extra_content": {"google": {"thought_signature": signed}}}
+        return dict(signed)
 
     def more(self, call: dict[str, Json], text: str) -> dict[str, Json]:
-        """Return the next piece of what a call, begun like this, is given."""
+        """Return the next piece of a call's arguments."""
         return (
             {"custom": {"input": text}} if "custom" in call else {"function": {"arguments": text}}
         )
@@ -195,7 +195,7 @@ def ending(finish: str | None, provider: Provider) -> dict[str, Json]:
     return own | {"native_finish_reason": finish} if provider.native_finish else own
 
 
-# -- where thinking stands -----------------------------------------------------------------------
+# -- places for thinking -------------------------------------------------------------------------
 
 
 class ThinkingWriter(Protocol):
@@ -214,7 +214,7 @@ class ThinkingWriter(Protocol):
         ...
 
 
-class Nowhere:
+class _Nowhere:
     """Thinking is not shown."""
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
@@ -227,19 +227,17 @@ class Nowhere:
         """Return None."""
 
 
-class InField:
+class _InField:
     """A string in a field of the message, or in each of several."""
 
     def __init__(self, *fields: str) -> None:
         self._fields = fields
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        """Put the text into the fields."""
         if text := "".join(part.text for part in parts):
             message |= dict.fromkeys(self._fields, text)
 
     def more(self, text: str) -> Json:
-        """Return the text in its fields."""
         return dict.fromkeys(self._fields, text)
 
     def end(self, part: Thinking, /) -> Json:
@@ -247,22 +245,22 @@ class InField:
 
 
 class CarriedDetail:
-    """What seals any part, each in a detail of its own, which clients of routers give back."""
+    """Writes each part's signature as a detail, which clients of routers send back."""
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._on = answering.context.provider.carries
-        self._shown = isinstance(thinking_writer(answering), InDetails)
-        self._seal = answering.sign
+        self._shown = isinstance(thinking_writer(answering), _InDetails)
+        self._sign = answering.sign
         self._number = 0
 
-    def of(self, part: Text | Thinking | ToolCall) -> list[Json]:
-        """Return the detail for what seals a part; none where nothing does.
+    def write(self, part: Text | Thinking | ToolCall) -> list[Json]:
+        """Return the detail with a part's signature; empty if it has none.
 
-        Thinking that is shown in details has its seal there already.
+        Thinking that is shown in details has its signature there already.
         """
         if not self._on or (self._shown and isinstance(part, Thinking)):
             return []
-        data = self._seal(part, "", ())
+        data = self._sign(part, "", ())
         if not isinstance(data, str):
             return []
         number, self._number = self._number, self._number + 1
@@ -271,54 +269,55 @@ class CarriedDetail:
         return [{"type": "reasoning.encrypted", "id": named, "data": data, **about}]
 
 
-class InDetails:
-    """A list of details, sealed as the upstream seals them, and the text once more beside it.
+class _InDetails:
+    """A list of details, signed as the upstream signs them, and a copy of the text.
 
     ``signed``: a text with its signature; ``plain``: a text without; ``summary``, ``text`` and
-    ``encrypted``: a summary or text, and the seal in a detail of its own under the same index.
+    ``encrypted``: a summary or text, and the signature in its own detail with the same index.
     """
 
-    def __init__(self, form: Form, seal: Signer) -> None:
+    def __init__(self, form: Form, sign: Signer) -> None:
         self._form = form
-        self._seal = seal
+        self._sign = sign
         self._index = 0
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        """Put the text and the details."""
-        details = [detail for index, part in enumerate(parts) for detail in self._of(part, index)]
+        details = [
+            detail
+            for index, part in enumerate(parts)
+            for detail in self._write_details(part, index)
+        ]
         if details:
             message["reasoning"] = "".join(part.text for part in parts) or None
             message["reasoning_details"] = details
 
     def more(self, text: str) -> Json:
-        """Return the text twice, as routers do."""
         return {"reasoning": text, "reasoning_details": [self._words(text, self._index)]}
 
     def end(self, part: Thinking, /) -> Json:
-        """Return the seal alone; the next thinking part has the next index."""
-        details = self._of(part, self._index)
+        details = self._write_details(part, self._index)
         self._index += 1
-        sealed = [
+        signed = [
             {key: value for key, value in detail.items() if key not in ("text", "summary")}
             for detail in details
             if "signature" in detail or "data" in detail or "id" in detail
         ]
-        return {"content": "", "reasoning": None, "reasoning_details": sealed} if sealed else None
+        return {"content": "", "reasoning": None, "reasoning_details": signed} if signed else None
 
-    def _of(self, part: Thinking, index: int) -> list[Json]:
-        seal, words = self._seal(part, part.text, ()), self._words(part.text, index)
-        if isinstance(seal, list):
-            return seal
-        if seal is None:
+    def _write_details(self, part: Thinking, index: int) -> list[Json]:
+        signature, words = self._sign(part, part.text, ()), self._words(part.text, index)
+        if isinstance(signature, list):
+            return signature
+        if signature is None:
             return [words]
         match self._form:
             case "signed":
-                return [words | {"signature": seal}]
+                return [words | {"signature": signature}]
             case "plain":
                 return [words]
             case _:
-                sealed = {"type": "reasoning.encrypted", "data": seal, "index": index}
-                return [words, sealed | {"format": _FORMATS[self._form]}]
+                signed = {"type": "reasoning.encrypted", "data": signature, "index": index}
+                return [words, signed | {"format": _FORMATS[self._form]}]
 
     def _words(self, text: str, index: int) -> dict[str, Json]:
         kind = "summary" if self._form == "summary" else "text"
@@ -326,17 +325,12 @@ class InDetails:
         return {"type": f"reasoning.{kind}", kind: text, **about}
 
 
-class InChunks:
+class _InChunks:
     """A part of the content, before the text."""
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        """Turn the content into a list, thinking first."""
         chunks: list[Json] = [
-            {
-                "type": "thinking",
-                "closed": True,
-                "thinking": [{"type": "text", "text": part.text}],
-            }
+            {"type": "thinking", "closed": True, "thinking": [{"type": "text", "text": part.text}]}
             for part in parts
         ]
         if chunks and message.get("content"):
@@ -344,33 +338,28 @@ class InChunks:
         message["content"] = chunks or message.get("content")
 
     def more(self, text: str) -> Json:
-        """Return an open chunk."""
         inner = [{"type": "text", "text": text}]
         return {"content": [{"type": "thinking", "closed": False, "thinking": inner}]}
 
     def end(self, _part: Thinking, /) -> Json:
-        """Return the closed chunk."""
         return {"content": [{"type": "thinking", "closed": True, "thinking": []}]}
 
 
-class InTags:
+class _InTags:
     """Between tags, at the beginning of the text."""
 
     def __init__(self) -> None:
         self._opened = False
 
     def whole(self, parts: list[Thinking], message: dict[str, Json]) -> None:
-        """Put thinking and tags before the text."""
         if text := "".join(part.text for part in parts):
             message["content"] = f"{_OPEN}{text}{_CLOSE}{message.get('content') or ''}"
 
     def more(self, text: str) -> Json:
-        """Return the text, the first time after the opening tag."""
         opened, self._opened = self._opened, True
         return {"content": text if opened else _OPEN + text}
 
     def end(self, _part: Thinking, /) -> Json:
-        """Return the closing tag; further thinking is opened anew."""
         opened, self._opened = self._opened, False
         return {"content": _CLOSE} if opened else None
 
@@ -381,15 +370,15 @@ def thinking_writer(answering: ReplyContext[Context]) -> ThinkingWriter:
     place = answering.place or answering.context.place
     match place if answering.shown else "none":
         case "none":
-            return Nowhere()
+            return _Nowhere()
         case "both":
-            return InField("reasoning_content", "reasoning")
+            return _InField("reasoning_content", "reasoning")
         case "reasoning_details":
             row = provider.find(model) or Model()
-            return InDetails(row.form or provider.form, answering.sign)
+            return _InDetails(row.form or provider.form, answering.sign)
         case "content_chunks":
-            return InChunks()
+            return _InChunks()
         case "think_tags" | "tags":
-            return InTags()
+            return _InTags()
         case field:
-            return InField(field)
+            return _InField(field)

@@ -57,10 +57,10 @@ def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
 def _carry(
     answering: ReplyContext[Context], parts: Sequence[Part], message: dict[str, Json]
 ) -> None:
-    """Put what seals the parts into details of their own."""
+    """Put the signatures of the parts into their own details."""
     carried = CarriedDetail(answering)
-    sealed = (carried.of(part) for part in parts if isinstance(part, Text | Thinking | ToolCall))
-    if details := [detail for each in sealed for detail in each]:
+    signed = (carried.write(part) for part in parts if isinstance(part, Text | Thinking | ToolCall))
+    if details := [detail for each in signed for detail in each]:
         message["reasoning_details"] = [*message.get("reasoning_details", ()), *details]
 
 

@@ -1,4 +1,4 @@
-"""What the emulated service puts into opaque slots, and how it recognises its own."""
+"""Signatures of the emulated service: how it makes them and recognises its own."""
 
 import base64
 import hashlib
@@ -14,19 +14,19 @@ _SECRET = b"pondero emulates; nothing is protected by this"
 
 
 def stamp(text: str, *, model: str) -> str:
-    """Return a keyed digest: the proof that a thought is the one this model gave."""
+    """Return a keyed digest, which proves that this model wrote a thought."""
     message = f"{model}\0{text}".encode("utf-8", "surrogatepass")
     return base64.b64encode(hmac.digest(_SECRET, message, hashlib.sha256)).decode()
 
 
-def sealer(model: str) -> Signer:
-    """Return the emulated service's sealer for one answer of this model.
+def make_signer(model: str) -> Signer:
+    """Return the signer for one answer of this model.
 
-    The slot of a thought takes a text, or the whole list of details that was recorded with it; the
-    slot of a call takes fields of the call. No seal of this wire covers what stands before it.
+    It signs a thought with a text, or with the list of details recorded with it, and a call with
+    fields of the call. No signature of this wire covers earlier parts.
     """
 
-    def seal(part: Part, shown: str, _before: Sequence[Json], /) -> Json | None:
+    def sign(part: Part, shown: str, _before: Sequence[Json], /) -> Json | None:
         if isinstance(part, Thinking):
             return open_signature(part.signature).get("reasoning_details") or stamp(
                 shown, model=model
@@ -35,11 +35,11 @@ def sealer(model: str) -> Signer:
             return open_signature(part.signature) or None
         return None
 
-    return seal
+    return sign
 
 
-def open_signature(seal: Signature | None) -> dict[str, Json]:
-    """Return what a seal of this wire holds; another wire's stays shut."""
-    if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
+def open_signature(signature: Signature | None) -> dict[str, Json]:
+    """Return the content of a signature of this wire; empty for any other."""
+    if signature is None or signature.dialect != NAME or not isinstance(signature.value, dict):
         return {}
-    return seal.value
+    return signature.value

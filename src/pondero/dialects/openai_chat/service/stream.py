@@ -40,18 +40,13 @@ from .parts import (
 )
 
 _DONE = b"data: [DONE]\n\n"
-_MARK = "the delta stands here"
+_MARK = "the delta goes here"
 _GIVEN = ("function", "custom")
 _NO_WORDS = {"content": "", "refusal": None}
 
 
-def stream(answering: ReplyContext[Context]) -> "Stream":
-    """Return an encoder for one streamed answer."""
-    return Stream(answering)
-
-
 class Stream:
-    """Events -> chunks. Feed events as they come, then call eof()."""
+    """Writes events as chunks: feed every event, then call eof()."""
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         context = answering.context
@@ -63,9 +58,9 @@ class Stream:
         self._padded = self._provider.obfuscation and context.include_obfuscation
         self._writer = thinking_writer(answering)
         self._refuses = answering.refuses
-        self._around: tuple[bytes, bytes] | None = None  # what words stand between in a chunk
+        self._around: tuple[bytes, bytes] | None = None  # bytes of a chunk around its delta
         self._told: set[int] = set()  # parts that had a delta
-        self._sealed: set[int] = set()  # parts whose seal was sent as they began
+        self._signed: set[int] = set()  # parts whose signature was sent at their beginning
         self._calls: dict[int, dict[str, Json]] = {}  # as they began, with the wire's index
         self._handlers: dict[type, Callable[[Any], bytes]] = {
             Started: self._start,
@@ -88,17 +83,17 @@ class Stream:
         return handler(event) if handler is not None else b""
 
     def eof(self) -> bytes:
-        """Return the marker that ends the stream, where the provider has one."""
+        """Return the end marker, if the provider has one."""
         return _DONE if self._provider.done else b""
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the chunk of an error inside a stream that began well."""
+        """Return the chunk of an error inside a stream."""
         if self._provider.error != "router":
             return b"data: " + error.body + b"\n\n"
         said = msgspec.json.decode(error.body)["error"]
         choice = {"index": 0, "delta": {"content": ""}, "finish_reason": "error"}
         told = {"code": error.status, "message": said["message"]}
-        return _framed({**self._base, "error": told, "choices": [choice]}) + _DONE
+        return _frame({**self._base, "error": told, "choices": [choice]}) + _DONE
 
     def _start(self, event: Started) -> bytes:
         self._around = None
@@ -114,14 +109,14 @@ class Stream:
             return b""
         call = {
             "index": len(self._calls),
-            **self._writing.begun(event.id, event.name, event.signature),
+            **self._writing.begin(event.id, event.name, event.signature),
         }
         self._calls[event.index] = call
         delta: dict[str, Json] = {"tool_calls": [call]}
         if event.signature is not None:
-            self._sealed.add(event.index)
+            self._signed.add(event.index)
             early = ToolCall(event.id or "", event.name or "", "", event.signature)
-            if details := self._carried.of(early):
+            if details := self._carried.write(early):
                 delta["reasoning_details"] = details
         return self._chunk(delta)
 
@@ -135,22 +130,22 @@ class Stream:
         return b"" if delta is None else self._words(delta)
 
     def _arguments(self, event: ToolDelta) -> bytes:
-        if (begun := self._calls.get(event.index)) is None:
+        if (begin := self._calls.get(event.index)) is None:
             return b""
         self._told.add(event.index)
-        more = {"index": begun["index"], **self._writing.more(begun, event.json)}
+        more = {"index": begin["index"], **self._writing.more(begin, event.json)}
         return self._chunk({"tool_calls": [more]})
 
     def _end(self, event: PartEnd) -> bytes:
-        """Return what the deltas left out: a part that came whole, a seal, fields of a call."""
+        """Return the data that no delta had: a whole part, a signature, fields of a call."""
         part, told = event.part, event.index in self._told
         match part:
             case Text() if is_refusal(part):
                 return self._chunk({"refusal": part.text}) if not told else b""
             case Text():
-                unsaid = not told and part.text
-                said = self._text(TextDelta(event.index, part.text)) if unsaid else b""
-                return said + self._cited(part) + self._carry(part)
+                missing = not told and part.text
+                said = self._text(TextDelta(event.index, part.text)) if missing else b""
+                return said + self._cite(part) + self._carry(part)
             case Thinking():
                 return self._end_thinking(event.index, part, told=told)
             case ToolCall():
@@ -161,13 +156,13 @@ class Stream:
                 return b""
 
     def _end_thinking(self, index: int, part: Thinking, *, told: bool) -> bytes:
-        unsaid = not told and part.text
-        before = self._thinking(ThinkingDelta(index, part.text)) if unsaid else b""
+        missing = not told and part.text
+        before = self._thinking(ThinkingDelta(index, part.text)) if missing else b""
         last = self._writer.end(part)
         return before + (b"" if last is None else self._chunk(last)) + self._carry(part)
 
     def _end_call(self, index: int, call: ToolCall, *, told: bool) -> bytes:
-        if (begun := self._calls.get(index)) is None:
+        if (begin := self._calls.get(index)) is None:
             return b""
         whole = self._writing.whole(call)
         said = b""
@@ -176,18 +171,18 @@ class Stream:
                 whole["custom"]["input"] if "custom" in whole else whole["function"]["arguments"]
             )
             said = self._arguments(ToolDelta(index, given))
-        if index in self._sealed:
+        if index in self._signed:
             return said
         rest = {key: whole[key] for key in whole if key not in ("id", "type", *_GIVEN)}
-        late = {"index": begun["index"], **rest}
+        late = {"index": begin["index"], **rest}
         return said + (self._chunk({"tool_calls": [late]}) if rest else b"") + self._carry(call)
 
-    def _cited(self, part: Text) -> bytes:
+    def _cite(self, part: Text) -> bytes:
         cited = annotations(part)
         return self._chunk({"annotations": cited}) if cited and self._provider.carries else b""
 
     def _carry(self, part: Text | Thinking | ToolCall) -> bytes:
-        details = self._carried.of(part)
+        details = self._carried.write(part)
         return self._chunk({"reasoning_details": details}) if details else b""
 
     def _finish(self, event: Finished) -> bytes:
@@ -203,10 +198,10 @@ class Stream:
         end = self._chunk({}, finish=finish)
         if provider.usage_at == "empty choice":
             return end + self._chunk({"content": ""}, usage=usage)
-        return end + _framed({**self._base, "choices": [], "usage": usage})
+        return end + _frame({**self._base, "choices": [], "usage": usage})
 
     def _words(self, delta: Json) -> bytes:
-        """Return a chunk of words: nearly all of a stream, and only the words differ."""
+        """Return a chunk of text, from a template: nearly all chunks differ only in their text."""
         if self._padded:
             return self._chunk(delta)
         if self._around is None:
@@ -226,8 +221,8 @@ class Stream:
             chunk["usage"] = usage
         if self._padded and finish is None:
             chunk["obfuscation"] = "x" * (-len(str(delta)) % 32)
-        return _framed(chunk)
+        return _frame(chunk)
 
 
-def _framed(chunk: Json) -> bytes:
+def _frame(chunk: Json) -> bytes:
     return b"data: " + write_json(chunk) + b"\n\n"

@@ -1,4 +1,7 @@
-"""How much thinking a request asks for, by the knobs that its provider's table has."""
+"""Reads the thinking that a request asks for, by the knobs of its provider's table.
+
+``rules`` reads strictly; ``parse`` passes ``unknown`` and reads leniently.
+"""
 
 from msgspec import Struct
 
@@ -14,11 +17,11 @@ from .models import Knob, Model, Place, Provider
 _OFF = "none"
 
 
-class Wish(Struct, frozen=True):
-    """What was asked, and whether the model will think.
+class ThinkingSettings(Struct, frozen=True):
+    """The requested level, and whether the model will think.
 
-    ``place`` is where its thinking will stand in the answer; ``show`` is whether the request asks
-    for it there, None where it does not say.
+    ``place``: where the answer has its thinking. ``show``: whether the request asks for it, None
+    if it does not say.
     """
 
     intent: Intent
@@ -27,16 +30,16 @@ class Wish(Struct, frozen=True):
     show: bool | None
 
 
-def wish_of(
+def parse_thinking(
     body: types.Body,
     rest: dict[str, Json],
     provider: Provider,
     model: Model,
     unknown: UnknownFields | None = None,
-) -> Wish:
-    """Return the wish; refuses what this model does not take.
+) -> ThinkingSettings:
+    """Return the settings; rejects values that this model does not take.
 
-    With ``unknown``, what would be refused is passed over and its path is listed there.
+    With ``unknown``, invalid values are skipped and their paths listed there.
     """
     knobs = _Knobs(body, rest, provider, model)
     for knob in provider.knob:
@@ -49,7 +52,7 @@ def wish_of(
             if unknown is None:
                 raise
             unknown.paths.append(".".join(knob.path))
-    return knobs.wish()
+    return knobs.settings()
 
 
 def is_forced(body: types.Body) -> bool:
@@ -58,7 +61,7 @@ def is_forced(body: types.Body) -> bool:
 
 
 class _Knobs:
-    """The knobs of one request, turned one after the other."""
+    """The knobs of one request; ``turn`` each, then take ``settings``."""
 
     def __init__(
         self, body: types.Body, rest: dict[str, Json], provider: Provider, model: Model
@@ -67,7 +70,7 @@ class _Knobs:
         self._body = body
         self._provider = provider
         self._model = model
-        self._denier = provider.denier
+        self._rejecter = provider.rejecter
         self._kind: Kind = "unset"
         self._level: str | None = None
         self._budget: int | None = None
@@ -75,10 +78,10 @@ class _Knobs:
         self._show: bool | None = None
 
     def turn(self, knob: Knob, value: Json) -> None:
-        """Take one value; refuses what this model does not take."""
+        """Take one value, or reject it."""
         name = ".".join(knob.path)
         if knob.kind == "place":
-            self._place = self._placed(knob, value, name)
+            self._place = self._choose_place(knob, value, name)
             self._show = self._place != "none"
         elif knob.kind == "budget":
             self._budget, self._kind = self._number(knob, value, name), "budget"
@@ -89,14 +92,14 @@ class _Knobs:
         else:
             self._effort(value, name)
 
-    def wish(self) -> Wish:
-        """Return what was asked in all."""
+    def settings(self) -> ThinkingSettings:
+        """Return the settings of all knobs."""
         kind, model = self._kind, self._model
         thinks = model.thinks == "always" or kind in ("on", "level", "budget")
         if kind == "unset" and model.thinks == "on":
             thinks = True
         forced = (model.forced or self._provider.forced) == "unthinking" and is_forced(self._body)
-        return Wish(
+        return ThinkingSettings(
             Intent(kind, None if kind == "off" else self._level, self._budget),
             thinks and model.thinks != "no" and not forced,
             self._place,
@@ -104,23 +107,34 @@ class _Knobs:
         )
 
     def _effort(self, value: Json, name: str) -> None:
-        model, denier = self._model, self._denier
+        model, rejecter = self._model, self._rejecter
         if not isinstance(value, str):
+            # OpenAI, errors: invalid_type (public clients, 2026-11-16)
             text = f"Invalid type for '{name}': expected a string."
-            denier.deny(text, param=name, code="invalid_type")
+            rejecter.reject(text, param=name, code="invalid_type")
         facts = _facts(value, self._body.model, model.efforts)
         if self._provider.vocabulary and value not in self._provider.vocabulary:
-            denier.deny_as("word", param=name, **facts)
+            # Mistral, reasoning_effort: 422 outside the enum (mistral-vibe#1117, 2026-11-15)
+            rejecter.reject_as("word", param=name, **facts)
         if not model.efforts:
-            denier.deny_as("no_effort", param=name, **facts)
-            denier.unknown(name)
+            # OpenAI, reasoning_effort: not on other models (public clients, 2026-11-15);
+            # xAI likewise (grok2api#814, 2026-11-15)
+            rejecter.reject_as("no_effort", param=name, **facts)
+            rejecter.reject_unknown(name)
         if value == _OFF and value not in model.efforts:
-            denier.deny_as("off", param=name, **facts)
+            # OpenRouter, reasoning: mandatory on some models (claude-code-router#1229, 2026-11-15)
+            rejecter.reject_as("off", param=name, **facts)
         if value not in model.efforts:
-            denier.deny_as("effort", param=name, **facts)
-            denier.value(name, value, only=f"Supported values are: {join_words(model.efforts)}.")
+            # OpenAI, reasoning_effort: each model has its own words (Kilo-Org/cloud#3807,
+            # 2026-11-15); Mistral likewise (SmartHopper#647, 2026-11-15)
+            rejecter.reject_as("effort", param=name, **facts)
+            rejecter.reject_value(
+                name, value, only=f"Supported values are: {join_words(model.efforts)}."
+            )
         if self._level is not None and value != self._level:
-            denier.deny_as("two_efforts", param=name, **facts)
+            # OpenRouter, reasoning: not with another reasoning_effort (openrouter 1.3.84 types,
+            # 2026-11-15)
+            rejecter.reject_as("two_efforts", param=name, **facts)
         self._level, self._kind = value, "off" if value == _OFF else "level"
 
     def _switch(self, knob: Knob, value: Json, name: str) -> None:
@@ -130,35 +144,41 @@ class _Knobs:
         elif value in knob.on:
             self._kind = "on" if self._kind == "unset" else self._kind
         elif value not in knob.idle:
+            # llama.cpp, enable_thinking: a JSON boolean (tools/server, 2026-08-22); text ours
             text = f"Invalid value for '{name}': {value!r}."
-            self._denier.deny(text, param=name, code="invalid_value")
+            self._rejecter.reject(text, param=name, code="invalid_value")
 
     def _check_off(self, name: str) -> None:
         if self._model.thinks == "always" and not self._model.deaf:
+            # Z.ai, thinking: GLM-5.3 always thinks (hermes-agent#97286, 2026-11-15);
+            # Moonshot, thinking: K2.7 and K3 likewise (pi-ai 1.5.0, 2026-11-15)
             facts = _facts(_OFF, self._body.model, self._model.efforts)
-            self._denier.deny_as("off", param=name, **facts)
+            self._rejecter.reject_as("off", param=name, **facts)
             text = f"Thinking cannot be disabled for {self._body.model}."
-            self._denier.deny(text, param=name, code="invalid_value")
+            self._rejecter.reject(text, param=name, code="invalid_value")
 
     def _number(self, knob: Knob, value: Json, name: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < knob.least:
-            self._denier.deny_as("budget", param=name, value=value)
+            # vLLM 0.32.0, thinking_token_budget: an integer of at least 0, or -1 (2026-11-15)
+            self._rejecter.reject_as("budget", param=name, value=value)
             text = f"Invalid '{name}': must be a non-negative integer."
-            self._denier.deny(text, param=name, code="invalid_value")
+            self._rejecter.reject(text, param=name, code="invalid_value")
         return value
 
-    def _placed(self, knob: Knob, value: Json, name: str) -> Place:
+    def _choose_place(self, knob: Knob, value: Json, name: str) -> Place:
         word = str(value).lower() if isinstance(value, bool) else value
         if not isinstance(word, str) or word not in knob.places:
+            # Groq, reasoning_format: parsed, raw, hidden (groq 1.7.0 types, 2026-11-15); text ours
             text = f"Invalid value for '{name}': {value!r}."
-            self._denier.deny(text, param=name, code="invalid_value")
+            self._rejecter.reject(text, param=name, code="invalid_value")
         if word in knob.alone and (self._body.tools or self._body.response_format):
-            self._denier.deny_as("alone", param=name, value=value)
+            # Groq, reasoning_format: raw not with tools or JSON (vendor page, 2026-11-15)
+            self._rejecter.reject_as("alone", param=name, value=value)
         return knob.places[word]
 
 
 def _facts(value: str, model: str, words: tuple[str, ...]) -> dict[str, Json]:
-    """Return what the providers' own words for a refused effort are filled in with."""
+    """Return the placeholders of the providers' own texts about an effort."""
     return {
         "value": value,
         "model": model,
@@ -169,7 +189,7 @@ def _facts(value: str, model: str, words: tuple[str, ...]) -> dict[str, Json]:
 
 
 def _loose(value: Json) -> tuple[Kind, int | None]:
-    """Return what some clones make of an effort that is not a word: a switch, or a budget."""
+    """Read an effort that is not a word: a switch or a budget (Fireworks, reasoning_effort)."""
     if value is False or value == 0:
         return "off", None
     return ("budget", value) if isinstance(value, int) and value is not True else ("on", None)

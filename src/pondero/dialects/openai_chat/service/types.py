@@ -1,6 +1,6 @@
-"""The request body as the service types it: a field that is not named here is refused.
+"""The types of the request body; the service rejects any other field.
 
-Written from OpenAI's own types, apart from the caller's side.
+Source: openai 3.49.0 types (2026-11-10), independently of the caller side.
 """
 
 from typing import Annotated, Any, Literal
@@ -21,14 +21,14 @@ class Strict(Struct, forbid_unknown_fields=True):
 
 
 class CacheControl(Strict):
-    """A cache mark as routers take it."""
+    """A cache breakpoint as routers take it."""
 
     type: Literal["ephemeral"]
     ttl: str | None = None
 
 
 class Breakpoint(Strict):
-    """A cache mark as OpenAI takes it."""
+    """A cache breakpoint as OpenAI takes it."""
 
     mode: Literal["explicit"]
     ttl: str | None = None
@@ -136,7 +136,7 @@ class Custom(Strict):
 
 
 class Call(Strict):
-    """One tool call. ``extra_content`` comes back where a service sealed the call with it."""
+    """One tool call. ``extra_content`` is the signature that some services give it."""
 
     type: Literal["function", "custom"] = "function"
     id: str | None = None

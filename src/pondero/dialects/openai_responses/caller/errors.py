@@ -1,4 +1,4 @@
-"""Reads an error of the service, in a body or in a stream, into one of ours."""
+"""Converts an error of the service, in a body or a stream, to a ServiceError."""
 
 import re
 from typing import Any
@@ -24,42 +24,27 @@ from pondero.framing import describe_body, parse_json_or_none
 
 # Branch on the code, then on the type, then on the status.
 _BY_WORD: dict[str, type[ServiceError]] = {
-    "authentication": AuthFailed,
-    "authentication_error": AuthFailed,
-    "bio_policy": Refused,
-    "billing_hard_limit_reached": BillingFailed,
-    "content_filter": Refused,
-    "content_policy_violation": Refused,
-    "context_length_exceeded": ContextTooLong,
-    "credit_balance_exhausted": BillingFailed,
-    "exceed_context_size_error": ContextTooLong,  # llama.cpp
-    "image_content_policy_violation": Refused,
-    "insufficient_quota": QuotaSpent,
-    "invalid_api_key": AuthFailed,
-    "invalid_prompt": Refused,
-    "misalignment_policy_violation": Refused,
-    "model_not_found": NotFound,
-    "not_found": NotFound,
-    "organization_spend_limit_exceeded": QuotaSpent,
-    "organization_usage_limit_exceeded": QuotaSpent,
-    "overloaded_error": Overloaded,
-    "payment_required": BillingFailed,
-    "permission_denied": PermissionDenied,
-    "permission_error": PermissionDenied,
-    "project_spend_limit_exceeded": QuotaSpent,
-    "provider_overloaded": Overloaded,
-    "rate_limit_error": RateLimited,
-    "rate_limit_exceeded": RateLimited,
-    "refusal": Refused,
-    "server": ServerFailed,
-    "server_error": ServerFailed,
-    "server_is_overloaded": Overloaded,
-    "service_unavailable_error": Overloaded,
-    "slow_down": RateLimited,
-    "timeout": ServiceTimeout,
-    "vector_store_timeout": ServiceTimeout,
+    word: kind
+    for kind, words in (
+        (AuthFailed, "authentication authentication_error invalid_api_key"),
+        (BillingFailed, "billing_hard_limit_reached credit_balance_exhausted payment_required"),
+        (ContextTooLong, "context_length_exceeded"),
+        (ContextTooLong, "exceed_context_size_error"),  # llama.cpp
+        (NotFound, "model_not_found not_found"),
+        (Overloaded, "overloaded_error provider_overloaded server_is_overloaded"),
+        (Overloaded, "service_unavailable_error"),
+        (PermissionDenied, "permission_denied permission_error"),
+        (QuotaSpent, "insufficient_quota organization_spend_limit_exceeded"),
+        (QuotaSpent, "organization_usage_limit_exceeded project_spend_limit_exceeded"),
+        (RateLimited, "rate_limit_error rate_limit_exceeded slow_down"),
+        (Refused, "bio_policy content_filter content_policy_violation invalid_prompt refusal"),
+        (Refused, "image_content_policy_violation misalignment_policy_violation"),
+        (ServerFailed, "server server_error"),
+        (ServiceTimeout, "timeout vector_store_timeout"),
+    )
+    for word in words.split()
 }
-# Where the code says nothing; some deployments answer 400 to everything.
+# If the code says nothing: some deployments answer 400 to everything.
 _BY_MESSAGE: tuple[tuple[re.Pattern[str], type[ServiceError]], ...] = (
     (
         re.compile(r"(?i)context (window|length)|maximum context|too many input tokens"),
@@ -70,27 +55,29 @@ _BY_MESSAGE: tuple[tuple[re.Pattern[str], type[ServiceError]], ...] = (
 )
 _AGAIN_IN = re.compile(r"(?:try|retry)(?: again)? (?:in|after) ([\d.hms ]{1,24})", re.IGNORECASE)
 _DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h)")
-_LONGEST = 32  # characters of a duration; what is longer is none
+_LONGEST = 32  # characters of a duration
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _SNIPPET = 200
 _IDS = ("x-request-id", "apim-request-id", "x-generation-id", "x-ds-trace-id")
 
 
 def error(head: ResponseHead, body: bytes) -> ServiceError:
-    """Return the error in a body; HTML and an empty body give one too."""
+    """Return the error in a body, which can be HTML or empty."""
     raw = parse_json_or_none(body)
-    told = {"message": describe_body(body, status=head.status)} if raw is None else _told(raw)
-    return _build(head, told, body)
+    details = (
+        {"message": describe_body(body, status=head.status)} if raw is None else _read_details(raw)
+    )
+    return _build(head, details, body)
 
 
 def in_stream(head: ResponseHead, raw: Json) -> ServiceError:
-    """Return the error in an answer that began with status 200."""
-    told = _told({"error": raw})
-    return _build(head, told, dump_json(raw).encode(), begun=True)
+    """Return the error in a stream that began with status 200."""
+    details = _read_details({"error": raw})
+    return _build(head, details, dump_json(raw).encode(), started=True)
 
 
-def _told(raw: Json) -> dict[str, Any]:
-    """Return the object with message, code and type, from any of the shapes seen in recordings."""
+def _read_details(raw: Json) -> dict[str, Any]:
+    """Return the object with message, code and type, from any recorded shape."""
     if isinstance(raw, list) and raw:
         raw = raw[0]
     if not isinstance(raw, dict):
@@ -107,40 +94,40 @@ def _told(raw: Json) -> dict[str, Any]:
 
 
 def _build(
-    head: ResponseHead, told: dict[str, Any], body: bytes, *, begun: bool = False
+    head: ResponseHead, details: dict[str, Any], body: bytes, *, started: bool = False
 ) -> ServiceError:
-    words = _words(told)
-    message = _text(told.get("message")) or (words[0] if words else "the service gave no reason")
-    kind = _kind(head.status, words, message, begun=begun)
+    words = _words(details)
+    message = _text(details.get("message")) or (words[0] if words else "the service gave no reason")
+    kind = _kind(head.status, words, message, started=started)
     return kind(
         message,
         status=head.status,
         code=words[0] if words else None,
-        retry_after=_retry_after(head, told, message),
+        retry_after=_retry_after(head, details, message),
         request_id=_header(head, *_IDS),
         body=body,
     )
 
 
-def _words(told: dict[str, Any]) -> list[str]:
-    metadata = told.get("metadata")
-    words = [told.get("code"), told.get("type")]
+def _words(details: dict[str, Any]) -> list[str]:
+    metadata = details.get("metadata")
+    words = [details.get("code"), details.get("type")]
     if isinstance(metadata, dict):
         words.append(metadata.get("error_type"))
     return [str(word) for word in words if isinstance(word, str | int) and word != ""]
 
 
-def _kind(status: int, words: list[str], message: str, *, begun: bool) -> type[ServiceError]:
+def _kind(status: int, words: list[str], message: str, *, started: bool) -> type[ServiceError]:
     for word in words:
         if found := _BY_WORD.get(word):
             return found
-        if word.isdecimal() and len(word) == 3 and begun:
+        if word.isdecimal() and len(word) == 3 and started:
             status = int(word)
     for pattern, found in _BY_MESSAGE:
         if status < 500 and pattern.search(message):
             return found
     found = error_for_status(status)
-    if begun and found is BadRequest:
+    if started and found is BadRequest:
         return ServerFailed
     return found if status >= 400 else ServiceError
 
@@ -152,10 +139,10 @@ def _text(value: Json) -> str:
 # -- when to come back ---------------------------------------------------------------------------
 
 
-def _retry_after(head: ResponseHead, told: dict[str, Any], message: str) -> float | None:
+def _retry_after(head: ResponseHead, details: dict[str, Any], message: str) -> float | None:
     if (waiting := head.retry_after) is not None:
         return waiting
-    metadata = told.get("metadata")
+    metadata = details.get("metadata")
     hint = metadata.get("retry_after_seconds") if isinstance(metadata, dict) else None
     if isinstance(hint, int | float) and not isinstance(hint, bool):
         return max(0.0, float(hint))
@@ -167,7 +154,7 @@ def _retry_after(head: ResponseHead, told: dict[str, Any], message: str) -> floa
 
 
 def _until_reset(head: ResponseHead) -> float | None:
-    """Return the seconds until a spent limit is reset; `remaining` says which one is spent."""
+    """Return the seconds until a spent limit resets; `remaining` says which is spent."""
     waits = {
         kind: _duration(_header(head, f"x-ratelimit-reset-{kind}") or "")
         for kind in ("requests", "tokens")

@@ -1,8 +1,8 @@
-"""Writes messages as input items, for ``request``; thinking and its follower stay together.
+"""Writes messages as input items, for ``request``.
 
-The service refuses an item of thinking without the item that followed it, and a follower that has
-its id without the thinking. So thinking is sent only with its follower, and a follower keeps its
-id only with its thinking.
+The service rejects thinking without the item that followed it, and a follower with an id without
+its thinking (pydantic-ai recording test_openai_responses_thinking_with_modified_history,
+2026-08-22). So each goes back only with the other; a follower alone loses its id.
 """
 
 from base64 import b64encode
@@ -32,7 +32,7 @@ _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio
 _KINDS_OF_CONTENT = ("input_", "output_")
 
 
-class Thread:
+class InputItems:
     """The input of one request; ``add`` its messages in order, then take ``items``."""
 
     def __init__(self, quirks: Mapping[str, Json], *, cache: bool) -> None:
@@ -46,15 +46,15 @@ class Thread:
         if message.role == "assistant":
             self._assistant(message.parts)
         else:
-            self._given(message.role, message.parts)
+            self._add_given(message.role, message.parts)
 
     def system(self, texts: Sequence[Text]) -> None:
-        """Take the system prompt as an item, where ``instructions`` cannot hold it."""
+        """Take the system prompt as an item, if ``instructions`` cannot hold it."""
         self._say("developer", [self._content(text) for text in texts])
 
     # -- the caller's side of the conversation ---------------------------------------------------
 
-    def _given(self, role: str, parts: Sequence[Part]) -> None:
+    def _add_given(self, role: str, parts: Sequence[Part]) -> None:
         if len(parts) == 1 and type(parts[0]) is Text and parts[0].cache is None:
             self.items.append({"type": "message", "role": role, "content": parts[0].text})
             return
@@ -206,7 +206,7 @@ class _Turn:
         self._message = None
         value = open_signature(part.signature) or {}
         self._follow(value)
-        if not self._is_orphan(value):  # it is refused without its id
+        if not self._is_orphan(value):  # the service rejects it without its id
             self._items.append(part.raw)
 
     def end(self) -> None:
@@ -214,7 +214,7 @@ class _Turn:
             self._release()
 
     def _follow(self, value: dict[str, Any]) -> dict[str, Json]:
-        """Add the waiting thinking if this item followed it; return the item's other keys."""
+        """Add the waiting thinking if this item followed it; return the item's keys."""
         after = value.get("after")
         waiting = self._waiting
         if waiting:
@@ -229,7 +229,6 @@ class _Turn:
         return keys
 
     def _is_orphan(self, value: dict[str, Any]) -> bool:
-        """Return whether the thinking before this item was left out."""
         after = value.get("after")
         return self._pairing and after is not None and after != self._last
 
@@ -240,12 +239,12 @@ class _Turn:
             self._waiting = []
 
 
-_UNFOLLOWED = "what followed it is gone or does not name it, and the service takes only both"
+_UNFOLLOWED = "the item after it is gone or does not name it, and the service takes only both"
 _ORPHANED = "the thinking before it is gone, and the service takes only both"
 
 
 def find_unpaired(parts: Sequence[Part]) -> dict[int, str]:
-    """Return the parts of an answer that ``Thread`` would leave out, and why."""
+    """Return the parts of an answer that ``InputItems`` leaves out, and why."""
     left: dict[int, str] = {}
     waiting: list[int] = []
     thought: Json = None  # the id of the thinking read last

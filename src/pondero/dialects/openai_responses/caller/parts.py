@@ -1,7 +1,7 @@
 """Reads output items into parts, whole or in pieces, for ``response`` and ``stream``.
 
-A thinking seal is the whole item. The seal of a follower (text, call) is ``{"item": its other
-keys, "after": the thinking item it was made after}``, so that neither goes back without the other.
+The signature of thinking is the whole item. That of a follower (text, call) is ``{"item": its other
+keys, "after": the id of the thinking before it}``, so that neither goes back without the other.
 """
 
 from typing import Any
@@ -34,32 +34,32 @@ NAME = "openai_responses"
 
 
 def thinking_value(item: dict[str, Json]) -> dict[str, Json]:
-    """Return the value for an item of thinking: all of it but null fields."""
+    """Return the signature of a thinking item: all its fields that are not null."""
     return {key: value for key, value in item.items() if key != "type" and value is not None}
 
 
 def follower_value(
     item: dict[str, Json], without: frozenset[str], after: str | None
 ) -> dict[str, Json]:
-    """Return the value for a follower; empty where there is nothing to keep."""
-    kept = {key: value for key, value in item.items() if key not in without and value is not None}
+    """Return the signature of a follower; empty if it has no fields to keep."""
+    fields = {key: value for key, value in item.items() if key not in without and value is not None}
     value: dict[str, Json] = {}
-    if kept or after is not None:
-        value["item"] = kept
+    if fields or after is not None:
+        value["item"] = fields
     if after is not None:
         value["after"] = after
     return value
 
 
-def open_signature(seal: Signature | None) -> dict[str, Any] | None:
-    """Return the value of a seal of this wire; None for any other."""
-    if seal is None or seal.dialect != NAME or not isinstance(seal.value, dict):
+def open_signature(signature: Signature | None) -> dict[str, Any] | None:
+    """Return the value of a signature of this wire; None for any other."""
+    if signature is None or signature.dialect != NAME or not isinstance(signature.value, dict):
         return None
-    return seal.value
+    return signature.value
 
 
 def read_arguments(text: str) -> tuple[Json, str | None]:
-    """Return the arguments, and their text where encoding them would change it."""
+    """Return the arguments, and their text if encoding would change it."""
     try:
         value = msgspec.json.decode(text) if text else {}
     except UNREADABLE:
@@ -70,7 +70,7 @@ def read_arguments(text: str) -> tuple[Json, str | None]:
 
 
 def write_arguments(arguments: Json, noted: str | None) -> str:
-    """Return the arguments as text: the one they came as, unless they were changed."""
+    """Return the arguments as text: the original text unless they were changed."""
     if isinstance(arguments, str):
         return arguments
     if noted is not None and read_arguments(noted)[0] == arguments:
@@ -122,7 +122,7 @@ class Item(Struct):
 
 
 class Items:
-    """The items of one answer as they are read; every method adds its events to ``out``."""
+    """The items of one answer; every method adds its events to ``out``."""
 
     def __init__(self, *, model: str | None, route: str | None) -> None:
         self.model = model
@@ -143,9 +143,9 @@ class Items:
         return not self._parts and not self._ended
 
     def find(self, place: int, kind: str, out: list[Event]) -> Item | None:
-        """Return the item of an event by its place (-1: the latest), None where it has ended.
+        """Return the item at a place (-1: the latest); None if it has ended.
 
-        An item that was not announced begins now, as ``kind``.
+        An unannounced item begins now, as ``kind``.
         """
         place = self.latest if place < 0 else place
         if place in self._ended:
@@ -182,7 +182,7 @@ class Items:
         return item
 
     def piece(self, item: Item, number: int, kind: PartKind, out: list[Event]) -> Piece:
-        """Return a content of a message by its number; where it is new, it begins as this kind."""
+        """Return a content of a message by its number; a new one begins as this kind."""
         piece = item.pieces.get(number)
         if piece is None:
             return self._start(item, number, kind, out)
@@ -196,18 +196,18 @@ class Items:
         piece = item.pieces[number] = Piece(self._parts, kind, [])
         self._parts += 1
         if kind == "tool_call":
-            seal = self._early(item, _OF_CALL)
+            signature = self._early(item, _OF_CALL)
             name = _name(item.raw) or None
-            out.append(PartStart(piece.index, kind, item.call_id, name, seal))
+            out.append(PartStart(piece.index, kind, item.call_id, name, signature))
         else:
-            seal = self._early(item, _OF_MESSAGE) if kind == "text" else None
-            out.append(PartStart(piece.index, kind, signature=seal))
+            signature = self._early(item, _OF_MESSAGE) if kind == "text" else None
+            out.append(PartStart(piece.index, kind, signature=signature))
         return piece
 
     def _early(self, item: Item, without: frozenset[str]) -> Signature | None:
-        """Return the seal of a follower as it will be if the item is completed.
+        """Return the signature of a follower, as it will be if the item is completed.
 
-        Thinking has none this early: what its item is announced with is not final.
+        Thinking has none this early: its announced content is not final.
         """
         if item.id is None:
             return None
@@ -215,7 +215,7 @@ class Items:
         value = follower_value(done, without, item.after.id if item.after else None)
         if item.type == "custom_tool_call":
             value["type"] = item.type
-        return self._seal(value)
+        return self._sign(value)
 
     def _start_call(self, item: Item, out: list[Event]) -> None:
         given = item.raw.get("call_id") or item.raw.get("id")
@@ -240,21 +240,21 @@ class Items:
         self._close(place, item, out, at=at)
 
     def _place_of(self, raw: dict[str, Json]) -> int:
-        """Return the place of an item that came without one: found by its id, else the latest."""
+        """Find the place of an item without one: by its id, else the latest."""
         for place, item in self.open.items():
             if item.id is not None and item.id == raw.get("id"):
                 return place
         return self.latest if self.latest in self.open else self.latest + 1
 
     def _abandon(self, place: int, out: list[Event]) -> None:
-        """End an item without its final form; the seal it began with is not final, so it goes."""
+        """End an item without its final form, and drop its preliminary signature."""
         item = self.open[place]
         if item.type == "reasoning":
             item.raw = {}
         self._close(place, item, out, at=f"$.output[{place}]")
 
     def end_rest(self, output: list[Json], out: list[Event]) -> None:
-        """End every open item when the answer is complete, in its final form where there is one."""
+        """End every open item when the answer is complete, in its final form if there is one."""
         for place, item in sorted(self.open.items()):
             final = output[place] if 0 <= place < len(output) else None
             if isinstance(final, dict) and final.get("type") == item.raw.get("type"):
@@ -272,8 +272,8 @@ class Items:
             self._end_message(item, out, at=at)
         else:
             after = item.after.id if item.after else None
-            seal = self._seal({} if after is None else {"after": after})
-            self._put(item.pieces[0], UnknownPart(NAME, item.raw, seal), out)
+            signature = self._sign({} if after is None else {"after": after})
+            self._put(item.pieces[0], UnknownPart(NAME, item.raw, signature), out)
         self.open.pop(place, None)
         self._ended.add(place)
 
@@ -282,20 +282,20 @@ class Items:
 
     def _end_thinking(self, item: Item, out: list[Event], *, at: str) -> None:
         texts = [
-            _thought(part, at=f"{at}.{key}[{number}]")
+            _read_thought(part, at=f"{at}.{key}[{number}]")
             for key in ("summary", "content")
             for number, part in enumerate(as_list(item.raw.get(key), at=f"{at}.{key}"))
         ]
         piece = item.pieces[0]
         text = _settle(piece, "\n\n".join(text for text in texts if text), ThinkingDelta, out)
         self.seen.thinking = True
-        self._put(piece, Thinking(text, self._seal(self._replayable(item.raw))), out)
+        self._put(piece, Thinking(text, self._sign(self._replayable(item.raw))), out)
 
     def _replayable(self, raw: dict[str, Json]) -> dict[str, Json]:
-        """Return what is sent back; nothing where all there is is the id of an unstored item."""
+        """Return the fields to send back; none if they are only the id of an unstored item."""
         value = thinking_value(raw)
-        kept = self.stored or value.get("encrypted_content") or value.get("content")
-        return value if kept else {}
+        fields = self.stored or value.get("encrypted_content") or value.get("content")
+        return value if fields else {}
 
     def _end_call(self, item: Item, out: list[Event], *, at: str) -> None:
         name = _name(item.raw)
@@ -317,7 +317,7 @@ class Items:
         call_id = item.raw.get("call_id")
         call_id = call_id if isinstance(call_id, str) and call_id else item.call_id
         self.seen.calls = True
-        call = ToolCall(call_id, name, arguments, self._seal(value), minted=item.minted)
+        call = ToolCall(call_id, name, arguments, self._sign(value), minted=item.minted)
         self._put(piece, call, out)
 
     def _end_message(self, item: Item, out: list[Event], *, at: str) -> None:
@@ -331,7 +331,7 @@ class Items:
             text = "".join(piece.texts)
             thought = piece.kind == "thinking"
             self._saw_text(text, thought=thought)
-            self._put(piece, Thinking(text) if thought else Text(text, self._seal(value)), out)
+            self._put(piece, Thinking(text) if thought else Text(text, self._sign(value)), out)
 
     def _end_content(
         self,
@@ -350,15 +350,15 @@ class Items:
             text = _settle(piece, as_text(raw.get("text"), at=f"{at}.text"), TextDelta, out)
             cited = tuple(as_list(raw.get("annotations"), at=f"{at}.annotations"))
             self._saw_text(text)
-            self._put(piece, Text(text, self._seal(value), cited), out)
+            self._put(piece, Text(text, self._sign(value), cited), out)
         elif kind == "refusal":
             piece = self.piece(item, number, "text", out)
             text = _settle(piece, as_text(raw.get("refusal"), at=f"{at}.refusal"), TextDelta, out)
             self.seen.refusal = True
-            self._put(piece, Text(text, self._seal({**value, "part": "refusal"})), out)
+            self._put(piece, Text(text, self._sign({**value, "part": "refusal"})), out)
         elif kind in _THOUGHTS:
             piece = self.piece(item, number, "thinking", out)
-            text = _settle(piece, _thought(raw, at=at), ThinkingDelta, out)
+            text = _settle(piece, _read_thought(raw, at=at), ThinkingDelta, out)
             self._saw_text(text, thought=True)
             self._put(piece, Thinking(text), out)
         else:
@@ -371,7 +371,7 @@ class Items:
         elif text:
             self.seen.text = True
 
-    def _seal(self, value: dict[str, Json]) -> Signature | None:
+    def _sign(self, value: dict[str, Json]) -> Signature | None:
         return Signature(NAME, value, self.model, self._route) if value else None
 
 
@@ -394,14 +394,14 @@ def is_hosted_call(name: str, tools: Json) -> bool:
 
 
 def _settle(piece: Piece, final: str, delta: _Delta, out: list[Event]) -> str:
-    """Return the part's text; what the final form has beyond the deltas becomes one more."""
+    """Return the final text; add a delta for text that no delta had."""
     streamed = "".join(piece.texts)
     if final != streamed and final.startswith(streamed):
         out.append(delta(piece.index, final[len(streamed) :]))
     return final or streamed
 
 
-def _thought(part: Json, *, at: str) -> str:
+def _read_thought(part: Json, *, at: str) -> str:
     part = as_dict(part, at=at)
     return as_text(part.get("text") or part.get("reasoning_content"), at=f"{at}.text")
 

@@ -1,6 +1,6 @@
-"""Changes a refused request where the refusal says what would be taken.
+"""Repairs a rejected request if the rejection says what the service takes.
 
-The exchange sends what ``repair`` returns once more.
+The exchange sends the repaired request once, and saves the repair for later requests.
 """
 
 import re
@@ -14,38 +14,37 @@ from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
 
 _UNVERIFIED = re.compile(r"must be verified.*reasoning summar", re.DOTALL | re.IGNORECASE)
-
 _UNREADABLE = re.compile(r"encrypted content.* could not be verified", re.DOTALL | re.IGNORECASE)
 _DROPPED = Adjustment(
     "seal_refused",
     "thinking",
     "replayed",
     "dropped",
-    "sealed thinking could not be read by the service, as after a change of account",
+    "the service could not read its encrypted thinking, as after a change of account",
 )
-_NAMELESS = ("message", "function_call", "custom_tool_call")  # items that are taken without an id
+_ID_OPTIONAL = ("message", "function_call", "custom_tool_call")
 
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
-    """Return the request without what was refused; None where the refusal names no cure."""
-    asked = (msgspec.json.decode(request.body).get("reasoning") or {}).get("effort")
-    named = _cures(error.message, asked)
-    return next(filter(None, (reapply_repair(request, each) for each in named)), None)
+    """Return the repaired request; None if the rejection names no repair."""
+    requested = (msgspec.json.decode(request.body).get("reasoning") or {}).get("effort")
+    offered = _find_repairs(error.message, requested)
+    return next(filter(None, (reapply_repair(request, each) for each in offered)), None)
 
 
-def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
-    """Return the request as the service takes it; None where nothing in it is refused."""
+def reapply_repair(request: HttpRequest, saved: SavedRepair) -> Repair | None:
+    """Apply a saved repair; None if the request does not need it."""
     body = msgspec.json.decode(request.body)
-    if cure.kind == "unseal":
-        unsealed = _unsealed(body)
-        made = Repair(_sent(request, body), _DROPPED, cure, "thread", tuple(unsealed))
-        return made if unsealed else None
-    note = _dialled(body, cure)
-    return None if note is None else Repair(_sent(request, body), note, cure, "model")
+    if saved.kind == "unseal":
+        dropped = _drop_thinking(body)
+        repaired = Repair(_replace_body(request, body), _DROPPED, saved, "thread", tuple(dropped))
+        return repaired if dropped else None
+    note = _change_reasoning(body, saved)
+    return None if note is None else Repair(_replace_body(request, body), note, saved, "model")
 
 
-def _cures(message: str, effort: str | None) -> Iterator[SavedRepair]:
-    """Yield the cures that a refusal names; a list of words is about the level it quotes."""
+def _find_repairs(message: str, effort: str | None) -> Iterator[SavedRepair]:
+    """Yield the repairs that a rejection names; a list of words is about the quoted level."""
     if _UNREADABLE.search(message):
         yield SavedRepair("unseal")
     if _UNVERIFIED.search(message):
@@ -54,56 +53,56 @@ def _cures(message: str, effort: str | None) -> Iterator[SavedRepair]:
         yield SavedRepair("lower", words)
 
 
-def _sent(request: HttpRequest, body: Json) -> HttpRequest:
+def _replace_body(request: HttpRequest, body: Json) -> HttpRequest:
     return HttpRequest(request.method, request.url, request.headers, msgspec.json.encode(body))
 
 
-def _unsealed(body: dict[str, Json]) -> list[str]:
-    """Remove thinking that the service cannot read, and the ids of items that would require it."""
+def _drop_thinking(body: dict[str, Json]) -> list[str]:
+    """Remove thinking that the service cannot read, and the ids of items that require it."""
     items = body.get("input")
     if not isinstance(items, list):
         return []
     thinking = [item for item in items if item.get("type") == "reasoning"]
-    body["input"] = [_nameless(item) for item in items if item.get("type") != "reasoning"]
+    body["input"] = [_drop_id(item) for item in items if item.get("type") != "reasoning"]
     return [str(item.get("encrypted_content") or item.get("id") or "") for item in thinking]
 
 
-def _nameless(item: dict[str, Json]) -> dict[str, Json]:
-    if item.get("type", "message") not in _NAMELESS:
+def _drop_id(item: dict[str, Json]) -> dict[str, Json]:
+    if item.get("type", "message") not in _ID_OPTIONAL:
         return item
     return {key: value for key, value in item.items() if key != "id"}
 
 
-def _dialled(body: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
+def _change_reasoning(body: dict[str, Json], saved: SavedRepair) -> Adjustment | None:
     reasoning = body.get("reasoning")
     if not isinstance(reasoning, dict):
         return None
-    mend = _CURES.get(cure.kind)
-    note = None if mend is None else mend(reasoning, cure)
+    change = _REPAIRS.get(saved.kind)
+    note = None if change is None else change(reasoning, saved)
     if note is not None and not reasoning:
         del body["reasoning"]
     return note
 
 
-def _unsummarised(reasoning: dict[str, Json], _cure: SavedRepair) -> Adjustment | None:
+def _drop_summary(reasoning: dict[str, Json], _cure: SavedRepair) -> Adjustment | None:
     if "summary" not in reasoning:
         return None
-    asked = reasoning.pop("summary")
-    why = "the organisation of this key is not verified, and gets no readable thinking"
-    return Adjustment("summary_refused", "show", asked, None, why)
+    requested = reasoning.pop("summary")
+    why = "the organisation of this key is not verified, so it gets no readable thinking"
+    return Adjustment("summary_refused", "show", requested, None, why)
 
 
-def _lower(reasoning: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
-    asked, words = reasoning.get("effort"), cure.words
-    if asked is None or asked in words:
+def _lower(reasoning: dict[str, Json], saved: SavedRepair) -> Adjustment | None:
+    requested, words = reasoning.get("effort"), saved.words
+    if requested is None or requested in words:
         return None
-    got = reasoning["effort"] = closest_word(asked, words)
-    substitute = explain_substitute(got, asked, words)
-    why = f"the service takes {' '.join(words)} of this model; {substitute}"
-    return Adjustment("unsupported_level", "level", asked, got, why)
+    got = reasoning["effort"] = closest_word(requested, words)
+    substitute = explain_substitute(got, requested, words)
+    why = f"the service takes {' '.join(words)} for this model; {substitute}"
+    return Adjustment("unsupported_level", "level", requested, got, why)
 
 
-_CURES: dict[str, Callable[[dict[str, Json], SavedRepair], Adjustment | None]] = {
-    "ask for no summary": _unsummarised,
+_REPAIRS: dict[str, Callable[[dict[str, Json], SavedRepair], Adjustment | None]] = {
+    "ask for no summary": _drop_summary,
     "lower": _lower,
 }

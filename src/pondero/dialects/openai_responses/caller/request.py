@@ -1,7 +1,7 @@
-"""Writes our requests as the Responses wire takes them; nothing is stored at the service.
+"""Writes requests of the Responses API.
 
-Answers are asked for with sealed thinking (``include``), which is sent back with them, and
-``store`` is false: a thread lives with the caller alone.
+The service stores nothing (``store`` is false): requests ask for encrypted thinking with
+``include``, and send it back with the conversation.
 """
 
 import json
@@ -24,28 +24,28 @@ from pondero.canon import (
 )
 from pondero.thinking import Plan
 
-from .input import Thread, find_unpaired
+from .input import InputItems, find_unpaired
 
-UNSAID = frozenset({"stop", "top_k"})
+UNSUPPORTED = frozenset({"stop", "top_k"})
 """Parameters that this wire does not have; the plan reports them as dropped."""
 
 HOSTED: dict[str, dict[str, Json]] = {
     "web_search": {"type": "web_search"},
     "code_execution": {"type": "code_interpreter", "container": {"type": "auto"}},
 }
-"""Tools that services of this wire run themselves, as they are offered (openai 3.49.0 types)."""
+"""Tools that the service runs itself, as a request offers them (openai 3.49.0 types)."""
 
-_SEALED = "reasoning.encrypted_content"
+_ENCRYPTED = "reasoning.encrypted_content"
 _PARAMETERS = {"max_tokens": "max_output_tokens", "temperature": "temperature", "top_p": "top_p"}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """What a deployment may say of itself.
+    """The quirks of a deployment.
 
-    With ``system = "message"`` there is no ``instructions`` field. Where they are false, there is
-    no sealed thinking (``encrypted``), thinking is not bound to what follows it (``pairing``), or
-    there are no cache breakpoints (``cache_marks``).
+    ``system = "message"``: it has no ``instructions``. ``encrypted``: it has encrypted thinking.
+    ``pairing``: thinking and the next item go back together. ``cache_marks``: it has cache
+    breakpoints.
     """
 
     system: Literal["instructions", "message"] = "instructions"
@@ -63,8 +63,8 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", _url(target.url), _headers(target, plan), _bytes(body))
 
 
-def takes(quirks: Mapping[str, Json]) -> ReplayRules:
-    """Return what of a past this wire takes back."""
+def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
+    """Return the replay rules of a deployment."""
     pairing = quirks.get("pairing") is not False
     return ReplayRules(
         signature_scope="route+model",
@@ -75,7 +75,7 @@ def takes(quirks: Mapping[str, Json]) -> ReplayRules:
 
 def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str, Json]:
     body: dict[str, Json] = {"model": request.model}
-    thread = Thread(quirks, cache="cache" not in plan.dropped)
+    thread = InputItems(quirks, cache="cache" not in plan.dropped)
     plain = [text for text in request.system if text.cache is None]
     if len(request.system) == len(plain) == 1 and quirks.get("system") != "message":
         body["instructions"] = plain[0].text
@@ -96,14 +96,14 @@ def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str,
             body[key] = value
     body["store"] = False
     if _thinks(plan) and quirks.get("encrypted") is not False:
-        body["include"] = [_SEALED]
+        body["include"] = [_ENCRYPTED]
     if request.stream:
         body["stream"] = True
     return body
 
 
 def _thinks(plan: Plan) -> bool:
-    """Return whether there will be thinking to seal; models that never think refuse the field."""
+    # OpenAI, include: only models that think accept it (public clients quote it, 2026-11-15)
     asked = plan.fields.get("reasoning")
     effort = asked.get("effort") if isinstance(asked, dict) else None
     return bool(plan.will_think) or (asked is not None and effort != "none")
@@ -123,12 +123,14 @@ def _tool(tool: Tool) -> Json:
 
 def _choose(body: dict[str, Json], choice: ToolChoice, tools: tuple[Tool, ...], plan: Plan) -> None:
     if "tool_choice" not in plan.dropped:
-        body["tool_choice"] = _named(choice.name, tools) if choice.mode == "tool" else choice.mode
+        body["tool_choice"] = (
+            _choose_tool(choice.name, tools) if choice.mode == "tool" else choice.mode
+        )
     if choice.parallel is not None and "parallel_tool_calls" not in plan.dropped:
         body["parallel_tool_calls"] = choice.parallel
 
 
-def _named(name: str | None, tools: tuple[Tool, ...]) -> Json:
+def _choose_tool(name: str | None, tools: tuple[Tool, ...]) -> Json:
     raw = next((tool.raw for tool in tools if tool.name == name), None)
     kind = raw.get("type", "function") if isinstance(raw, dict) else "function"
     return {"type": kind, "name": name} if kind in ("function", "custom") else {"type": kind}
@@ -147,7 +149,7 @@ def _format(output: OutputFormat) -> Json:
 
 
 def _extras(extras: Mapping[str, Json], body: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return the extras; their ``include`` adds to ours and does not replace it."""
+    """Return the extras, with our ``include`` added to theirs."""
     include, ours = extras.get("include"), body.get("include")
     if not isinstance(include, list) or ours is None:
         return extras
@@ -171,15 +173,17 @@ def _bytes(body: dict[str, Json]) -> bytes:
     try:
         return msgspec.json.encode(body)
     except (OverflowError, UnicodeEncodeError):
-        return json.dumps(_written(body), ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(
+            _replace_surrogates(body), ensure_ascii=False, separators=(",", ":")
+        ).encode()
 
 
-def _written(value: Json) -> Json:
-    """Return the value with U+FFFD for every lone surrogate, which UTF-8 cannot encode."""
+def _replace_surrogates(value: Json) -> Json:
+    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_written(each) for each in value]
+        return [_replace_surrogates(each) for each in value]
     if isinstance(value, dict):
-        return {_written(key): _written(each) for key, each in value.items()}
+        return {_replace_surrogates(key): _replace_surrogates(each) for key, each in value.items()}
     return value

@@ -1,4 +1,4 @@
-"""Reads a whole answer into events, and says how likely a piece of JSON is one."""
+"""Reads a whole answer into events, and scores how likely JSON is of this wire."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ _output = get_decoder(list[Any])
 
 
 def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]:
-    """Return the events of a whole answer, as its stream would give them."""
+    """Return the events of a whole answer, the same as of its stream."""
     answer = parse_payload(body, answer_decoder)
     if answer.error is not None or answer.status == "failed":
         raise in_stream(head, answer.error)
@@ -57,7 +57,7 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
     return events
 
 
-def recognises(raw: Json, *, stream: bool) -> int:
+def match_score(raw: Json, *, stream: bool) -> int:
     """Return how surely a body, or the first object of a stream, is of this wire: 0 to 100."""
     if not isinstance(raw, dict):
         return 0

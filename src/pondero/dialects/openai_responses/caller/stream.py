@@ -70,8 +70,8 @@ class _Reading:
             "response.refusal.delta": self._text,
             "response.reasoning_summary_text.delta": self._summary,
             "response.reasoning_summary.delta": self._summary,
-            "response.reasoning_text.delta": self._thought,
-            "response.reasoning_content.delta": self._thought,
+            "response.reasoning_text.delta": self._add_thinking,
+            "response.reasoning_content.delta": self._add_thinking,
             "response.function_call_arguments.delta": self._arguments,
             "response.custom_tool_call_input.delta": self._arguments,
             "response.created": self._begin,
@@ -86,11 +86,11 @@ class _Reading:
             "response.failed": self._fail,
             "response.error": self._fail,
             "error": self._fail,
-            "": self._untyped,
+            "": self._check_error,
         }
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
-        """Add the events of these frames; raises what the service reports as wrong."""
+        """Add the events of these frames; raises the service's error."""
         for payload in frames:
             try:
                 frame = _decode(payload)
@@ -105,12 +105,12 @@ class _Reading:
                 join_pieces(piece.texts)
 
     def end(self, _events: list[Event]) -> None:
-        """Raise Truncated where the last event has not come."""
+        """Raise Truncated if the last event is missing."""
         if not self.over:
             raise Truncated("the stream ended before response.completed")
 
     def _odd(self, payload: bytes) -> Frame:
-        """Return an empty frame for one that can be ignored; raises Malformed for any other."""
+        """Return an empty frame for an unknown event; raises Malformed for any other."""
         if payload.strip() == b"[DONE]":
             return Frame()
         try:
@@ -147,11 +147,11 @@ class _Reading:
             raise in_stream(self._head, answer.error)
         if self._open or self._items.none_came:
             self._complete(answer, out)
-        self.over = True  # what follows is not of this answer
+        self.over = True  # ignore all later frames
         out.append(make_finished(answer, self._items.seen))
 
     def _complete(self, answer: Answer, out: list[Event]) -> None:
-        """Add the items of the final answer that the stream did not bring."""
+        """Add the items of the final answer that the stream lacked."""
         output: list[Json] = []
         if answer.output:
             output = parse_payload(answer.output, _output, at="$.response.output")
@@ -168,7 +168,7 @@ class _Reading:
             raw = {"code": frame.code, "message": frame.message}
         raise in_stream(self._head, raw)
 
-    def _untyped(self, frame: Frame, out: list[Event]) -> None:
+    def _check_error(self, frame: Frame, out: list[Event]) -> None:
         if frame.error is not None:
             self._fail(frame, out)
 
@@ -213,7 +213,7 @@ class _Reading:
     def _summary(self, frame: Frame, out: list[Event]) -> None:
         self._think(frame, frame.summary_index, out)
 
-    def _thought(self, frame: Frame, out: list[Event]) -> None:
+    def _add_thinking(self, frame: Frame, out: list[Event]) -> None:
         self._think(frame, ~frame.content_index, out)
 
     def _think(self, frame: Frame, section: int, out: list[Event]) -> None:

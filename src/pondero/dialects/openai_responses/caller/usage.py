@@ -11,9 +11,9 @@ _CHAT_NAMES = ("prompt_tokens", "completion_tokens")
 
 
 def usage(raw: Json) -> Usage:
-    """Return the counts in disjoint buckets; on this wire the totals include the details.
+    """Return disjoint buckets; on this wire the totals include the details.
 
-    Chat Completions' names are read too, where a compatible server uses those.
+    Chat Completions' names are read too, because some compatible servers use them.
     """
     if not isinstance(raw, dict):
         return Usage()

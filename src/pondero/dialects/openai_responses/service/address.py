@@ -1,17 +1,17 @@
-"""The address of this wire: its path, the model a request names, and the key it must bring.
+"""The address of this wire: its path, the model a request names, and the key it needs.
 
-``models`` and ``rules`` check addresses and keys here. Without the rules, ``pondero.sdk``
-and the gateway use ``serves`` and ``model_of``.
+``models`` and ``rules`` check addresses and keys here; ``pondero.sdk`` and the gateway use only
+``serves`` and ``model_of``.
 """
 
 from pondero.canon import HttpRequest
 from pondero.dialects.bodies import model_of, with_model
 
-from .errors import refuse
+from .errors import reject
 
 __all__ = ["HOME", "check_address", "check_key", "model_of", "serves", "with_model"]
 
-HOME = "openai"  # the provider that is meant where none is named
+HOME = "openai"  # the default provider
 _PATH = "/responses"
 _NO_KEY = (
     "You didn't provide an API key. You need to provide your API key in an Authorization header "
@@ -27,15 +27,17 @@ def serves(path: str) -> bool:
 
 
 def check_address(http: HttpRequest) -> None:
-    """Refuse any other address or method, then a request without a key."""
+    """Reject any other address or method, then a request without a key."""
     path = http.url.partition("?")[0].partition("://")[2].partition("/")[2]
     if not serves(f"/{path}") or http.method != "POST":
-        refuse(f"Invalid URL ({http.method} /{path})", param=None, status=404)
+        # OpenAI, API reference: 404 for an unknown route (public clients quote it, 2026-11-16)
+        reject(f"Invalid URL ({http.method} /{path})", param=None, status=404)
     check_key(http)
 
 
 def check_key(http: HttpRequest) -> None:
-    """Refuse a request without a key."""
+    """Reject a request without a key."""
     key = http.headers.get("authorization", "").removeprefix("Bearer").strip()
     if not (key or http.headers.get("api-key")):
-        refuse(_NO_KEY, param=None, status=401)
+        # OpenAI, authentication: 401 without a key (public clients quote it, 2026-11-16)
+        reject(_NO_KEY, param=None, status=401)

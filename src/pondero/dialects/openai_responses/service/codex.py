@@ -1,7 +1,7 @@
-"""The list of models as Codex keeps it: what its picker shows and what it may ask of each.
+"""The list of models in Codex's format, which its model picker shows.
 
-Codex asks for it with its own version in the query (``?client_version=``); gateways answer. What
-each field does was tried with Codex 0.166, whose own list ``codex debug models`` prints.
+Codex requests it with its version in the query (``?client_version=``); ``models`` writes it for the
+gateway. The fields were tried with Codex 0.166; ``codex debug models`` prints its own list.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,11 +25,11 @@ _EFFORTS: Mapping[str, str] = {
 _OFF = {"effort": "none", "description": "No reasoning"}
 _USUAL = ("medium", "high", "low")
 _OUTPUT = 10_000  # tokens of a tool's output that it keeps, as for all of its own models
-_WINDOW = 128_000  # where a model's own is not known: nearly every one has it
+_WINDOW = 128_000  # if a model's own is unknown: nearly every model has it
 
 
 def codex_list(known: Sequence[ServedModel]) -> HttpResponse:
-    """Return the list, with a tag of its content by which Codex sees that it changed."""
+    """Write the list; its ETag tells Codex whether it changed."""
     models = [_model(each, place) for place, each in enumerate(known)]
     body = msgspec.json.encode({"models": models})
     tag = f'"{sha256(body).hexdigest()[:32]}"'
@@ -73,7 +73,7 @@ def _model(facts: ServedModel, place: int) -> dict[str, Json]:
 
 @cache
 def _instructions() -> str:
-    """Return what Codex says to the model first; it takes no list in which that is missing."""
+    """Return Codex's first instructions to the model; it rejects a list without them."""
     return files(__package__).joinpath("codex.md").read_text(encoding="utf-8")
 
 
@@ -87,7 +87,7 @@ def _levels(facts: ServedModel) -> list[Json]:
 
 
 def _default(facts: ServedModel) -> str | None:
-    """Return the level that Codex chooses unasked: the model's own, else the one in the middle."""
+    """Return the default level: the model's own, else the middle one."""
     if facts.default in _EFFORTS:
         return facts.default
     return next((level for level in _USUAL if level in facts.levels), None)

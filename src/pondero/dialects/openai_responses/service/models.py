@@ -1,4 +1,4 @@
-"""The service's own table of models (models.toml), and the list of models it answers with."""
+"""The service's table of models (``models.toml``), and the lists of models that it sends."""
 
 import re
 import tomllib
@@ -16,7 +16,7 @@ from pondero.dialects.dialect import ServedModel
 
 from .address import check_key
 from .codex import codex_list
-from .errors import refuse
+from .errors import reject
 
 _MODELS = re.compile(r"(?:.*/v\d+|.*/openai|)/models(?:/(?P<model>.+))?")
 _CREATED = 1_700_000_000
@@ -47,10 +47,10 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Deployment(Struct, frozen=True, forbid_unknown_fields=True):
-    """What one deployment does differently.
+    """The differences of one deployment.
 
-    ``flat``: its errors are two plain strings. ``tools``: types of tools of its own.
-    ``runs_custom``: what these did comes as custom calls that are already done.
+    ``flat``: its errors are two plain strings. ``tools``: its own types of tools.
+    ``runs_custom``: it reports its own tool runs as completed custom calls.
     """
 
     flat: bool = False
@@ -72,27 +72,29 @@ ANY = Model(
     concise=True,
     sampling=True,
 )
-"""Any model of a deployment that the table does not have: it takes everything."""
+"""Any model of a deployment without a table: it takes everything."""
 
 
 def model_of(name: str, *, provider: str) -> Model:
-    """Return the row of a model, or refuse a name that the deployment does not have."""
+    """Return the row of a model, or reject a name that the deployment does not have."""
     rows = table().get(provider)
     if rows is None:
         return ANY
     plain = name.split(":")[1] if name.startswith("ft:") else name
     row = rows.get(plain) or rows.get(_DATE.sub("", plain))
     if row is None:
+        # OpenAI, models: 400 model_not_found (rig recording openai/error_envelope, 2026-11-15)
         message = f"The requested model '{name}' does not exist."
-        refuse(message, param="model", code="model_not_found")
+        reject(message, param="model", code="model_not_found")
     if row.elsewhere:
+        # OpenAI, models: Chat Completions only (req_llm recording o1_mini/basic, 2025-10-04)
         message = f"The requested model '{name}' is not supported with the Responses API."
-        refuse(message, param="model", code="model_not_found")
+        reject(message, param="model", code="model_not_found")
     return row
 
 
 def deployment_of(provider: str) -> Deployment:
-    """Return what a deployment does differently."""
+    """Return the differences of a deployment; none if it is unknown."""
     return _book().provider.get(provider, Deployment())
 
 
@@ -115,9 +117,9 @@ def _book() -> _Book:
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:
-    """Return whether a request asks for the list of models, or for one of them.
+    """Return "models" if a request asks for the list of models, or for one of them.
 
-    Gemini lists its models at such an address too, with the key in the query.
+    Gemini lists its models at a similar address, with the key in the query.
     """
     parts = urlsplit(http.url)
     ours = _MODELS.fullmatch(parts.path) and "key" not in parse_qs(parts.query)
@@ -125,35 +127,36 @@ def asks(http: HttpRequest) -> Literal["models"] | None:
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:
-    """Return the list, or the one model asked for; raises Rejected where there is none."""
+    """Write the list or the requested model; raises Rejected for an unknown one."""
     check_key(http)
     rows = table().get(provider)
     names = [each.name for each in known if rows is None or each.name in rows]
-    return _found(http, {name: _model(name, provider) for name in names})
+    return _write_found(http, {name: _model(name, provider) for name in names})
 
 
 def requested_model(http: HttpRequest) -> str | None:
-    """Return the one model that is asked for; None where the list is."""
+    """Return the requested model; None if the request asks for the list."""
     found = _MODELS.fullmatch(urlsplit(http.url).path)
     return unquote(found["model"]) if found and found["model"] else None
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Return the list of any models, or the one that is asked for; or raise Rejected.
+    """Write the list or the requested model, for any provider; raises Rejected.
 
-    Codex says its version in the query, and gets the list that it keeps its models in.
+    Codex sends its version in the query and gets the list in its own format.
     """
     if requested_model(http) is None and "client_version" in parse_qs(urlsplit(http.url).query):
         return codex_list(known)
-    return _found(http, {each.name: _model(each.name, each.owner) for each in known})
+    return _write_found(http, {each.name: _model(each.name, each.owner) for each in known})
 
 
-def _found(http: HttpRequest, models: Mapping[str, Json]) -> HttpResponse:
+def _write_found(http: HttpRequest, models: Mapping[str, Json]) -> HttpResponse:
     if (name := requested_model(http)) is None:
         return _json({"object": "list", "data": list(models.values())})
     if name not in models:
+        # OpenAI, models: 404 for an unknown model (public clients quote it, 2026-11-16)
         message = f"The model '{name}' does not exist"
-        refuse(message, param="model", code="model_not_found", status=404)
+        reject(message, param="model", code="model_not_found", status=404)
     return _json(models[name])
 
 

@@ -1,9 +1,8 @@
-"""Reads a request into canon, in steps, and what its answer needs to know of it.
+"""Reads a request into canon in steps, strictly or leniently.
 
-There are two roads. ``rules.accept`` is the strict one: it calls the steps one by one, with the
-service's checks between them, and they refuse whatever the wire does not have. ``parse`` is the
-lenient one, which ``pondero.sdk`` and the gateway take: it passes an ``UnknownFields`` to every
-step, which then lists what it would have refused and goes on.
+``rules.accept`` reads strictly: it calls the steps with the service's checks between them.
+``pondero.sdk`` and the gateway call ``parse``, which reads leniently: it passes ``UnknownFields``
+to every step, which lists invalid fields there instead of rejecting them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,9 +27,9 @@ from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent
 
-from .errors import invalid, missing, refuse
+from .errors import reject, reject_invalid, reject_missing
 from .input.conversation import Conversation
-from .input.validation import kind_of, read
+from .input.validation import read, read_kind
 from .types import (
     NAME,
     AnyCreate,
@@ -42,9 +41,9 @@ from .types import (
     Reasoning,
 )
 
-SEALED = "reasoning.encrypted_content"
-RESUMED = "x-emulated-previous-response"
-"""The header with the id of the stored response whose conversation was put into the input."""
+ENCRYPTED = "reasoning.encrypted_content"
+RESUMED_HEADER = "x-emulated-previous-response"
+"""Header with the id of the stored response whose conversation was added to the input."""
 _NOT_JSON = (
     "We could not parse the JSON body of your request. (HINT: This likely means you aren't using "
     "your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not "
@@ -55,7 +54,7 @@ _MODES: dict[str, Literal["none", "auto", "required"]] = {
     "auto": "auto",
     "required": "required",
 }
-# Fields that canon has words for; all others of a body are kept as extras.
+# Fields that canon has; all others become extras.
 _IN_CANON = frozenset({
     "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "text",
     "reasoning", "max_output_tokens", "temperature", "top_p", "stream", "store", "include",
@@ -66,7 +65,7 @@ _REPEATED = (
     "prompt_cache_key", "safety_identifier", "service_tier", "temperature", "text", "tool_choice",
     "tools", "top_logprobs", "top_p", "truncation", "user", "metadata",
 )  # fmt: skip
-# What tools that are no functions are on every wire, by how their type begins.
+# Kinds of hosted tools on every wire, by the beginning of their type.
 _KINDS: dict[str, ToolKind] = {
     "custom": "text",
     "web_search": "web_search",
@@ -77,17 +76,14 @@ _PLAIN_FUNCTION = frozenset({"type", "name", "description", "parameters", "stric
 
 
 class Context(Struct, frozen=True, kw_only=True):
-    """What an answer needs to know of the request, beyond canon.
+    """Facts of the request that the answer needs besides canon.
 
-    ``settings`` are the fields of the body that the answer repeats as they came; ``reasoning`` is
-    repeated as the service understood it. ``sealed`` is whether thinking has its opaque slot
-    (``encrypted_content``), ``stored`` whether the answer is marked as stored, and ``previous`` the
-    stored response it goes on from. ``namespaces`` has
-    the namespace of each tool that was offered in one; calls of that tool name it again.
+    The answer repeats ``settings`` unchanged and ``reasoning`` as the service understood it.
+    ``sealed``: thinking has ``encrypted_content``. ``stored``: the answer is stored. ``previous``:
+    the stored response it continues. ``namespaces``: the namespace of each tool that has one.
 
-    Two facts depend on the model, so only the rules set them: ``phases``, whether messages are
-    marked as commentary or final answer, and ``preliminary``, whether a stream announces thinking
-    with a slot that is not the final one yet.
+    Only the rules set two facts of the model: ``phases`` (messages are marked as commentary or
+    final answer) and ``preliminary`` (a stream announces thinking with preliminary content).
     """
 
     settings: Mapping[str, Json]
@@ -101,7 +97,7 @@ class Context(Struct, frozen=True, kw_only=True):
 
 
 def parse(http: HttpRequest) -> ParsedRequest[Context]:
-    """Return what a request asks for, read leniently and without the service's rules."""
+    """Read a request leniently, without the service's rules."""
     unknown = UnknownFields()
     raw = json_of(http.body)
     create = body(raw, unknown)
@@ -119,18 +115,19 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
 
 
 def json_of(data: bytes) -> dict[str, Any]:
-    """Return the body as a JSON object, or refuse it."""
+    """Return the body as a JSON object, or reject it."""
+    # OpenAI, errors: a body that is not JSON (public clients quote it, 2026-11-16)
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        refuse(_NOT_JSON, param=None)
+        reject(_NOT_JSON, param=None)
     if not isinstance(raw, dict):
-        refuse(_NOT_JSON, param=None)
+        reject(_NOT_JSON, param=None)
     return raw
 
 
 def body(raw: dict[str, Json], unknown: UnknownFields | None = None) -> Create:
-    """Return the body as its type, or refuse it."""
+    """Return the body as its type, or reject it."""
     return read(raw, Create if unknown is None else AnyCreate, unknown=unknown)
 
 
@@ -148,10 +145,10 @@ def messages_of(
     route: str | None = None,
     unknown: UnknownFields | None = None,
 ) -> tuple[Message, ...]:
-    """Return the messages of the input; their seals name this model and route.
+    """Return the messages of the input; their signatures name this model and route.
 
-    On the lenient road items of ``additional_tools`` make no message: ``canon`` adds their tools
-    to the others, so that they can be offered on any wire.
+    The lenient reading skips ``additional_tools`` items: ``canon`` adds their tools to the others,
+    so that any wire can offer them.
     """
     conversation = Conversation(model=create.model, route=route, unknown=unknown)
     for number, item in enumerate(items):
@@ -178,12 +175,12 @@ def intent_of(effort: Json) -> Intent:
 
 
 def context_of(create: Create, raw: dict[str, Json]) -> Context:
-    """Return what the answer needs to know, as far as the request alone can say."""
+    """Return the context of the answer, as far as the request alone determines it."""
     asked = create.reasoning or Reasoning()
     return Context(
         settings={name: raw[name] for name in _REPEATED if name in raw},
         reasoning={"effort": asked.effort, "summary": asked.summary or asked.generate_summary},
-        sealed=SEALED in (create.include or ()) or create.store is False,
+        sealed=ENCRYPTED in (create.include or ()) or create.store is False,
         stored=create.store is not False,
         namespaces=_namespaces(create),
     )
@@ -198,7 +195,7 @@ def canon(
     messages: tuple[Message, ...],
     unknown: UnknownFields | None = None,
 ) -> Request:
-    """Return the request; ``raw`` is the same body before it was typed."""
+    """Build the canon request; ``raw`` is the untyped body."""
     extras = {
         key: value
         for key, value in raw.items()
@@ -243,11 +240,11 @@ def _system(
 
 
 def _more(create: Create, body: Json) -> dict[str, Json]:
-    """Return what ``store``, ``include`` and ``reasoning`` say beyond canon."""
+    """Return the values of ``store``, ``include`` and ``reasoning`` that canon lacks."""
     more: dict[str, Json] = {}
     if create.store:
         more["store"] = True
-    if include := [name for name in create.include or () if name != SEALED]:
+    if include := [name for name in create.include or () if name != ENCRYPTED]:
         more["include"] = include
     thinking = body.get("reasoning") or {}
     if rest := {key: thinking[key] for key in ("context", "mode") if thinking.get(key) is not None}:
@@ -263,19 +260,19 @@ def _tools(create: Create) -> tuple[Tool, ...]:
 
 
 def _tool(raw: Json, at: str) -> Tool:
-    kind = kind_of(raw, at=at)
+    kind = read_kind(raw, at=at)
     if kind != "function":
         return _other_tool(raw)
     tool = read(raw, Function, at=at)
-    kept = raw if set(raw) - _PLAIN_FUNCTION else None
+    raw_tool = raw if set(raw) - _PLAIN_FUNCTION else None
     words = (tool.name, tool.description or "", tool.parameters, tool.strict)
-    return Tool(*words, raw=kept, dialect=NAME if kept else None)
+    return Tool(*words, raw=raw_tool, dialect=NAME if raw_tool else None)
 
 
 def _known_tools(create: Create, unknown: UnknownFields) -> tuple[Tool, ...]:
-    """Return every tool that is offered anywhere in the body; of two with one name, the first."""
+    """Return every tool of the body; of two with one name, the first."""
     tools: dict[str, Tool] = {}
-    for at, raw, _ in _offered(create):
+    for at, raw, _ in _iter_offered(create):
         tool = _known_tool(raw, at, unknown)
         if tool.name in tools:
             unknown.paths.append(at)
@@ -285,7 +282,7 @@ def _known_tools(create: Create, unknown: UnknownFields) -> tuple[Tool, ...]:
 
 
 def _known_tool(raw: Json, at: str, unknown: UnknownFields) -> Tool:
-    """Return a function in the terms of every wire, and any other tool as it came."""
+    """Convert a function to canon; keep any other tool raw."""
     if raw.get("type") == "function":
         unknown.paths += [f"{at}.{key}" for key in raw if key not in Function.__struct_fields__]
         known = read(raw, AnyFunction, at=at, unknown=unknown)
@@ -298,7 +295,7 @@ def _known_tool(raw: Json, at: str, unknown: UnknownFields) -> Tool:
 
 
 def _other_tool(raw: dict[str, Json]) -> Tool:
-    """Return a tool that is no function as it came, and what it is in words of every wire."""
+    """Keep a tool that is not a function raw, with its kind."""
     kind = str(raw.get("type"))
     known = (word for begin, word in _KINDS.items() if kind.startswith(begin))
     name = str(raw.get("name") or kind)
@@ -306,7 +303,7 @@ def _other_tool(raw: dict[str, Json]) -> Tool:
 
 
 def _text_schema(asked: Json) -> Json:
-    """Return the schema of the text that a custom tool takes; a grammar is its description."""
+    """Return the schema of a custom tool's text; a grammar becomes its description."""
     written = asked if isinstance(asked, dict) else {}
     if written.get("type") != "grammar":
         return {"type": "string"}
@@ -315,22 +312,22 @@ def _text_schema(asked: Json) -> Json:
 
 
 def _namespaces(create: Create) -> dict[str, str]:
-    """Return the namespace of each tool that is offered in one, by the tool's name."""
+    """Return the namespace of each tool that has one, by the tool's name."""
     found: dict[Json, str | None] = {}
-    for _, tool, namespace in _offered(create):
+    for _, tool, namespace in _iter_offered(create):
         found.setdefault(tool.get("name"), namespace)
     return {name: each for name, each in found.items() if isinstance(name, str) and each}
 
 
-def _offered(create: Create) -> Iterator[tuple[str, dict[str, Json], str | None]]:
-    """Yield every tool with its path and its namespace, those of the input too."""
-    yield from _opened(create.tools, "tools", None)
+def _iter_offered(create: Create) -> Iterator[tuple[str, dict[str, Json], str | None]]:
+    """Yield every tool with its path and namespace, also those of the input."""
+    yield from _iter_nested(create.tools, "tools", None)
     for number, item in enumerate(items_of(create)):
         if item.get("type") in ("additional_tools", "tool_search_output"):
-            yield from _opened(item.get("tools"), f"input[{number}].tools", None)
+            yield from _iter_nested(item.get("tools"), f"input[{number}].tools", None)
 
 
-def _opened(
+def _iter_nested(
     tools: Json, at: str, namespace: str | None
 ) -> Iterator[tuple[str, dict[str, Json], str | None]]:
     for number, tool in enumerate(tools if isinstance(tools, list) else ()):
@@ -338,7 +335,7 @@ def _opened(
             continue
         where = f"{at}[{number}]"
         if tool.get("type") == "namespace":
-            yield from _opened(tool.get("tools"), f"{where}.tools", str(tool.get("name")))
+            yield from _iter_nested(tool.get("tools"), f"{where}.tools", str(tool.get("name")))
         else:
             yield where, tool, namespace
 
@@ -347,19 +344,21 @@ def _choice(
     create: Create, extras: dict[str, Json], unknown: UnknownFields | None
 ) -> ToolChoice | None:
     choice, parallel = create.tool_choice, create.parallel_tool_calls
-    unsaid = None if parallel is None else ToolChoice(parallel=parallel)
+    default = None if parallel is None else ToolChoice(parallel=parallel)
     if choice is None:
-        return unsaid
+        return default
     if not isinstance(choice, str):
-        return _object_choice(create, choice, extras, unknown) or unsaid
+        return _object_choice(create, choice, extras, unknown) or default
     if choice not in _MODES:
         if unknown is None:
-            invalid(choice, _MODES, param="tool_choice")
+            # OpenAI, tool_choice: the words of openai 3.49.0 types (2026-11-10)
+            reject_invalid(choice, _MODES, param="tool_choice")
         unknown.paths.append("tool_choice")
-        return unsaid
+        return default
     if choice == "required" and not create.tools and unknown is None:
+        # OpenAI, tool_choice: required needs tools (public clients quote it, 2026-11-16)
         message = "Tool choice 'required' must be specified with 'tools' parameter."
-        refuse(message, param="tool_choice")
+        reject(message, param="tool_choice")
     return ToolChoice(_MODES[choice], parallel=parallel)
 
 
@@ -372,12 +371,14 @@ def _object_choice(
         name = choice.get("name")
         if name is None:
             if unknown is None:
-                missing("tool_choice.name")
+                # OpenAI, tool_choice: name is required (openai 3.49.0 types, 2026-11-10)
+                reject_missing("tool_choice.name")
             unknown.paths.append("tool_choice")
             return None
         if unknown is None and not any(tool.get("name") == name for tool in tools):
+            # OpenAI, tool_choice: only offered tools (public clients quote it, 2026-11-16)
             message = f"Tool choice '{kind}' not found in 'tools' parameter."
-            refuse(message, param="tool_choice")
+            reject(message, param="tool_choice")
         return ToolChoice("tool", name, parallel)
     if set(choice) == {"type"} and any(tool.get("type") == kind for tool in tools):
         return ToolChoice("tool", kind, parallel)
@@ -403,7 +404,8 @@ def _output(
         return OutputFormat()
     if kind != "json_schema":
         if unknown is None:
-            invalid(kind, ("text", "json_object", "json_schema"), param="text.format.type")
+            # OpenAI, text.format: the types of openai 3.49.0 (2026-11-10)
+            reject_invalid(kind, ("text", "json_object", "json_schema"), param="text.format.type")
         unknown.paths.append("text.format")
         return None
     known = JsonSchema if unknown is None else AnyJsonSchema

@@ -9,7 +9,7 @@ from pondero.dialects.dialect import ReplyContext
 
 from .input.conversation import arguments_text
 from .parse import Context
-from .signatures import Mark, issue, stem_of
+from .signatures import ItemId, stem_of, write_id
 from .types import NAME
 
 Item = dict[str, Json]
@@ -35,13 +35,13 @@ class Writer:
     ) -> Item:
         """Return an item as it begins, still empty."""
         if kind == "thinking":
-            item = {"id": self._issue("rs", place, None), "type": "reasoning", "summary": []}
+            item = {"id": self._make_id("rs", place, None), "type": "reasoning", "summary": []}
             self._thought = place
             return item
         if kind == "tool_call":
             return self._call_head(place, id, name)
         item = {
-            "id": self._issue("msg", place, self._thought),
+            "id": self._make_id("msg", place, self._thought),
             "type": "message",
             "status": "in_progress",
             "content": [],
@@ -52,22 +52,22 @@ class Writer:
     def _call_head(self, place: int, id: str | None, name: str | None) -> Item:
         item: Item = {}
         if name in self._custom:
-            item |= {"id": self._issue("ctc", place, self._thought), "type": "custom_tool_call"}
+            item |= {"id": self._make_id("ctc", place, self._thought), "type": "custom_tool_call"}
             item |= {"status": "in_progress", "call_id": id, "input": "", "name": name}
         else:
-            item |= {"id": self._issue("fc", place, self._thought), "type": "function_call"}
+            item |= {"id": self._make_id("fc", place, self._thought), "type": "function_call"}
             item |= {"status": "in_progress", "arguments": "", "call_id": id, "name": name}
         namespace = self._context.namespaces.get(name or "")
         if namespace is not None:
             item["namespace"] = namespace
         return item
 
-    def opening(self, head: Item, before: Sequence[Item]) -> Item:
-        """Return an item of thinking as a stream announces it: its slot is not final yet."""
+    def announce(self, head: Item, before: Sequence[Item]) -> Item:
+        """Return an item of thinking as a stream announces it, with preliminary content."""
         if not (self._context.sealed and self._context.preliminary):
             return head
-        sealed = self._answering.sign(Thinking(""), "", before)
-        return {**head, "encrypted_content": sealed[:-8]} if isinstance(sealed, str) else head
+        text = self._answering.sign(Thinking(""), "", before)
+        return {**head, "encrypted_content": text[:-8]} if isinstance(text, str) else head
 
     def whole(
         self,
@@ -78,10 +78,10 @@ class Writer:
         cut: bool = False,
         refused: bool = False,
     ) -> Item:
-        """Return an item as it ends; a part with a seal of this wire is written as the seal has it.
+        """Return an item as it ends; a part with a signature of this wire is restored from it.
 
-        ``before`` are the items before it in the answer. Where it is the last one, ``cut`` and
-        ``refused`` say how the answer ended.
+        ``before``: the items before it. ``cut`` and ``refused``: how the answer ended, if it is
+        the last item.
         """
         head = {**head, "status": "incomplete" if cut else "completed"}
         match part:
@@ -95,21 +95,21 @@ class Writer:
             case _:
                 return head
 
-    def unannounced(self, place: int, part: Part) -> Item | None:
-        """Return the item of a part that comes whole; None where this wire has none for it.
+    def write_whole(self, place: int, part: Part) -> Item | None:
+        """Return the item of a part without deltas; None if this wire has none for it.
 
-        Parts that only another wire has are not said here, nor is any medium but a picture.
+        That is so for raw parts of other wires, and for all media but images.
         """
         if isinstance(part, UnknownPart) and part.dialect == NAME:
             return dict(part.raw)
         if isinstance(part, Image) and part.data is not None:
-            item: Item = {"id": self._issue("ig", place, self._thought)}
+            item: Item = {"id": self._make_id("ig", place, self._thought)}
             item |= {"type": "image_generation_call", "status": "completed"}
             return {**item, "result": b64encode(part.data).decode()}
         return None
 
-    def _issue(self, prefix: str, place: int, thought: int | None) -> str:
-        return issue(prefix, Mark(self._stem, place, thought, self._context.stored))
+    def _make_id(self, prefix: str, place: int, thought: int | None) -> str:
+        return write_id(prefix, ItemId(self._stem, place, thought, self._context.stored))
 
     def _thinking(self, head: Item, part: Thinking, before: Sequence[Item]) -> Item:
         value = _value(part.signature)
@@ -120,9 +120,9 @@ class Writer:
         if shown:
             item["summary"] = [{"type": "summary_text", "text": shown}]
         if self._context.sealed:
-            sealed = self._answering.sign(part, shown, before)
-            if sealed is not None:
-                item["encrypted_content"] = sealed
+            text = self._answering.sign(part, shown, before)
+            if text is not None:
+                item["encrypted_content"] = text
         return item
 
     def _message(self, head: Item, part: Text, *, refused: bool) -> Item:
@@ -172,6 +172,7 @@ def _is_own(citation: Json) -> bool:
     return citation.get("type") in _ANNOTATIONS and "url_citation" not in citation
 
 
-def _value(seal: Signature | None) -> Item:
-    ours = seal is not None and seal.dialect == NAME and isinstance(seal.value, dict)
-    return seal.value if seal is not None and ours else {}
+def _value(signature: Signature | None) -> Item:
+    if signature is None or signature.dialect != NAME or not isinstance(signature.value, dict):
+        return {}
+    return signature.value

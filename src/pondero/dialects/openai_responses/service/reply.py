@@ -35,11 +35,7 @@ _FAILED = {
     "code": "server_error",
     "message": "The server had an error while processing your request. Sorry about that!",
 }
-_KINDS: dict[type, PartKind] = {
-    Text: "text",
-    Thinking: "thinking",
-    ToolCall: "tool_call",
-}
+_KINDS: dict[type, PartKind] = {Text: "text", Thinking: "thinking", ToolCall: "tool_call"}
 
 
 def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
@@ -51,7 +47,7 @@ def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     for part in parts:
         place, kind = len(output), _KINDS.get(type(part))
         if kind is None:
-            item = writer.unannounced(place, part)
+            item = writer.write_whole(place, part)
             output += [item] if item is not None else []
             continue
         name = part.name if isinstance(part, ToolCall) else None

@@ -1,6 +1,6 @@
-"""Every check of the emulated service, in its own order and words; the emulator calls ``accept``.
+"""The emulated service's checks, in its own order and words; the emulator calls ``accept``.
 
-The order is behaviour: a request with two faults gets the refusal that comes first here.
+The order is behaviour: a request with two faults gets the rejection that comes first here.
 """
 
 from typing import Any
@@ -13,38 +13,38 @@ from pondero.dialects.dialect import AcceptedRequest, Rejected
 
 from . import parse
 from .address import check_address
-from .errors import flat, invalid, refuse, reject_parameter, reject_value
-from .input.item_pairs import check as check_pairing
-from .input.item_pairs import run_here
+from .errors import flatten_error, reject, reject_invalid, reject_parameter, reject_value
+from .input.item_pairs import check_pairs, find_hosted_calls
 from .models import Model, deployment_of, model_of, table
-from .parse import SEALED, Context
-from .signatures import sealer
+from .parse import ENCRYPTED, Context
+from .signatures import make_signer
 from .types import INCLUDABLE, TOOLS, Create, Reasoning
 
 _UNVERIFIED = "org-unverified"
 _NO_INPUT = (
     "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided."
 )
-_UNVERIFIED_NO = (
+_UNVERIFIED_TEXT = (
     "Your organization must be verified to generate reasoning summaries. Please go to: "
     "https://platform.openai.com/settings/organization/general and click on Verify Organization."
 )
 
 
 def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
-    """Return what was asked, or raise Rejected as the provider of this name would."""
+    """Read a request, or raise Rejected as the provider of this name would."""
     raw: dict[str, Json] = {}
     try:
         check_address(http)
         raw = parse.json_of(http.body)
-        return _accepted(http, raw, provider)
-    except Rejected as refusal:
+        return _accept(http, raw, provider)
+    except Rejected as rejection:
         if not deployment_of(provider).flat:
             raise
-        raise Rejected(flat(refusal.response, model=raw.get("model"))) from None
+        # xAI, errors: two plain strings (rig recordings xai/response_identity, 2026-11-15)
+        raise Rejected(flatten_error(rejection.response, model=raw.get("model"))) from None
 
 
-def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> AcceptedRequest[Context]:
+def _accept(http: HttpRequest, raw: dict[str, Json], provider: str) -> AcceptedRequest[Context]:
     create = parse.body(raw)
     model = model_of(create.model, provider=provider)
     _check_include(create)
@@ -52,10 +52,10 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
     items = parse.items_of(create)
     messages = parse.messages_of(create, items, route=provider)
     runs_custom = deployment_of(provider).runs_custom
-    done = run_here(items, create.tools or []) if runs_custom else frozenset[str]()
-    check_pairing(items, store=create.store is not False, done=done)
+    done = find_hosted_calls(items, create.tools or []) if runs_custom else frozenset[str]()
+    check_pairs(items, store=create.store is not False, done=done)
     _check_updates(items, model)
-    thought = _think(create, model, parse.last_effort_update(items))
+    thought = _plan_thinking(create, model, parse.last_effort_update(items))
     _check_model(create, model, thought)
     _check_verified(create, http)
     _check_tools(create, provider)
@@ -66,7 +66,7 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
         sealed=thought.sealed,
         phases=model.phases,
         preliminary=True,
-        previous=http.headers.get(parse.RESUMED),
+        previous=http.headers.get(parse.RESUMED_HEADER),
         namespaces={},  # no recording shows what the service makes of them
     )
     seed = msgspec.json.encode(raw)
@@ -76,7 +76,7 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
         thinks=thought.thinks,
         shown=thought.thinks and thought.summary is not None,
         context=context,
-        sign=sealer(seed, model=create.model, stored=context.stored),
+        sign=make_signer(seed, model=create.model, stored=context.stored),
         seed=seed,
         caches="always",
     )
@@ -86,53 +86,59 @@ def _accepted(http: HttpRequest, raw: dict[str, Json], provider: str) -> Accepte
 
 
 def _check_input(create: Create) -> None:
-    """Refuse an empty input, and one that refers to what is stored: nothing is stored here."""
+    # The emulator has already resolved stored ids, so any that is left is unknown.
     if create.previous_response_id is not None:
+        # OpenAI, conversation state: unknown id (public clients, 2026-11-16)
         message = f"Previous response with id '{create.previous_response_id}' not found."
-        refuse(message, param="previous_response_id", code="previous_response_not_found")
+        reject(message, param="previous_response_id", code="previous_response_not_found")
     if create.input is None or create.input == []:
-        refuse(_NO_INPUT, param=None)
+        # OpenAI, create a response: one of four inputs is required (public clients, 2026-11-16)
+        reject(_NO_INPUT, param=None)
     for item in create.input if isinstance(create.input, list) else ():
         if item.get("type") == "item_reference":
+            # OpenAI, conversation state: 404 for an item that is not stored (vercel/ai#7543)
             message = f"Item with id '{item.get('id')}' not found."
-            refuse(message, param="input", status=404)
+            reject(message, param="input", status=404)
 
 
 def _check_updates(items: list[Json], model: Model) -> None:
     if not model.updates and any(item.get("type") == "configuration_update" for item in items):
+        # OpenAI, reasoning: configuration_update is for GPT-6 (openai 3.49.0 types, 2026-11-10)
         reject_parameter("configuration_update")
 
 
 def _check_include(create: Create) -> None:
     for number, name in enumerate(create.include or ()):
         if name not in INCLUDABLE:
-            invalid(name, INCLUDABLE, param=f"include[{number}]")
+            # OpenAI, create a response: the words of include (openai 3.49.0 types, 2026-11-10)
+            reject_invalid(name, INCLUDABLE, param=f"include[{number}]")
 
 
 def _check_tools(create: Create, provider: str) -> None:
-    """Refuse types of tools that the deployment does not have, where its own are known."""
+    """Reject unknown types of tools, if the deployment has a table of models."""
     if provider not in table():
         return
     known = (*TOOLS, *deployment_of(provider).tools)
     for number, tool in enumerate(create.tools or ()):
         kind = tool.get("type")
         if isinstance(kind, str) and kind not in known:
-            invalid(kind, known, param=f"tools[{number}].type")
+            # OpenAI, tools: the types of openai 3.49.0 (2026-11-10); xAI adds its own (recordings)
+            reject_invalid(kind, known, param=f"tools[{number}].type")
 
 
 def _check_verified(create: Create, http: HttpRequest) -> None:
-    """Refuse summaries to an organisation that says it is not verified."""
     asked = create.reasoning
     if asked is None or not (asked.summary or asked.generate_summary):
         return
     if http.headers.get("openai-organization") == _UNVERIFIED:
-        refuse(_UNVERIFIED_NO, param="reasoning.summary", code="unsupported_value")
+        # OpenAI, reasoning summaries: only for verified organisations (windmill#10147, 2026-11-15)
+        reject(_UNVERIFIED_TEXT, param="reasoning.summary", code="unsupported_value")
 
 
 # -- what the model takes --------------------------------------------------------------------------
 
 
-class _Thought(Struct, frozen=True):
+class _ThinkingPlan(Struct, frozen=True):
     """How the model will think about this request; the answer repeats it as ``reasoning``."""
 
     effort: str | None
@@ -148,30 +154,30 @@ class _Thought(Struct, frozen=True):
         return {**echo, "mode": self.mode} if self.mode else echo
 
 
-def _think(create: Create, model: Model, updated: str | None) -> _Thought:
-    """Return how the model will think, or refuse what it does not take.
-
-    ``last_effort_update`` is the effort of a ``configuration_update``, which replaces the request's
-    own.
-    """
+def _plan_thinking(create: Create, model: Model, updated: str | None) -> _ThinkingPlan:
+    """Plan the thinking; ``updated``, from a ``configuration_update``, replaces the effort."""
     asked = create.reasoning or Reasoning()
     summary = asked.summary or asked.generate_summary
-    sealed = SEALED in (create.include or ())
+    sealed = ENCRYPTED in (create.include or ())
     if not model.efforts:
-        return _unasked(create, model, sealed=sealed)
+        return _plan_without_efforts(create, model, sealed=sealed)
     for effort in (asked.effort, updated):
         if effort is not None and effort not in model.efforts:
+            # OpenAI, reasoning effort: each model has its own words (opencode#4451, 2026-11-15)
             reject_value(effort, create.model, model.efforts, param="reasoning.effort")
     if summary == "concise" and not model.concise:
+        # OpenAI, reasoning summaries: concise only after gpt-5 (openai 3.49.0 types, 2026-11-10)
         reject_value(summary, create.model, ("auto", "detailed"), param="reasoning.summary")
     if asked.context == "all_turns" and not model.all_turns:
+        # OpenAI, reasoning context: all_turns from GPT-5.4 (pydantic-ai 2.66.0, 2026-11-15)
         words = ("auto", "current_turn")
         reject_value(asked.context, create.model, words, param="reasoning.context")
     if asked.mode == "pro" and not model.pro:
+        # OpenAI, reasoning mode: pro on GPT-5.6 and GPT-6 (pydantic-ai 2.66.0, 2026-11-15)
         reject_value(asked.mode, create.model, ("standard",), param="reasoning.mode")
     context = asked.context if asked.context != "auto" else None
     effort = updated or asked.effort or model.default
-    return _Thought(
+    return _ThinkingPlan(
         effort=effort,
         summary="detailed" if summary == "auto" else summary or model.summary,
         context=context or model.context,
@@ -181,8 +187,8 @@ def _think(create: Create, model: Model, updated: str | None) -> _Thought:
     )
 
 
-def _unasked(create: Create, model: Model, *, sealed: bool) -> _Thought:
-    """Return how a model without efforts thinks: always or never."""
+def _plan_without_efforts(create: Create, model: Model, *, sealed: bool) -> _ThinkingPlan:
+    """Plan the thinking of a model without efforts: always or never."""
     asked = create.reasoning or Reasoning()
     said = (
         ("effort", asked.effort),
@@ -192,10 +198,12 @@ def _unasked(create: Create, model: Model, *, sealed: bool) -> _Thought:
     )
     for name, value in said:
         if value is not None:
+            # OpenAI, reasoning: none on other models (public clients, 2026-11-16)
             reject_parameter(f"reasoning.{name}")
     if sealed and not model.always:
-        refuse("Encrypted content is not supported with this model.", param="include")
-    return _Thought(
+        # OpenAI, include: only models that think (public clients, 2026-11-16)
+        reject("Encrypted content is not supported with this model.", param="include")
+    return _ThinkingPlan(
         effort=None,
         summary=model.summary,
         context=None,
@@ -205,23 +213,29 @@ def _unasked(create: Create, model: Model, *, sealed: bool) -> _Thought:
     )
 
 
-def _check_model(create: Create, model: Model, thought: _Thought) -> None:
-    """Refuse parameters that this model does not take, or not while it thinks."""
+def _check_model(create: Create, model: Model, thought: _ThinkingPlan) -> None:
+    """Reject parameters that this model does not take, or not while it thinks."""
     if thought.thinks and not model.sampling:
         for name in ("temperature", "top_p"):
             if getattr(create, name) is not None:
+                # OpenAI, sampling: none while it thinks
+                # (vercel/ai recording reasoning-model-temperature-error, 2026-11-15)
                 reject_parameter(name)
         if create.top_logprobs:
+            # maruel/genai recording gpt-5.6-luna_thinking/GenStream-TopLogprobs, 2026-11-15
             message = "logprobs are not supported with reasoning models."
-            refuse(message, param="top_logprobs", code="unsupported_parameter")
+            reject(message, param="top_logprobs", code="unsupported_parameter")
     cap = create.max_output_tokens
     if cap is not None and model.max_output is not None and cap > model.max_output:
+        # OpenAI, models: maximum output (litellm 1.108.4 map, 2026-11-15; text as for the minimum)
         message = (
             "Invalid 'max_output_tokens': integer above maximum value. "
             f"Expected a value <= {model.max_output}, but got {cap} instead."
         )
-        refuse(message, param="max_output_tokens", code="integer_above_max_value")
+        reject(message, param="max_output_tokens", code="integer_above_max_value")
     if model.hosted and any(tool.get("type") not in model.hosted for tool in create.tools or ()):
+        # OpenAI, deep research: hosted tools only (req_llm recording o4_mini_deep_research,
+        # 2025-10-14)
         quoted = ", ".join(f"'{each}'" for each in model.hosted[:-1])
         message = f"Deep research models only support the {quoted}, and '{model.hosted[-1]}' tools."
-        refuse(message, param="tools")
+        reject(message, param="tools")

@@ -1,7 +1,7 @@
-"""Item ids and sealed thinking that the emulated service can recognise again.
+"""Item ids and encrypted thinking that the emulated service recognises without storing anything.
 
-Real ids of one answer share a stem, and real sealed thinking is opaque; here both carry a keyed
-digest, so that a changed or foreign one is told apart from the request alone, with nothing stored.
+As on the real service, the ids of one answer share a stem and encrypted thinking is opaque. Both
+carry a keyed digest, which shows whether they were changed or come from another service.
 """
 
 import re
@@ -22,8 +22,8 @@ _ID = re.compile(r"([a-z]+)_([0-9a-f]{16})([0-9a-f]{4})([0-9a-f]{4})([01])([0-9a
 _OPENING = "gAAAAA"
 
 
-class Mark(Struct, frozen=True):
-    """What an id holds: the answer, the place in it, the thinking before it, stored or not."""
+class ItemId(Struct, frozen=True):
+    """The content of an id: the answer, the place in it, the thinking before it, stored or not."""
 
     stem: str
     place: int
@@ -31,8 +31,8 @@ class Mark(Struct, frozen=True):
     stored: bool
 
 
-class Sealed(Struct, frozen=True):
-    """What is inside sealed thinking."""
+class ThinkingContent(Struct, frozen=True):
+    """The content of encrypted thinking."""
 
     id: str
     text: str
@@ -44,31 +44,31 @@ def stem_of(seed: bytes) -> str:
     return blake2b(seed, key=_KEY, digest_size=8).hexdigest()
 
 
-def sealer(seed: bytes, *, model: str, stored: bool) -> Signer:
-    """Return the sealer of one answer: it fills ``encrypted_content`` of thinking.
+def make_signer(seed: bytes, *, model: str, stored: bool) -> Signer:
+    """Return the signer of one answer: it fills ``encrypted_content`` of thinking.
 
-    The sealed text holds the id of its item: neither is accepted together with another.
+    The encrypted text holds the id of its item; the service accepts only both together.
     """
     stem = stem_of(seed)
 
-    def sealed(part: Part, _shown: str, before: Sequence[Json], /) -> Json | None:
+    def sign(part: Part, _shown: str, before: Sequence[Json], /) -> Json | None:
         if not isinstance(part, Thinking):
             return None
-        id = issue("rs", Mark(stem, len(before), None, stored))
-        return seal(Sealed(id, part.text, model))
+        id = write_id("rs", ItemId(stem, len(before), None, stored))
+        return encrypt(ThinkingContent(id, part.text, model))
 
-    return sealed
-
-
-def issue(prefix: str, mark: Mark) -> str:
-    """Return the id that holds this mark."""
-    thought = _NO_THOUGHT if mark.thought is None else mark.thought
-    said = f"{mark.stem}{thought:04x}{mark.place & 0xFFFF:04x}{int(mark.stored)}"
-    return f"{prefix}_{said}{_digest(prefix + said, 4).hex()}"
+    return sign
 
 
-def recognise(id: str) -> Mark | None:
-    """Return what an id holds; None where it was not issued here."""
+def write_id(prefix: str, item_id: ItemId) -> str:
+    """Write an id; ``prefix`` names the type of the item."""
+    thought = _NO_THOUGHT if item_id.thought is None else item_id.thought
+    text = f"{item_id.stem}{thought:04x}{item_id.place & 0xFFFF:04x}{int(item_id.stored)}"
+    return f"{prefix}_{text}{_digest(prefix + text, 4).hex()}"
+
+
+def parse_id(id: str) -> ItemId | None:
+    """Parse an id; None if this service did not issue it."""
     found = _ID.fullmatch(id)
     if found is None:
         return None
@@ -76,17 +76,17 @@ def recognise(id: str) -> Mark | None:
     if _digest(f"{prefix}{stem}{thought}{place}{stored}", 4).hex() != digest:
         return None
     after = int(thought, 16)
-    return Mark(stem, int(place, 16), None if after == _NO_THOUGHT else after, stored == "1")
+    return ItemId(stem, int(place, 16), None if after == _NO_THOUGHT else after, stored == "1")
 
 
-def seal(sealed: Sealed) -> str:
-    """Return the text of sealed thinking."""
-    inside = msgspec.json.encode(sealed)
+def encrypt(content: ThinkingContent) -> str:
+    """Return the text for ``encrypted_content``."""
+    inside = msgspec.json.encode(content)
     return _OPENING + urlsafe_b64encode(_digest(inside.decode(), 16) + inside).decode()
 
 
-def unseal(text: str) -> Sealed | None:
-    """Return what sealed thinking holds; None where it was changed or not sealed here."""
+def decrypt(text: str) -> ThinkingContent | None:
+    """Read ``encrypted_content``; None if it was changed or comes from another service."""
     if not text.startswith(_OPENING):
         return None
     try:
@@ -94,7 +94,7 @@ def unseal(text: str) -> Sealed | None:
         inside = raw[16:].decode()
         if _digest(inside, 16) != raw[:16]:
             return None
-        return decode_json(inside, Sealed)
+        return decode_json(inside, ThinkingContent)
     except (NotBase64, UnicodeError, msgspec.DecodeError):
         return None
 

@@ -1,7 +1,8 @@
-"""Stored responses: a request may go on from one by its id instead of sending the conversation.
+"""Stored responses, which a request continues by id instead of sending the conversation.
 
-The rules refuse ``previous_response_id`` as not found, so the emulator puts the stored conversation
-into the input before it asks them. Instructions are not carried over (wire sheet, section 5).
+The rules reject ``previous_response_id`` as not found, so the emulator first adds the stored
+conversation to the input. Instructions are not carried over (OpenAI, conversation state: vendor
+page, 2026-11-15).
 """
 
 import msgspec
@@ -9,17 +10,17 @@ import msgspec
 from pondero.canon import HttpRequest, HttpResponse, Json
 from pondero.dialects.dialect import ReplyContext
 
-from .parse import RESUMED, Context
+from .parse import RESUMED_HEADER, Context
 from .reply import response_id
 
 _FIELD = "previous_response_id"
 
 
 def previous_id(http: HttpRequest) -> str | None:
-    """Return the id of the response that a request goes on from."""
+    """Return the id of the response that a request continues."""
     if _FIELD.encode() not in http.body:
         return None
-    id = _body(http.body).get(_FIELD)
+    id = _parse_body(http.body).get(_FIELD)
     return id if isinstance(id, str) else None
 
 
@@ -30,12 +31,12 @@ def stored_id(answering: ReplyContext[Context]) -> str | None:
 
 def resume(http: HttpRequest, before: HttpRequest, answer: HttpResponse) -> HttpRequest:
     """Return the request with the stored input and output before its own input."""
-    body = _body(http.body)
+    body = _parse_body(http.body)
     id = body.pop(_FIELD)
-    earlier = _items(_body(before.body).get("input"))
-    output = _body(answer.body).get("output")
+    earlier = _items(_parse_body(before.body).get("input"))
+    output = _parse_body(answer.body).get("output")
     body["input"] = [*earlier, *_items(output), *_items(body.get("input"))]
-    headers = {**http.headers, RESUMED: id}
+    headers = {**http.headers, RESUMED_HEADER: id}
     return msgspec.structs.replace(http, headers=headers, body=msgspec.json.encode(body))
 
 
@@ -45,7 +46,7 @@ def _items(given: Json) -> list[Json]:
     return given if isinstance(given, list) else []
 
 
-def _body(data: bytes) -> dict[str, Json]:
+def _parse_body(data: bytes) -> dict[str, Json]:
     try:
         found = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

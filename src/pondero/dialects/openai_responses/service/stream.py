@@ -128,7 +128,7 @@ class Stream:
         self._output.append(head)
         self._open[event.index] = Open(place, head, event.kind, [])
         first = (
-            self._writer.opening(head, self._output[:place]) if event.kind == "thinking" else head
+            self._writer.announce(head, self._output[:place]) if event.kind == "thinking" else head
         )
         return self._emit("response.output_item.added", output_index=place, item=first)
 
@@ -176,7 +176,7 @@ class Stream:
             return self._add(part)
         before = self._output[: item.place]
         cut = end is not None and end.status == "incomplete"
-        # Words that were sent as an answer stay one, however the answer ended.
+        # Text that was sent as an answer stays one, even if the answer ends as a refusal.
         refused = end is not None and end.refused and (self._refuses or not item.begun)
         whole = self._writer.whole(item.head, part, before, cut=cut, refused=refused)
         self._output[item.place] = whole
@@ -192,9 +192,9 @@ class Stream:
         return data + self._emit("response.output_item.done", output_index=item.place, item=whole)
 
     def _add(self, part: Part) -> bytes:
-        """Return the events of an item that comes whole; none where this wire has no such item."""
+        """Return the events of an item without deltas; empty if this wire has no such item."""
         place = len(self._output)
-        item = self._writer.unannounced(place, part)
+        item = self._writer.write_whole(place, part)
         if item is None:
             return b""
         self._output.append(item)
@@ -202,7 +202,7 @@ class Stream:
         return data + self._emit("response.output_item.done", output_index=place, item=item)
 
     def _rest(self, item: Open, text: str) -> bytes:
-        """Return the delta of the text that no delta has carried yet."""
+        """Return the delta of the text that no delta had."""
         sent = "".join(item.texts)
         return self._more(item, text[len(sent) :]) if text.startswith(sent) else b""
 
@@ -244,11 +244,6 @@ class Stream:
         )
 
 
-def stream(answering: ReplyContext[Context]) -> Stream:
-    """Return an encoder for one streamed answer."""
-    return Stream(answering)
-
-
 _ANNOUNCED = ("text", "thinking", "tool_call")
 _PARAGRAPH = {"thinking": "reasoning_summary_part", "text": "content_part"}
 
@@ -259,6 +254,5 @@ def _argument_events(head: Item) -> str:
 
 
 def _event(kind: str, number: int, fields: dict[str, Json]) -> bytes:
-    """Return one event of a stream."""
     data = write_json({"type": kind, "sequence_number": number, **fields})
     return b"event: %b\ndata: %b\n\n" % (kind.encode(), data)

@@ -1,6 +1,6 @@
-"""The request body as the service types it: a key that the wire does not have is refused.
+"""The types of the request body (openai 3.49.0, 2026-11-10); the service rejects any other key.
 
-Types that begin with ``Any`` are for the lenient road: the same fields with fewer limits.
+Types that begin with ``Any`` are for the lenient reading: the same fields with fewer limits.
 """
 
 from typing import Annotated, Any, Literal
@@ -330,7 +330,7 @@ class OutputText(Strict, frozen=True):
 
 
 class Refusal(Strict, frozen=True):
-    """A refusal of the model that is sent back."""
+    """A refusal of the model in the history."""
 
     type: Literal["refusal"]
     refusal: str
@@ -384,4 +384,4 @@ HOSTED: dict[str, tuple[str, ...]] = {
     "tool_search_output": ("tools",),
     "web_search_call": ("id", "action", "status"),
 }
-"""Items of hosted tools and other kinds that are kept as they come, with their required keys."""
+"""Items of hosted tools and other types that stay raw, with their required keys."""

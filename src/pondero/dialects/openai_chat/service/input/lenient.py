@@ -1,7 +1,7 @@
-"""Reduces a body to what its reader knows: unknown fields, kinds and forms are passed over.
+"""Strips unknown fields and types from a body, for ``parse``.
 
-Providers that are not strict read requests like this, and so does the lenient road of ``parse``,
-which also lists what was passed over.
+Providers that are not strict read requests like this. The lenient reading also lists what it
+skipped, and strips known fields with values of the wrong type.
 """
 
 import re
@@ -30,7 +30,7 @@ def _fields(kinds: tuple[type[msgspec.Struct], ...], tag: str) -> dict[str, set[
 
 
 FIELDS = _fields((*_MESSAGES, types.FunctionAnswer), "role")
-"""What a message may hold, by its role."""
+"""The fields of a message, by its role."""
 
 _PART_FIELDS = _fields(_PARTS, "type")
 _FORMAT_FIELDS = _fields(_FORMATS, "type")
@@ -48,10 +48,10 @@ _PART_KINDS: dict[str, Any] = {"user": types.UserPart, "assistant": types.Assist
 
 
 class SkippedFields(UnknownFields):
-    """Collects what was passed over, and what is kept although this wire does not have it.
+    """Collects skipped fields, and raw values that this wire does not have.
 
-    ``parts`` are raw parts by the numbers of message and part; a text stands in the place of each.
-    ``tools`` are all tools on offer as they came.
+    ``parts``: raw parts, each replaced by a text, by the numbers of message and part. ``tools``:
+    all offered tools, raw.
     """
 
     def __init__(self) -> None:
@@ -60,13 +60,13 @@ class SkippedFields(UnknownFields):
         self.tools: list[Json] = []
 
     def only(self, value: dict[str, Json], fields: set[str], at: str) -> dict[str, Json]:
-        """Return the fields that are known; the paths of the others are collected."""
+        """Return the known fields; collect the paths of the others."""
         self.paths.extend(f"{at}.{key}" for key in value if key not in fields)
         return {key: each for key, each in value.items() if key in fields}
 
 
 def strip_unknown(body: dict[str, Json], passed: SkippedFields) -> dict[str, Json]:
-    """Return the body with nothing in it that only some service knows."""
+    """Return the body without fields and types that only some providers know."""
     kept = {key: value for key, value in body.items() if value is not None}
     if isinstance(messages := kept.get("messages"), list):
         kept["messages"] = [_message(message, at, passed) for at, message in enumerate(messages)]
@@ -76,7 +76,7 @@ def strip_unknown(body: dict[str, Json], passed: SkippedFields) -> dict[str, Jso
         ]
     if not kept.get("tools"):
         passed.paths += (each for each in _WITH_TOOLS if each in kept)
-        kept = _without(kept, ("tools", *_WITH_TOOLS))
+        kept = _drop_fields(kept, ("tools", *_WITH_TOOLS))
     if "tool_choice" in kept:
         kept["tool_choice"] = _choice(kept["tool_choice"])
     if isinstance(format_ := kept.get("response_format"), dict):
@@ -99,7 +99,7 @@ def _message(message: Json, at: int, passed: SkippedFields) -> Json:
             else call
             for number, call in enumerate(calls)
         ]
-        kept = kept if calls else _without(kept, ("tool_calls",))
+        kept = kept if calls else _drop_fields(kept, ("tool_calls",))
     if isinstance(content := kept.get("content"), list):
         kept["content"] = [
             _part(part, (at, number), passed, role=message["role"])
@@ -132,7 +132,7 @@ def _as_text(part: Json, at: tuple[int, int], passed: SkippedFields) -> Json:
 
 
 def _choice(choice: Json) -> Json:
-    """Return a choice in this wire's words; some providers take other wires' forms of it."""
+    """Convert a tool choice to this wire's form; some providers take other wires' forms."""
     if not isinstance(choice, dict):
         return "required" if choice == "any" else choice
     if choice.get("type") in ("tool", "function") and isinstance(choice.get("name"), str):
@@ -155,7 +155,7 @@ def _format(format_: dict[str, Json], passed: SkippedFields) -> dict[str, Json]:
     at = "response_format"
     if format_.get("type") == "json_schema" and "json_schema" not in format_:
         bare = {"schema": format_.get("schema")}
-        format_ = {**_without(format_, ("schema",)), "json_schema": bare}
+        format_ = {**_drop_fields(format_, ("schema",)), "json_schema": bare}
     kept = passed.only(format_, _FORMAT_FIELDS.get(str(format_.get("type")), set(format_)), at)
     if isinstance(schema := kept.get("json_schema"), dict):
         name = re.sub(r"[^a-zA-Z0-9_-]", "_", str(schema.get("name") or "schema"))[:64]
@@ -163,22 +163,24 @@ def _format(format_: dict[str, Json], passed: SkippedFields) -> dict[str, Json]:
     return kept
 
 
-def _without(value: dict[str, Json], fields: tuple[str, ...]) -> dict[str, Json]:
+def _drop_fields(value: dict[str, Json], fields: tuple[str, ...]) -> dict[str, Json]:
     return {key: each for key, each in value.items() if key not in fields}
 
 
-# -- the lenient road: what is known, and of the wrong type --------------------------------------
+# -- known fields with values of the wrong type (the lenient reading) ----------------------------
 
 
 def strip_misfits(body: dict[str, Json], passed: SkippedFields) -> dict[str, Json]:
-    """Return a known body without the fields whose values do not fit the types."""
-    kept = _fitting(body, types.Body, "", passed, but=("messages",))
+    """Return a body of known fields without those whose values do not fit the types."""
+    kept = _drop_misfits(body, types.Body, "", passed, but=("messages",))
     if isinstance(messages := kept.get("messages"), list):
-        kept["messages"] = [_fitted(message, at, passed) for at, message in enumerate(messages)]
+        kept["messages"] = [
+            _fit_message(message, at, passed) for at, message in enumerate(messages)
+        ]
     return kept
 
 
-def _fitted(message: Json, at: int, passed: SkippedFields) -> Json:
+def _fit_message(message: Json, at: int, passed: SkippedFields) -> Json:
     if not isinstance(message, dict):
         return message
     path, role = f"messages.{at}", str(message.get("role"))
@@ -186,10 +188,10 @@ def _fitted(message: Json, at: int, passed: SkippedFields) -> Json:
         passed.paths.append(f"{path}.role")
         message = _message({**message, "role": "user"}, at, passed)
         role = "user"
-    if role == "function":  # the older form of a tool's message, and less is taken for one
+    if role == "function":  # the older form of a tool's message, with stricter types
         role = "tool"
         message = {**message, "role": role}
-    kept = _fitting(message, _KINDS[role], path, passed, but=("role", "content", "tool_calls"))
+    kept = _drop_misfits(message, _KINDS[role], path, passed, but=("role", "content", "tool_calls"))
     content = kept.get("content")
     if isinstance(content, list):
         kind = _PART_KINDS.get(role, types.TextPart)
@@ -207,7 +209,7 @@ def _fitted(message: Json, at: int, passed: SkippedFields) -> Json:
 
 
 def _with_text(call: Json) -> Json:
-    """Return a call whose arguments are text, as some clients send an object."""
+    """Return a call with its arguments as text; some clients send an object."""
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("arguments"), dict):
         return call
@@ -215,13 +217,13 @@ def _with_text(call: Json) -> Json:
     return {**call, "function": {**function, "arguments": text}}
 
 
-def _fitting(
+def _drop_misfits(
     value: dict[str, Json], kind: type, at: str, passed: SkippedFields, *, but: tuple[str, ...]
 ) -> dict[str, Json]:
     hints = _hints(kind)
     wrong = [k for k, each in value.items() if k not in but and not _fits(each, hints[k])]
     passed.paths += (f"{at}.{key}" if at else key for key in wrong)
-    return _without(value, tuple(wrong))
+    return _drop_fields(value, tuple(wrong))
 
 
 @cache

@@ -1,6 +1,6 @@
-"""Reads the messages of a request into canon: parts, and calls paired with their results.
+"""Reads the messages of a request into canon, and pairs calls with their results.
 
-Nothing is checked here; what a service refuses of a conversation is in ``rules``.
+``parse.canon`` calls ``Reader``. Nothing is checked here; ``rules`` rejects invalid conversations.
 """
 
 import base64
@@ -40,8 +40,8 @@ _SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 class Reader:
     """Reads the messages of one request, in order.
 
-    ``tags`` is whether thinking stands between tags in the text of an assistant. ``others`` are
-    raw parts that the wire does not have there, by the numbers of message and part.
+    ``tags``: an assistant's text can begin with thinking between tags. ``others``: raw parts that
+    the wire does not have there, by the numbers of message and part.
     """
 
     def __init__(self, *, tags: bool, others: Mapping[tuple[int, int], Json]) -> None:
@@ -78,9 +78,9 @@ class Reader:
     # -- pairs -----------------------------------------------------------------------------------
 
     def _answer(self, message: types.ToolAnswer | types.FunctionAnswer) -> None:
-        """Read a result; one without an id answers the first call that still waits."""
+        """Read a result; one without an id answers the first open call."""
         id_ = message.tool_call_id if isinstance(message, types.ToolAnswer) else None
-        call = next((call for call in self._open if not id_ or _given(call) == id_), None)
+        call = next((call for call in self._open if not id_ or _find_given_id(call) == id_), None)
         if call is not None:
             self._open.remove(call)
         texts = _texts(message.content) if message.content else []
@@ -89,7 +89,7 @@ class Reader:
         self._results.append(ToolResult(called, tuple(content)))
 
     def _settle(self, parts: tuple[Part, ...] = ()) -> None:
-        """Close a run of results; what the user says after them stands in the same message."""
+        """End a run of results; the user's next parts join their message."""
         self._open = []
         parts = (*self._results, *parts)
         self._results = []
@@ -104,12 +104,12 @@ class Reader:
     def _assistant(self, message: types.Assistant) -> tuple[Part, ...]:
         parts: list[Part] = [*_thinking(message)]
         if isinstance(message.content, str):
-            parts += self._said(message.content)
+            parts += self._read_text(message.content)
         else:
             for number, part in enumerate(message.content or ()):
                 other = self._other(number)
                 if number == 0 and other is None and isinstance(part, types.TextPart):
-                    parts += self._said(part.text, part)
+                    parts += self._read_text(part.text, part)
                 else:
                     parts.append(other or _assistant_part(part))
         if message.refusal is not None:
@@ -123,8 +123,8 @@ class Reader:
         self._open = calls
         return (*parts, *calls)
 
-    def _said(self, content: str, part: types.TextPart | None = None) -> list[Part]:
-        """Return a text at the beginning of a turn; ``part`` is the part it stands in."""
+    def _read_text(self, content: str, part: types.TextPart | None = None) -> list[Part]:
+        """Read the first text of a turn; ``part`` is its part, if it has one."""
         if self._tags and (found := _TAGGED.fullmatch(content)):
             opened, thought, closed, rest = found.groups()
             thinking = Thinking(thought, Signature(NAME, {"tags": [opened, closed]}))
@@ -134,23 +134,23 @@ class Reader:
         return [Text(content)] if content else []
 
     def _call(self, call: types.Call, number: int) -> ToolCall | None:
-        """Return a call; None for one that names no function."""
+        """Read a call; None if it names no function."""
         body = call.custom if call.type == "custom" else call.function
         if body is None:
             return None
-        seal: dict[str, Json] = {}
+        value: dict[str, Json] = {}
         if call.extra_content is not None:
-            seal["extra_content"] = call.extra_content
+            value["extra_content"] = call.extra_content
         if isinstance(body, types.Custom):
-            seal["type"] = "custom"
+            value["type"] = "custom"
             arguments: Json = body.input
         else:
             arguments = _arguments(body.arguments)
         id_ = call.id or make_call_id(f"messages[{self._at}].tool_calls[{number}]", body.name)
         if not call.id:
-            seal["id"] = call.id
-        sealed = Signature(NAME, seal) if seal else None
-        return ToolCall(id_, body.name, arguments, sealed, minted=not call.id)
+            value["id"] = call.id
+        signature = Signature(NAME, value) if value else None
+        return ToolCall(id_, body.name, arguments, signature, minted=not call.id)
 
     # -- a user's turn ---------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class Reader:
             yield self._other(number) or _user_part(part)
 
     def _other(self, number: int) -> _Shown | None:
-        """Return a part that stands where the wire has no such part; None where it has."""
+        """Read a part that the wire does not have at this place; None if it has."""
         raw = self._others.get((self._at, number))
         if raw is None:
             return None
@@ -231,7 +231,7 @@ def _user_part(part: types.UserPart) -> _Shown:
 
 
 def base64_in(part: types.UserPart) -> str | None:
-    """Return the base64 text that a part holds; None where it holds none."""
+    """Return the base64 text in a part; None if there is none."""
     match part:
         case types.AudioPart():
             return part.input_audio.data
@@ -248,7 +248,7 @@ def base64_in(part: types.UserPart) -> str | None:
 
 
 def decode_base64(data: str) -> bytes | None:
-    """Return the bytes of base64 text; None where it is not valid."""
+    """Decode base64 text; None if it is invalid."""
     try:
         return base64.b64decode(data, validate=True)
     except (binascii.Error, ValueError):
@@ -269,9 +269,9 @@ def _texts(content: str | list[types.TextPart]) -> list[types.TextPart]:
 
 
 def _cache(part: types.UserPart) -> CacheBreakpoint | None:
-    breakpoint_ = None if isinstance(part, types.VideoPart) else part.prompt_cache_breakpoint
-    mark = breakpoint_ or part.cache_control
-    return None if mark is None else CacheBreakpoint(mark.ttl)
+    own = None if isinstance(part, types.VideoPart) else part.prompt_cache_breakpoint
+    point = own or part.cache_control
+    return None if point is None else CacheBreakpoint(point.ttl)
 
 
 # -- calls ---------------------------------------------------------------------------------------
@@ -285,18 +285,18 @@ def _arguments(text: str) -> Json:
     return text if isinstance(value, str) else value
 
 
-def _given(call: ToolCall) -> str:
-    """Return the id that the request gave a call; empty where the id is ours."""
+def _find_given_id(call: ToolCall) -> str:
+    """Return the id that the request gave a call; empty if we made the id."""
     return call.signature.value.get("id") or "" if call.minted and call.signature else call.id
 
 
 def _older_call(function: types.Function, at: int) -> ToolCall:
-    seal = Signature(NAME, {"function_call": True, "id": None})
+    signature = Signature(NAME, {"function_call": True, "id": None})
     id_ = make_call_id(f"messages[{at}].function_call", function.name)
-    return ToolCall(id_, function.name, _arguments(function.arguments), seal, minted=True)
+    return ToolCall(id_, function.name, _arguments(function.arguments), signature, minted=True)
 
 
 def make_call_id(where: str, name: str) -> str:
-    """Return an id of our own for a call that has none."""
+    """Make an id for a call that has none."""
     digest = hashlib.sha256(f"{where} {name}".encode()).digest()
     return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")

@@ -1,7 +1,7 @@
-"""Bodies of the Responses API that come to the address of this wire, restated as this wire's.
+"""Converts bodies of the Responses API that arrive at this wire's address.
 
-Cursor sends such bodies and expects an answer of this wire. ``parse`` calls ``as_chat`` on the
-lenient road; what has no counterpart here keeps its name, and is listed as unknown.
+Cursor sends such bodies and expects an answer of this wire. ``parse`` calls ``convert_body``;
+fields without a counterpart keep their names and are listed as unknown.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,8 @@ _RENAMED = {"max_output_tokens": "max_completion_tokens"}
 _PARTS = {"input_text": "text", "output_text": "text"}
 
 
-def as_chat(body: _Fields) -> _Fields:
-    """Return a body with messages; one that has them already stays as it is."""
+def convert_body(body: _Fields) -> _Fields:
+    """Return a body with messages; a body that has them stays unchanged."""
     if "messages" in body or not isinstance(body.get("input"), str | list):
         return body
     said = {_RENAMED.get(key, key): value for key, value in body.items() if key != "input"}
@@ -30,7 +30,7 @@ def as_chat(body: _Fields) -> _Fields:
 
 
 def _shape(text: _Fields) -> _Fields:
-    """Return what is said of the answer's text."""
+    """Return the fields that describe the answer's text."""
     shape = text.get("format")
     said = {"verbosity": text["verbosity"]} if "verbosity" in text else {}
     if not isinstance(shape, dict):
@@ -75,7 +75,7 @@ def _part(part: Json) -> Json:
     return part
 
 
-def _thought(item: _Fields, messages: list[Json]) -> None:
+def _read_thinking(item: _Fields, messages: list[Json]) -> None:
     turn = _turn(messages)
     texts = [
         part["text"]
@@ -111,7 +111,7 @@ def _result(item: _Fields, messages: list[Json]) -> None:
 
 _ITEMS: dict[str, Callable[[_Fields, list[Json]], None]] = {
     "message": _message,
-    "reasoning": _thought,
+    "reasoning": _read_thinking,
     "function_call": _call,
     "custom_tool_call": _call,
     "function_call_output": _result,

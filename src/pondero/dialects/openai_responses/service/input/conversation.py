@@ -1,4 +1,4 @@
-"""Reads input items into messages: how the service understands a conversation sent back to it."""
+"""Reads input items into messages, for ``parse`` and ``rules``."""
 
 import json
 import re
@@ -26,7 +26,7 @@ from pondero.canon import (
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import Rejected
 
-from ..errors import invalid, missing, refuse
+from ..errors import reject, reject_invalid, reject_missing
 from ..types import (
     ANSWERED,
     ANY_ITEMS,
@@ -47,7 +47,7 @@ from ..types import (
     ReasoningItem,
     Strict,
 )
-from .validation import kind_of, read
+from .validation import read, read_kind
 
 _INLINE = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 _OF_CALLERS = frozenset({
@@ -59,8 +59,8 @@ _OF_CALLERS = frozenset({
 class Conversation:
     """Collects messages: ``add`` the items in order, then take ``messages``.
 
-    With ``unknown`` (the lenient road) items and contents that would be refused are kept as
-    ``UnknownPart`` parts, and their paths listed.
+    With ``unknown`` (the lenient reading) invalid items and contents become ``UnknownPart``, and
+    their paths are listed.
     """
 
     def __init__(
@@ -82,9 +82,9 @@ class Conversation:
         return tuple(self._done)
 
     def add(self, raw: Json, number: int) -> None:
-        """Take the next item, or refuse it."""
+        """Take the next item, or reject it."""
         at = f"input[{number}]"
-        kind = kind_of(raw, at=at, otherwise="message")
+        kind = read_kind(raw, at=at, otherwise="message")
         if self._unknown is None or kind == "message":
             self._add(raw, kind, at)
             return
@@ -96,10 +96,11 @@ class Conversation:
 
     def _add(self, raw: Json, kind: str, at: str) -> None:
         if kind in HOSTED:
-            self._hosted(raw, kind, at)
+            self._add_hosted(raw, kind, at)
             return
         if kind not in ITEMS:
-            invalid(kind, sorted((*ITEMS, *HOSTED)), param=f"{at}.type")
+            # OpenAI, input items: the types of openai 3.49.0 (2026-11-10)
+            reject_invalid(kind, sorted((*ITEMS, *HOSTED)), param=f"{at}.type")
         kinds = ITEMS if self._unknown is None else ANY_ITEMS
         item = read(raw, kinds[kind], at=at, unknown=self._unknown)
         match item:
@@ -140,18 +141,19 @@ class Conversation:
         )
         self._parts.append(ToolResult(item.call_id, content))
 
-    def _hosted(self, raw: Json, kind: str, at: str) -> None:
+    def _add_hosted(self, raw: Json, kind: str, at: str) -> None:
         for name in HOSTED[kind]:
             if name not in raw:
-                missing(f"{at}.{name}")
+                # OpenAI, input items: required fields of openai 3.49.0 types (2026-11-10)
+                reject_missing(f"{at}.{name}")
         callers = kind in _OF_CALLERS or (kind == "shell_call_output" and "id" not in raw)
         self._keep(raw, callers=callers)
 
     def _keep(self, raw: Json, *, callers: bool) -> None:
-        """Keep an item as it came, as the caller's or as the model's."""
+        """Add an item unread, to the caller's message or to the model's."""
         self._turn("user" if callers else "assistant")
         after = {} if self._after is None else {"after": self._after}
-        self._parts.append(UnknownPart(NAME, raw, self._seal(after)))
+        self._parts.append(UnknownPart(NAME, raw, self._sign(after)))
 
     # -- the model's -----------------------------------------------------------------------------
 
@@ -161,7 +163,7 @@ class Conversation:
             {key: raw[key] for key in ("id", "status", "phase") if raw.get(key) is not None}
         )
         if isinstance(item.content, str):
-            self._parts.append(Text(item.content, self._seal(value)))
+            self._parts.append(Text(item.content, self._sign(value)))
             return
         for number, content in enumerate(item.content):
             where = f"{at}.content[{number}]"
@@ -170,16 +172,16 @@ class Conversation:
                 self._parts.append(UnknownPart(NAME, content))
             elif isinstance(part, OutputText):
                 cited = tuple(part.annotations or ())
-                self._parts.append(Text(part.text, self._seal(value), cited))
+                self._parts.append(Text(part.text, self._sign(value), cited))
             else:
-                seal = self._seal({**value, "part": "refusal"})
-                self._parts.append(Text(content["refusal"], seal))
+                signature = self._sign({**value, "part": "refusal"})
+                self._parts.append(Text(content["refusal"], signature))
 
     def _thinking(self, item: ReasoningItem, raw: Json) -> None:
         self._turn("assistant")
         texts = [each.text for each in (*item.summary, *(item.content or ())) if each.text]
         value = {key: each for key, each in raw.items() if key != "type" and each is not None}
-        self._parts.append(Thinking("\n\n".join(texts), self._seal(value)))
+        self._parts.append(Thinking("\n\n".join(texts), self._sign(value)))
         self._after = item.id
 
     def _call(self, item: FunctionCall | CustomCall, raw: Json) -> None:
@@ -193,7 +195,7 @@ class Conversation:
             value["type"] = item.type
         else:
             arguments = _arguments(item.arguments, value)
-        self._parts.append(ToolCall(item.call_id, item.name, arguments, self._seal(value)))
+        self._parts.append(ToolCall(item.call_id, item.name, arguments, self._sign(value)))
 
     def _follower(self, item: dict[str, Json]) -> dict[str, Json]:
         value: dict[str, Json] = {"item": item} if item or self._after is not None else {}
@@ -201,12 +203,12 @@ class Conversation:
             value["after"] = self._after
         return value
 
-    def _seal(self, value: dict[str, Json]) -> Signature | None:
+    def _sign(self, value: dict[str, Json]) -> Signature | None:
         return Signature(NAME, value, self._model, self._route) if value else None
 
 
 def arguments_text(arguments: Json) -> str:
-    """Return the arguments of a call as text; arguments that are text were not JSON, and stay."""
+    """Format the arguments of a call; text that was not JSON stays unchanged."""
     if isinstance(arguments, str):
         return arguments
     try:
@@ -216,7 +218,7 @@ def arguments_text(arguments: Json) -> str:
 
 
 def _arguments(text: str, value: dict[str, Json]) -> Json:
-    """Return the arguments; their text is kept in ``value`` where encoding would change it."""
+    """Parse the arguments; ``value`` gets their text if encoding would change it."""
     try:
         arguments = msgspec.json.decode(text) if text else {}
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -231,22 +233,24 @@ def _arguments(text: str, value: dict[str, Json]) -> Json:
 def parse_content(
     content: str | list[Json], *, at: str, unknown: UnknownFields | None
 ) -> Iterable[Part]:
-    """Return the parts of a caller's content: text, images, files."""
+    """Return the parts of a caller's content."""
     if isinstance(content, str):
         return (Text(content),)
     return [
-        _given(raw, at=f"{at}[{number}]", unknown=unknown) for number, raw in enumerate(content)
+        _parse_part(raw, at=f"{at}[{number}]", unknown=unknown)
+        for number, raw in enumerate(content)
     ]
 
 
 def _content(
     raw: Json, kinds: dict[str, type[Strict]], *, at: str, unknown: UnknownFields | None
 ) -> Strict | None:
-    """Return a content as its type, or refuse it; on the lenient road None is returned instead."""
+    """Read a content as its type, or reject it; the lenient reading returns None instead."""
     try:
-        kind = kind_of(raw, at=at)
+        kind = read_kind(raw, at=at)
         if kind not in kinds:
-            invalid(kind, kinds, param=f"{at}.type")
+            # OpenAI, content: the types of openai 3.49.0 (2026-11-10)
+            reject_invalid(kind, kinds, param=f"{at}.type")
         return read(raw, kinds[kind], at=at, unknown=unknown)
     except Rejected:
         if unknown is None:
@@ -255,7 +259,7 @@ def _content(
         return None
 
 
-def _given(raw: Json, *, at: str, unknown: UnknownFields | None) -> Part:
+def _parse_part(raw: Json, *, at: str, unknown: UnknownFields | None) -> Part:
     part = _content(raw, GIVEN, at=at, unknown=unknown)
     try:
         return _canon(part, raw, at=at)
@@ -288,11 +292,12 @@ def _image(part: InputImage, url: str, at: str) -> Image:
         data = _bytes(inline[2], f"{at}.image_url")
         return Image(inline[1], data=data, detail=part.detail, cache=cache)
     if not url.startswith(("http://", "https://")):
+        # OpenAI, images: a URL or a data URL (public clients quote it, 2026-11-16)
         param = f"{at}.image_url"
         message = (
             f"Invalid '{param}'. Expected a valid URL, but got a value with an invalid format."
         )
-        refuse(message, param=param, code="invalid_value")
+        reject(message, param=param, code="invalid_value")
     return Image(url=url, detail=part.detail, cache=cache)
 
 
@@ -303,10 +308,11 @@ def _file(part: InputFile, at: str) -> Part:
         return Blob(media, url=part.file_url, name=part.filename, cache=cache)
     inline = _INLINE.fullmatch(part.file_data or "")
     if inline is None:
+        # OpenAI, file inputs: base64 data URL (public clients quote it, 2026-11-16)
         message = f"Invalid '{at}.file_data'. Expected a base64-encoded data URL."
-        refuse(message, param=f"{at}.file_data", code="invalid_value")
+        reject(message, param=f"{at}.file_data", code="invalid_value")
     data = _bytes(inline[2], f"{at}.file_data")
-    # A file without a name is sent with this one, because the wire requires a name.
+    # The caller's side sends a nameless file with this name, because the wire requires one.
     nameless = part.filename == f"file.{inline[1].rpartition('/')[2]}"
     return Blob(inline[1], data=data, name=None if nameless else part.filename, cache=cache)
 
@@ -315,9 +321,10 @@ def _bytes(text: str, param: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except (NotBase64, ValueError):
+        # OpenAI, file inputs: base64 (public clients quote it, 2026-11-16)
         message = f"Invalid '{param}'. Expected a base64-encoded value."
-        refuse(message, param=param, code="invalid_value")
+        reject(message, param=param, code="invalid_value")
 
 
-def _cache(mark: Breakpoint | None) -> CacheBreakpoint | None:
-    return None if mark is None else CacheBreakpoint(mark.ttl)
+def _cache(point: Breakpoint | None) -> CacheBreakpoint | None:
+    return None if point is None else CacheBreakpoint(point.ttl)

@@ -1,11 +1,14 @@
-"""Checks of what must stand together in an input: calls and results, thinking and its follower."""
+"""Checks that an input keeps its pairs: call and result, thinking and the item after it.
+
+``rules.accept`` calls ``check_pairs``. The rules are OpenAI's for conversation state.
+"""
 
 from typing import NoReturn
 
 from pondero.canon import Json
 
-from ..errors import refuse
-from ..signatures import Mark, issue, recognise, unseal
+from ..errors import reject, reject_missing
+from ..signatures import ItemId, decrypt, parse_id, write_id
 
 _PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 _ANSWERS = ("function_call_output", "custom_tool_call_output")
@@ -13,10 +16,10 @@ _CALLS = ("function_call", "custom_tool_call")
 _NEVER_FOLLOW = (*_ANSWERS, "configuration_update", "additional_tools", "compaction_trigger")
 
 
-def check(items: list[Json], *, store: bool, done: frozenset[str] = frozenset()) -> None:
-    """Refuse an input with ids, calls or thinking that lack their counterpart.
+def check_pairs(items: list[Json], *, store: bool, done: frozenset[str] = frozenset()) -> None:
+    """Reject ids, calls or thinking without their counterpart.
 
-    ``done`` are the ids of calls that the service ran itself: they have no output.
+    ``done``: ids of calls that the service ran itself, which have no output.
     """
     _check_ids(items)
     _check_calls(items, done)
@@ -29,13 +32,14 @@ def _check_ids(items: list[Json]) -> None:
         if _is_given(item):
             continue
         if isinstance(id, str) and not id.startswith(prefix):
+            # OpenAI, input items: an id begins with its type's prefix (public clients, 2026-11-16)
             param = f"input[{number}].id"
             message = f"Invalid '{param}': '{id}'. Expected an ID that begins with '{prefix}'."
-            refuse(message, param=param, code="invalid_value")
+            reject(message, param=param, code="invalid_value")
 
 
-def run_here(items: list[Json], tools: list[Json]) -> frozenset[str]:
-    """Return the ids of the custom calls that are of no tool of the caller's, and are done."""
+def find_hosted_calls(items: list[Json], tools: list[Json]) -> frozenset[str]:
+    """Return the ids of completed custom calls to tools that the caller did not offer."""
     theirs = {tool.get("name") for tool in tools if tool.get("type") == "custom"}
     return frozenset(
         item["call_id"]
@@ -52,68 +56,71 @@ def _check_calls(items: list[Json], done: frozenset[str]) -> None:
     answered = {item["call_id"] for item in items if _type(item) in _ANSWERS}
     for item in items:
         if _type(item) in _ANSWERS and item["call_id"] not in known:
+            # OpenAI, function calling: an output needs its call (public clients, 2026-11-16)
             call_id = item["call_id"]
             message = f"No tool call found for function call output with call_id {call_id}."
-            refuse(message, param="input")
+            reject(message, param="input")
     for call_id in called:
         if call_id not in answered and call_id not in done:
-            refuse(f"No tool output found for function call {call_id}.", param="input")
+            # OpenAI, function calling: a call needs its output (public clients, 2026-11-16)
+            reject(f"No tool output found for function call {call_id}.", param="input")
 
 
 def _check_thinking(items: list[Json], *, store: bool) -> None:
     present: set[tuple[str, int]] = set()
     for number, item in enumerate(items):
         if _type(item) == "reasoning":
-            id = _known(item, number, store=store)
-            mark = recognise(id) if id else None
-            if mark is not None:
-                present.add((mark.stem, mark.place))
+            id = _check_source(item, number, store=store)
+            item_id = parse_id(id) if id else None
+            if item_id is not None:
+                present.add((item_id.stem, item_id.place))
             if item.get("id") is not None:
                 _check_follower(items, number, store=store)
-        elif (mark := _mark(item)) is not None and mark.thought is not None:
-            _check_thought(item, mark, present)
+        elif (item_id := _parse_own_id(item)) is not None and item_id.thought is not None:
+            _check_thought(item, item_id, present)
 
 
-def _known(item: Json, number: int, *, store: bool) -> str | None:
-    """Return the id of thinking that is sealed by us, stored, or plain; refuse any other."""
+def _check_source(item: Json, number: int, *, store: bool) -> str | None:
+    """Return the id of thinking that is encrypted, stored or plain; reject any other."""
     id: str | None = item.get("id")
     text: str | None = item.get("encrypted_content")
     if text is not None:
-        sealed = unseal(text)
-        if sealed is None or (id is not None and sealed.id != id):
-            _refuse_seal(text)
-        return sealed.id
+        content = decrypt(text)
+        if content is None or (id is not None and content.id != id):
+            _reject_signature(text)
+        return content.id
     if item.get("content"):
         return id
     if id is None:
-        param = f"input[{number}].id"
-        message = f"Missing required parameter: '{param}'."
-        refuse(message, param=param, code="missing_required_parameter")
-    mark = recognise(id)
-    if mark is None or not mark.stored:
+        # OpenAI, reasoning items: id is required (openai 3.49.0 types, 2026-11-10)
+        reject_missing(f"input[{number}].id")
+    item_id = parse_id(id)
+    if item_id is None or not item_id.stored:
+        # OpenAI, conversation state: store false keeps no items (vercel/ai#7543, 2026-11-15)
         hint = (
             " Items are not persisted when `store` is set to false. Try again with `store` set to "
             "true, or remove this item from your input."
         )
         message = f"Item with id '{id}' not found.{'' if store else hint}"
-        refuse(message, param="input", status=404)
+        reject(message, param="input", status=404)
     return id
 
 
-def _refuse_seal(text: str) -> NoReturn:
+def _reject_signature(text: str) -> NoReturn:
+    # OpenAI, encrypted reasoning: invalid_encrypted_content (openai/codex#8145, 2026-11-15)
     short = f"{text[:4]}...{text[-4:]}"
     message = (
         f"The encrypted content {short} could not be verified. "
         "Reason: Encrypted content could not be decrypted or parsed."
     )
-    refuse(message, param=None, code="invalid_encrypted_content")
+    reject(message, param=None, code="invalid_encrypted_content")
 
 
 def _check_follower(items: list[Json], number: int, *, store: bool) -> None:
-    """Refuse thinking that the item it led to does not follow, by the id it came with.
+    """Reject thinking that is not followed by the item it led to.
 
-    Where nothing is stored, sealed thinking carries its own state, and a follower without an id
-    will do: recorded for a message (gpt-5.6-luna) and a call (gpt-5.6-terra).
+    With ``store: false``, encrypted thinking needs no id on its follower: recorded for a message
+    (gpt-5.6-luna) and a call (gpt-5.6-terra).
     """
     thought = items[number]
     follower = next((item for item in items[number + 1 :] if _type(item) != "reasoning"), None)
@@ -121,30 +128,33 @@ def _check_follower(items: list[Json], number: int, *, store: bool) -> None:
         if follower.get("id") is None and not store and thought.get("encrypted_content"):
             return
         if isinstance(follower.get("id"), str):
-            ours, mark = recognise(thought["id"]), recognise(follower["id"])
-            if ours is None or mark is None or mark.stem == ours.stem:
+            ours, item_id = parse_id(thought["id"]), parse_id(follower["id"])
+            if ours is None or item_id is None or item_id.stem == ours.stem:
                 return
+    # OpenAI, reasoning items: need the next item (pydantic-ai recording
+    # test_openai_responses_thinking_with_modified_history, 2026-08-22)
     message = (
         f"Item '{thought['id']}' of type 'reasoning' was provided without its required "
         "following item."
     )
-    refuse(message, param="input")
+    reject(message, param="input")
 
 
-def _check_thought(item: Json, mark: Mark, present: set[tuple[str, int]]) -> None:
-    if (mark.stem, mark.thought) in present:
+def _check_thought(item: Json, item_id: ItemId, present: set[tuple[str, int]]) -> None:
+    if (item_id.stem, item_id.thought) in present:
         return
-    thinking = issue("rs", Mark(mark.stem, mark.thought or 0, None, mark.stored))
+    thinking = write_id("rs", ItemId(item_id.stem, item_id.thought or 0, None, item_id.stored))
+    # OpenAI, reasoning items: the next item needs them (public clients, 2026-11-16)
     message = (
         f"Item '{item['id']}' of type '{_type(item)}' was provided without its required "
         f"'reasoning' item: '{thinking}'."
     )
-    refuse(message, param="input")
+    reject(message, param="input")
 
 
-def _mark(item: Json) -> Mark | None:
+def _parse_own_id(item: Json) -> ItemId | None:
     id = item.get("id")
-    return recognise(id) if isinstance(id, str) and not _is_given(item) else None
+    return parse_id(id) if isinstance(id, str) and not _is_given(item) else None
 
 
 def _is_given(item: Json) -> bool:

@@ -1,4 +1,9 @@
-"""Reads JSON into the wire's types; what does not fit is refused in the service's own words."""
+"""Reads JSON into the wire's types, and rejects misfits in the service's own words.
+
+``parse`` and ``conversation`` call ``read``. The texts follow OpenAI's recorded rejections:
+decimal_below_min_value (pydantic-ai test_openai_responses_model_http_error, 2026-08-22) and
+integer_below_min_value (req_llm o1_mini/usage, 2025-10-04).
+"""
 
 import re
 from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
@@ -9,8 +14,7 @@ from msgspec import Struct
 from pondero.canon import Json, convert_json
 from pondero.dialects.bodies import UnknownFields
 
-from ..errors import invalid, missing, refuse
-from ..errors import unknown as unknown_field
+from ..errors import reject, reject_invalid, reject_missing, reject_unknown
 
 T = TypeVar("T", bound=Struct)
 
@@ -31,85 +35,88 @@ _NAMES = {
 
 
 def read(raw: Json, kind: type[T], *, at: str = "", unknown: UnknownFields | None = None) -> T:
-    """Return the value as this type, or refuse it; ``at`` is where in the body it stands.
+    """Convert a value to this type, or reject it; ``at`` is its path in the body.
 
-    With ``unknown`` (the lenient road), two kinds of fields are left out and listed there: those
-    the type does not have, and optional ones with a value the type does not allow.
+    With ``unknown`` (the lenient reading), unknown fields and optional fields with an invalid value
+    are left out and listed there.
     """
     try:
         return convert_json(raw, kind)
     except msgspec.ValidationError as error:
         if unknown is not None:
-            return _read_known(raw, kind, at, unknown)
-        what, inner = _located(error)
-        _refuse(what, _joined(at, inner.removeprefix("$")), raw, inner, kind)
+            return _read_leniently(raw, kind, at, unknown)
+        what, inner = _locate(error)
+        _reject_misfit(what, _join_path(at, inner.removeprefix("$")), raw, inner, kind)
 
 
-def _read_known(raw: Json, kind: type[T], at: str, unknown: UnknownFields) -> T:
-    """Return the value as this type without what the type does not know, or refuse it."""
+def _read_leniently(raw: Json, kind: type[T], at: str, unknown: UnknownFields) -> T:
     known = unknown.strip_unknown(raw, kind, at=at)
     latest = ("", "$")  # what was wrong with the field left out last, and where
     while True:
         try:
             return convert_json(known, kind)
         except msgspec.ValidationError as error:
-            what, inner = _located(error)
+            what, inner = _locate(error)
             steps = _STEP.findall(inner.removeprefix("$"))
             if (field := _FIELD.search(what)) and latest[1] == f"{inner}.{field[2]}":
-                _refuse(latest[0], _joined(at, latest[1].removeprefix("$")), raw, latest[1], kind)
-            path = _joined(at, inner.removeprefix("$"))
+                wrong, place = latest
+                _reject_misfit(wrong, _join_path(at, place.removeprefix("$")), raw, place, kind)
+            path = _join_path(at, inner.removeprefix("$"))
             if field or not steps or not steps[-1][0]:
-                _refuse(what, path, known, inner, kind)
-            known, latest = _without(known, steps), (what, inner)
+                _reject_misfit(what, path, known, inner, kind)
+            known, latest = _drop_field(known, steps), (what, inner)
             unknown.paths.append(path.removesuffix("[...]"))  # a value inside a mapping
 
 
-def _located(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Split the message of an error into what is wrong and where, a path that begins with ``$``."""
+def _locate(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Split an error's message into the problem and its path, which begins with ``$``."""
     found = _AT.match(str(error))
     return (found[1], found[2] or "$") if found else (str(error), "$")
 
 
-def _without(raw: Json, steps: list[tuple[str, str]]) -> Json:
-    """Return a copy of the value without the field at this path."""
+def _drop_field(raw: Json, steps: list[tuple[str, str]]) -> Json:
     (name, number), *rest = steps
     if number:
-        return [
-            _without(each, rest) if place == int(number) else each for place, each in enumerate(raw)
-        ]
+        place = int(number)
+        return [*raw[:place], _drop_field(raw[place], rest), *raw[place + 1 :]]
     if rest:
-        return {**raw, name: _without(raw[name], rest)}
+        return {**raw, name: _drop_field(raw[name], rest)}
     return {key: each for key, each in raw.items() if key != name}
 
 
-def kind_of(raw: Json, *, at: str, otherwise: str | None = None) -> str:
-    """Return the `type` of an object, or refuse one that has none."""
+def read_kind(raw: Json, *, at: str, otherwise: str | None = None) -> str:
+    """Return the `type` of an object, or reject one without it."""
     kind = raw.get("type", otherwise) if isinstance(raw, dict) else None
     if kind is None:
-        missing(f"{at}.type")
+        reject_missing(f"{at}.type")
     if not isinstance(kind, str):
+        # OpenAI, errors: invalid_type (public clients quote it, 2026-11-16)
         message = f"Invalid type for '{at}.type': expected a string, but got another instead."
-        refuse(message, param=f"{at}.type", code="invalid_type")
+        reject(message, param=f"{at}.type", code="invalid_type")
     return kind
 
 
-def _refuse(what: str, param: str, raw: Json, inner: str, kind: type[Struct]) -> NoReturn:
-    if field := _FIELD.search(what):
-        name = _joined(param, f".{field[2]}")
-        unknown_field(name) if field[1] == "unknown" else missing(name)
+def _reject_misfit(problem: str, param: str, raw: Json, inner: str, kind: type[Struct]) -> NoReturn:
+    # OpenAI, errors: unknown_parameter, missing_required_parameter, invalid_value, invalid_type
+    # (public clients quote them, 2026-11-16)
+    if field := _FIELD.search(problem):
+        name = _join_path(param, f".{field[2]}")
+        reject_unknown(name) if field[1] == "unknown" else reject_missing(name)
     value = _value(raw, inner)
-    if what.startswith("Invalid enum value"):
-        invalid(value, _words(kind, inner), param=param)
-    if bound := _BOUND.search(what):
-        _out_of_range(bound, value, param)
-    if mismatch := _KIND.search(what):
+    if problem.startswith("Invalid enum value"):
+        reject_invalid(value, _words(kind, inner), param=param)
+    if bound := _BOUND.search(problem):
+        _reject_range(bound, value, param)
+    if mismatch := _KIND.search(problem):
         wanted, got = _NAMES.get(mismatch[1], mismatch[1]), _NAMES.get(mismatch[2], mismatch[2])
         message = f"Invalid type for '{param}': expected {wanted}, but got {got} instead."
-        refuse(message, param=param, code="invalid_type")
-    refuse(f"Invalid '{param}': {what}.", param=param, code="invalid_value")
+        reject(message, param=param, code="invalid_type")
+    reject(f"Invalid '{param}': {problem}.", param=param, code="invalid_value")
 
 
-def _out_of_range(bound: re.Match[str], value: Json, param: str) -> NoReturn:
+def _reject_range(bound: re.Match[str], value: Json, param: str) -> NoReturn:
+    # OpenAI, errors: the bound and the value are named (pydantic-ai recording
+    # test_openai_responses_model_http_error, 2026-08-22)
     noun = "integer" if bound[1] == "int" else "decimal"
     below = bound[2] == ">="
     limit = float(bound[3])
@@ -117,10 +124,10 @@ def _out_of_range(bound: re.Match[str], value: Json, param: str) -> NoReturn:
         f"Invalid '{param}': {noun} {'below minimum' if below else 'above maximum'} value. "
         f"Expected a value {bound[2]} {limit:g}, but got {value} instead."
     )
-    refuse(message, param=param, code=f"{noun}_{'below_min' if below else 'above_max'}_value")
+    reject(message, param=param, code=f"{noun}_{'below_min' if below else 'above_max'}_value")
 
 
-def _joined(at: str, path: str) -> str:
+def _join_path(at: str, path: str) -> str:
     return f"{at}{path}" if at else path.removeprefix(".")
 
 
@@ -131,16 +138,13 @@ def _value(raw: Json, path: str) -> Json:
 
 
 def _words(kind: type[Struct], path: str) -> tuple[str, ...]:
-    """Return the words that a field may have, from its type."""
     hint: Any = kind
     for name, number in _STEP.findall(path.removeprefix("$")):
-        if number:
-            hint = get_args(_without_none(hint))[0]
-        else:
-            hint = get_type_hints(_without_none(hint))[name]
-    return get_args(_without_none(hint))
+        inner = _drop_none(hint)
+        hint = get_args(inner)[0] if number else get_type_hints(inner)[name]
+    return get_args(_drop_none(hint))
 
 
-def _without_none(hint: Any) -> Any:
+def _drop_none(hint: Any) -> Any:
     kinds = [kind for kind in get_args(hint) if kind is not type(None)]
     return kinds[0] if type(None) in get_args(hint) else hint
