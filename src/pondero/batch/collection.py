@@ -72,7 +72,6 @@ def _mark_lost(file: BatchFile, chunk: BatchChunk, why: str) -> None:
 def _iter_rest(
     lines: list[BatchLine], known: Sequence[BatchOutcome], ending: Ending, status: int, why: str
 ) -> Iterator[BatchOutcome]:
-    """Yield the outcome of each request that has no result of its own."""
     body = (why or "the batch ended without a result for this").encode()
     answered = {each.id for each in known}
     return (

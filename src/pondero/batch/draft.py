@@ -134,14 +134,12 @@ def _group_key(request: BatchRequest) -> tuple[object, ...]:
 
 
 def _own_headers(request: BatchRequest) -> Mapping[str, str]:
-    """Return the headers of a request without its key and those about its body."""
     omitted = (*auth_header(_provider(request), ""), "content-type", "content-length", "accept")
     headers = request.exchange.http.headers.items()
     return {name: value for name, value in headers if name not in omitted}
 
 
 def _iter_chunks(requests: Sequence[BatchRequest]) -> Iterator[tuple[BatchRequest, ...]]:
-    """Yield chunks within the service's limits on requests and bytes."""
     terms = batch_terms(_provider(requests[0]), requests[0].exchange.origin.model)
     chunk: list[BatchRequest] = []
     size = 0

@@ -68,7 +68,6 @@ def cancel_chunks(file: BatchFile, services: Services) -> Steps[None]:
 
 
 def _create_chunk(file: BatchFile, chunk: BatchChunk, service: BatchService) -> Steps[BatchChunk]:
-    """Create a chunk at its service; search for it if the answer is ambiguous."""
     wire, tries = service.wire, 0
     lines = file.lines(chunk)
     if wire.upload is not None and wire.parse_uploaded is not None and chunk.file is None:
@@ -108,7 +107,6 @@ def is_ambiguous(error: PonderoError) -> bool:
 
 
 def _fill_chunk(file: BatchFile, chunk: BatchChunk, service: BatchService) -> Steps[None]:
-    """Add the requests to an empty chunk; the service's count says which it has."""
     wire, lines, tries, before = service.wire, file.lines(chunk), 0, 0
     assert wire.add is not None  # noqa: S101 - only a chunk that is filled has this state
     assert chunk.remote is not None  # noqa: S101 - it was made
@@ -138,7 +136,6 @@ def _poll(chunk: BatchChunk, service: BatchService) -> Steps[ChunkStatus]:
 
 
 def _wait_until_counted(chunk: BatchChunk, service: BatchService, has: int) -> Steps[None]:
-    """Wait until the service counts the requests, or long enough to know that it did not."""
     for seconds in SEARCH_DELAYS:
         yield from service.pause(seconds)
         if ((yield from _poll(chunk, service)).asks or 0) != has:
@@ -168,7 +165,6 @@ def _recover_chunk(file: BatchFile, chunk: BatchChunk, service: BatchService) ->
 
 
 def _search(file: BatchFile, chunk: BatchChunk, service: BatchService) -> Steps[tuple[Search, str]]:
-    """Return whether a chunk is on the service's list, and its id there."""
     candidates: list[ListedBatch] = []
     cursor: str | None = None
     known = {each.remote for each in file.lots()}
@@ -189,7 +185,6 @@ def _search(file: BatchFile, chunk: BatchChunk, service: BatchService) -> Steps[
 def _find_by_results(
     file: BatchFile, chunk: BatchChunk, service: BatchService, candidates: Sequence[ListedBatch]
 ) -> Steps[tuple[Search, str]]:
-    """Return the candidate that has our ids in its results."""
     ours = {line.id for line in file.lines(chunk)}
     running: list[str] = []
     for each in candidates:
@@ -221,6 +216,5 @@ def _is_candidate(each: ListedBatch, chunk: BatchChunk) -> bool:
 
 
 def _is_older(batches: Sequence[ListedBatch], chunk: BatchChunk) -> bool:
-    """Return whether a page is older than the chunk: lists begin with the newest."""
     times = [each.created for each in batches if each.created is not None]
     return bool(times) and max(times) < chunk.since - _SKEW

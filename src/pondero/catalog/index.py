@@ -114,7 +114,6 @@ def _longest(
 
 
 def _ends(model: str, end: int, *, versions: bool) -> bool:
-    """Return whether a name ends here: gpt-5 does not end in gpt-5.1, nor o3 in o3x."""
     if end in (0, len(model)):
         return True
     return bool(_BOUNDARY.match(model, end)) and not (versions and _VERSION.match(model, end))

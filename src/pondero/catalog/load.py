@@ -97,7 +97,6 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 
 
 def _lines(file: TomlFile) -> dict[tuple[str | int, ...], int]:
-    """Return the line of every table and key by its path; numbers index an array's tables."""
     found: dict[tuple[str | int, ...], int] = {}
     seen: dict[tuple[str | int, ...], int] = {}
     table: tuple[str | int, ...] = ()
@@ -122,7 +121,6 @@ def _lines(file: TomlFile) -> dict[tuple[str | int, ...], int]:
 
 
 def _names(line: str) -> list[str]:
-    """Return the dotted names of a table header or a key, empty for any other line."""
     import tomllib  # noqa: PLC0415 - see read_toml
 
     try:
@@ -138,7 +136,6 @@ def _names(line: str) -> list[str]:
 
 
 def _exists(values: Any, path: tuple[str | int, ...]) -> bool:
-    """Return whether a path exists: a line of a long text can look like a key."""
     for step in path:
         inside = isinstance(values, dict if isinstance(step, str) else list)
         if not inside or (step not in values if isinstance(step, str) else step >= len(values)):
@@ -163,7 +160,6 @@ def _depth(values: Any) -> int:
 
 
 def _key_of(text: str) -> str:
-    """Return the key in a validation error: "... - at `$.budget.min`", "... `foo`"."""
     path = (
         text.rpartition("at `$.")[2].rstrip("`").split(".")[0].split("[")[0]
         if "at `$." in text
@@ -175,7 +171,6 @@ def _key_of(text: str) -> str:
 
 
 def _line(lines: list[str], table: str, number: int, key: str) -> int:
-    """Return the line of a key in the nth table of that name, or of the table itself."""
     start = 0
     if table:
         heads = [
@@ -273,7 +268,6 @@ def _group(file: TomlFile) -> FamilyGroup:
 def _base(
     file: TomlFile, row: Mapping[str, Any], number: int, above: list[Family]
 ) -> Capability | None:
-    """Return the facts of the family above that a row inherits with ``like``."""
     if "like" not in row:
         return None
     for family in above:

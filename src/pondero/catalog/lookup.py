@@ -179,14 +179,12 @@ class Lookup:
 
     @cached_property
     def _autos(self) -> frozenset[str]:
-        """Return the catalogued names that end in ``/auto`` or ``@auto``."""
         known = self.catalog.providers.values()
         names = ((at.name, name) for at in known for name in (*self._list_served(at), *at.aliases))
         ending = (each for each in names if parse_auto(re.split("[/@]", each[1])[-1]) is not None)
         return frozenset(fold_name(each) for at, name in ending for each in (name, f"{at}:{name}"))
 
     def _model_of(self, text: str) -> str | None:
-        """Return the model of the calibration in ``auto:NAME``; None for other texts."""
         auto = parse_auto(text)
         if auto is None or auto.name is None or self._calibrated is None:
             return None
@@ -261,7 +259,6 @@ class Lookup:
         ]
 
     def _list_served(self, provider: Provider) -> list[str]:
-        """Return the catalogued names of a provider, with the maker's prefix if it needs one."""
         return [
             f"{provider.prefix.get(group, '')}{model}"
             for group in provider.families
@@ -327,7 +324,6 @@ class Lookup:
         return FamilyIndex(group.family)
 
     def _served_as(self, provider: Provider) -> FamilyIndex:
-        """Return the index of a provider's names; the first of two equal names counts."""
         if provider.name not in self._indexes:
             self._indexes[provider.name] = FamilyIndex(self._families(provider))
         return self._indexes[provider.name]
@@ -415,7 +411,6 @@ class Lookup:
 
 
 def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
-    """Return whether a name matches one of these; ``*`` matches anything."""
     if model in patterns:
         return True
     globs = [each for each in patterns if "*" in each]
@@ -427,7 +422,6 @@ def _is_one_of(model: str, patterns: tuple[str, ...]) -> bool:
 
 
 def _is_claimed(model: str, claims: tuple[str, ...]) -> bool:
-    """Return whether a bare name has one of these prefixes; ``*`` matches anything."""
     for claim in claims:
         first, *more = claim.split("*")
         if model.startswith(first) and all(each in model for each in more):
@@ -436,7 +430,6 @@ def _is_claimed(model: str, claims: tuple[str, ...]) -> bool:
 
 
 def _bare_names(model: str, strip: tuple[str, ...], names: NamePatterns) -> list[str]:
-    """Return the folded name, and without path, region and maker if it has them."""
     name = model.lower().lstrip(names.marks)
     whole = fold_name(name)
     for path in names.paths:
@@ -448,7 +441,6 @@ def _bare_names(model: str, strip: tuple[str, ...], names: NamePatterns) -> list
 
 
 def _compile_endings(dates: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for one of these at the end of a name; ``#`` is a digit."""
     endings = "|".join(re.escape(fold_name(each)).replace(r"\#", "[0-9]") for each in dates)
     return re.compile(rf"(?<=.)(?:{endings})$" if endings else "(?!)")
 

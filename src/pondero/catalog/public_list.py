@@ -175,7 +175,6 @@ def _budget(control: ListedThinking, base: Capability) -> BudgetRange | None:
 
 
 def _style(entry: ModelEntry, control: ListedThinking, budget: BudgetRange | None) -> str | None:
-    """Return the relative's style if it has every control, else another of the provider's."""
     styles: Mapping[str, Placement] = entry.provider.placement
     own = entry.capability.style
     if own is None:

@@ -77,7 +77,6 @@ class ModelLines:
 
 
 def _split(name: str) -> tuple[str, Version, frozenset[str]] | None:
-    """Return line, version and the words after it; None for a name without a version."""
     if (found := _VERSION.search(name)) is None or not found.start():
         return None
     version = (int(found[1]), int(found[2] or 0))
@@ -85,5 +84,4 @@ def _split(name: str) -> tuple[str, Version, frozenset[str]] | None:
 
 
 def _alike(known: frozenset[str], words: frozenset[str]) -> tuple[int, int]:
-    """Count the words after the version: shared, then not shared."""
     return len(known & words), -len(known ^ words)

@@ -88,7 +88,6 @@ def main() -> None:
 
 
 def _take_every_character(stream: TextIOWrapper) -> None:
-    """Write UTF-8 into a pipe on Windows; elsewhere print ? for characters the encoding lacks."""
     if os.name == "nt" and not stream.isatty() and not os.environ.get("PYTHONIOENCODING"):
         stream.reconfigure(encoding="utf-8")
     elif not stream.encoding.lower().startswith("utf"):
@@ -133,7 +132,6 @@ def run(arguments: list[str]) -> int:
 
 
 def _print_warning(message: Warning | str, *_: object) -> None:
-    """Print a warning in one line, without the Python source line it comes from."""
     echo(f"pondero: {_without_secrets(str(message))}", err=True)
 
 

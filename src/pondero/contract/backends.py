@@ -191,7 +191,6 @@ class CassetteBackend:
 
 
 def _find_port(port: int) -> int:
-    """Return this port, or 0 (any port) if it is taken."""
     from ..emulator import bind  # noqa: PLC0415 - needs an extra
 
     try:
@@ -213,12 +212,10 @@ def _exchanges(path: Path) -> tuple[RecordedExchange, ...]:
 
 
 def _source(path: Path) -> str | None:
-    """Return the base URL of a recorded service; None for the emulator."""
     return next((each.source for each in _exchanges(path)), None)
 
 
 def _is_foreign(path: Path) -> bool:
-    """Return whether a service was recorded, not the emulator, which signs every answer."""
     return any(
         each.source is not None or each.head is None or each.head.headers.get("server") != SERVER
         for each in _exchanges(path)

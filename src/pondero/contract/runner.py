@@ -90,7 +90,6 @@ def run_scenarios(
 
 
 def _run_and_replay(entry: ModelEntry, scenario: Scenario, backend: Backend) -> ScenarioResult:
-    """Run a scenario and, if it was recorded, play the recording to prove that it can be played."""
     result = run_one(entry, scenario, backend)
     if result.status not in ("passed", "unsupported") or (proof := backend.proof) is None:
         return result
@@ -150,7 +149,6 @@ def _make_failed_result(
 
 
 def _failure(error: Exception) -> tuple[ScenarioCheck, str]:
-    """Return the check that failed, and its text in one line of a table."""
     match error:
         case CheckFailed():
             return error.check, _line(error.check)

@@ -118,7 +118,6 @@ def _info(kind: Any) -> inspect.Type:
 
 
 def _select_member(info: inspect.Type, raw: Json) -> inspect.Type:
-    """Return the member of a union that a value is meant for; any other type unchanged."""
     while isinstance(info, inspect.Metadata):
         info = info.type
     if not isinstance(info, inspect.UnionType):

@@ -142,7 +142,6 @@ class Emulator:
     # -- one exchange ----------------------------------------------------------------------------
 
     def _play(self, request: HttpRequest, entry: LogEntry) -> EmulatedResponse | Pause | None:
-        """Return an answer, a pause, or None for a refused connection."""
         if request.headers.get("upgrade", "").lower() == "websocket":
             return _log_rejection(_UPGRADE, entry)
         route = find_route(request.url, provider=self._provider)
@@ -212,7 +211,6 @@ class Emulator:
         turn: Taking | None,
         model: str | None,
     ) -> Reply:
-        """Return the reply of a turn or of the responder; ``model`` is the requested name."""
         answer = turn if turn is not None and turn.says else self._responder
         reply = count_usage(accepted, with_ids(answer(accepted), accepted, route.wire))
         if (turn is None or turn.usage is None) and not reply.usage.cache_read:
@@ -319,7 +317,6 @@ def _wants_stream(body: bytes) -> bool:
 
 
 def _restate_error(error: HttpResponse, route: EmulatedRoute) -> HttpResponse:
-    """Return an error in the provider's shape: providers of one dialect differ."""
     restated = route.wire.service().restate_error
     return restated(error, route.provider) if restated is not None else error
 
@@ -337,7 +334,6 @@ def _json(body: bytes) -> Json:
 
 
 def _make_not_found(request: HttpRequest, wire: Dialect | None) -> HttpResponse:
-    """Return a 404 in the shape of the dialect that the request seems to use."""
     message = f"the emulator serves no {request.method} {request.url}; see docs/emulator.md"
     if wire is not None:
         return wire.service().error(404, message, code=None, retry_after=None)

@@ -133,7 +133,6 @@ def _answer(request: HttpRequest, name: str, models: ModelEndpoints, provider: s
 
 
 def _candidates(url: str, wires: list[str], provider: str | None) -> list[tuple[str, str]]:
-    """Return (dialect, provider) pairs: the named one, else by address, else the homes."""
     if provider is not None:
         return [(name, provider) for name in wires]
     for where in (provider_living_at, provider_at):

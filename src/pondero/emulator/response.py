@@ -169,7 +169,6 @@ def _frames(
 
 
 def _shorten(fault: Fault, size: int) -> Fault:
-    """Turn ``no_end`` into a cut in the middle: a whole body has no events to omit."""
     if fault.kind != "no_end":
         return fault
     return msgspec.structs.replace(fault, kind="cut", at=size // 2)

@@ -124,8 +124,6 @@ class _ControlEndpoints:
 
 
 def _guard_local(endpoint: "Endpoint") -> "Endpoint":
-    """Reject requests that a web page of another origin can make a browser send."""
-
     async def guard(request: "Request") -> "Response":
         if (why := _find_foreign(request.headers)) is not None:
             return _make_response({"error": why}, status=403)

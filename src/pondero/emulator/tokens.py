@@ -149,7 +149,6 @@ class PromptCache:
 
 
 def _places(accepted: AcceptedRequest[Json], provider: str) -> Iterator[_Place]:
-    """Yield every prefix of a prompt; the digest includes model and level."""
     intent = accepted.intent
     seed = (provider, accepted.request.model, intent.kind, intent.level, intent.tokens)
     digest, tokens = blake2b(msgspec.json.encode(seed), digest_size=16).digest(), 0
@@ -164,7 +163,6 @@ def _find_breakpoint(piece: CountedPiece) -> object:
 
 
 def _encode_piece(piece: CountedPiece) -> bytes:
-    """Encode a piece without its breakpoint, which may move between requests."""
     value = (
         piece.value
         if _find_breakpoint(piece) is None

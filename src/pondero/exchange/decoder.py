@@ -159,7 +159,6 @@ def _guess_dialect(body: bytes, *, streamed: bool) -> str:
 
 
 def _iter_objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
-    """Yield the JSON to recognise a dialect by: the body, or a stream's first objects."""
     try:
         if not streamed:
             yield msgspec.json.decode(body)

@@ -281,7 +281,6 @@ class _Attempt:
         return Emit(shown, self._so_far) if shown else _READ
 
     def _take(self, events: list[Event]) -> list[Event]:
-        """Return the events to emit now: none before the first visible one."""
         if self._texts is not None and not (events := self._texts.take(events)):
             return []
         self._so_far.extend(events)
@@ -332,7 +331,6 @@ _SEEN = frozenset((ToolDelta, PartEnd, Finished))
 
 
 def _is_whole(head: ResponseHead, first: bytes) -> bool:
-    """Return whether the body is one JSON object; some proxies ignore ``stream``."""
     kind = head.headers.get("content-type", "")
     return kind.startswith("application/json") and first.lstrip()[:1] == b"{"
 
@@ -352,7 +350,6 @@ _UNPACKED = ("gzip", "x-gzip", "deflate", "identity")  # requested, and undone b
 
 
 def _is_text(first: bytes) -> bool:
-    """Return whether bytes begin like JSON or a stream of events, not like a packed body."""
     return first[:1] in b"{[:deir \r\n" and first[:16].isascii()
 
 
@@ -379,7 +376,6 @@ def _read_body(most: int) -> Generator[Step, Any, bytes]:
 
 
 def _request_id(head: ResponseHead) -> str | None:
-    """Return the service's id of this request; such headers end alike everywhere."""
     for name, value in head.headers.items():
         if name.endswith(("request-id", "requestid")):
             return value

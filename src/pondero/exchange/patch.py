@@ -67,7 +67,6 @@ def _paths(entry: ModelEntry, dropped: tuple[str, ...]) -> tuple[Path, ...]:
 
 
 def _spellings(path: Path) -> Iterator[Path]:
-    """Yield a path in camel and snake case: Google's services accept both, its SDKs mix them."""
     snake = (_CAPITAL.sub(lambda found: f"_{found[0].lower()}", name) for name in path)
     yield from product(*(dict.fromkeys(pair) for pair in zip(path, snake, strict=True)))
 

@@ -106,7 +106,6 @@ def _fields(entry: ModelEntry, intent: Intent, decision: Decision) -> dict[str, 
 def _note_visibility(
     entry: ModelEntry, decision: Decision, policy: Policy
 ) -> tuple[Adjustment, ...]:
-    """Return the decision's adjustments, and notes on thinking that cannot be hidden."""
     notes, shown = decision.adjustments, entry.capability.shown
     unasked = decision.mode == "unset" and decision.will_think is not False
     if decision.show is not False and not unasked:

@@ -50,7 +50,6 @@ def parse_rate_limits(headers: Mapping[str, str], *, now: float) -> tuple[RateLi
 
 
 def _parse_reset(value: str, now: float) -> float | None:
-    """Return the seconds until a reset: a number, a duration like ``6m0s``, or a date."""
     if (plain := parse_duration(value)) is not None:
         return plain
     if value and (found := _DURATION.fullmatch(value)):

@@ -232,7 +232,6 @@ def _apply_steps(steps: Iterable[Callable[[Draft], Draft]], draft: Draft) -> Dra
 
 
 def _replace_surrogates(draft: Draft) -> Draft:
-    """Put U+FFFD for each lone surrogate outside the messages; the handoff sees to those."""
     bare = msgspec.structs.replace(draft.request, messages=())
     whole = convert_json(
         replace_surrogates_in_json(msgspec.to_builtins(bare, builtin_types=(bytes,))), Request

@@ -91,7 +91,6 @@ class JsonArrayReader:
         return at + 1
 
     def _end_of_element(self, data: bytes, at: int) -> int:
-        """Return where this element ends, or the data does; the depth says which."""
         if self._in_string:
             at = self._end_of_string(data, at)
         depth = self._depth

@@ -79,7 +79,6 @@ def parse_json_or_none(data: bytes) -> Json:
 
 
 def _once_more(data: bytes, decoder: Decoder[T], first: Exception, *, at: str) -> T:
-    """Decode again with lone surrogates as U+FFFD: valid JSON that no text can hold."""
     import json  # noqa: PLC0415 - only for what msgspec refuses
 
     try:

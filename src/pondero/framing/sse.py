@@ -59,7 +59,6 @@ class SseReader:
             self._pending = bytearray(self._pending)
 
     def _check_events(self, events: bytes) -> bytes:
-        """Return the events without a byte order mark, up to the first oversized one."""
         if self._broken is not None:
             raise self._broken
         if self._unchecked < 0:

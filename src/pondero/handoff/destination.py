@@ -109,12 +109,10 @@ def is_named(message: Message) -> bool:
 
 
 def _deployment(route: str) -> str:
-    """Return the provider of a route; a gateway's upstream follows after a slash."""
     return route.partition("/")[0]
 
 
 def _maker(message: Message) -> Origin | None:
-    """Return who answered; None for a user's message."""
     return message.origin if message.role == "assistant" else None
 
 

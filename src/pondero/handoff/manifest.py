@@ -89,7 +89,6 @@ _NOUNS = {"blob": "file", "call": "tool call", "result": "tool result", "other":
 
 
 def _lines(changes: Iterable[Change]) -> Iterator[str]:
-    """Yield a line for each kind of change; the places are in the changes themselves."""
     alike = Counter((change.action, change.what, change.why) for change in changes)
     for (action, what, why), times in alike.items():
         phrase = _PHRASES.get((action, what)) or f"{action} {_NOUNS.get(what, what)}"

@@ -38,7 +38,6 @@ def retell_open_loop(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _start(messages: Sequence[Message]) -> int:
-    """Return where the loop begins: at the first answer whose calls lead to the last results."""
     start = len(messages)
     for at in range(len(messages) - 1, -1, -1):
         message = messages[at]

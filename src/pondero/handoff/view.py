@@ -64,7 +64,6 @@ class ViewBuilder:
             self._last = Message(last.role, last.parts, origin)
 
     def _origin(self, earlier: Origin | None, later: Origin | None) -> Origin | None:
-        """Return the origin of two merged messages: the destination's, or the one they share."""
         for origin in (earlier, later):
             if self._makers.is_own(origin):
                 return origin
@@ -131,7 +130,6 @@ def _count(messages: Sequence[Message]) -> int:
 
 
 def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
-    """Return whether a thread is only text, in turns that every destination accepts as they are."""
     before = "assistant" if target.takes.begins_with_user else ""
     for message in messages:
         role = message.role
@@ -144,7 +142,6 @@ def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
 
 
 def _is_words(message: Message) -> bool:
-    """Return whether a message is only text, which goes to every destination as it is."""
     for part in message.parts:
         if not isinstance(part, Text) or not part.text or not is_plain(part):
             return False
@@ -197,7 +194,6 @@ class _Weaver:
             turns.add_parts("user", self._owed, len(self._messages) - 1)
 
     def _parts(self, number: int, message: Message) -> tuple[list[Part], list[tuple[Place, str]]]:
-        """Return what goes into a message itself, and its calls, each with its new id."""
         parts: list[Part] = []
         places: list[Place] = []
         calls: list[tuple[Place, str]] = []
@@ -224,7 +220,6 @@ class _Weaver:
     def _drop_unpaired(
         self, parts: list[Part], places: list[Place], unpaired: Mapping[int, str]
     ) -> list[Part]:
-        """Return the parts without those that lost the part they belong to."""
         for index, why in unpaired.items():
             kind = str(parts[index].__struct_config__.tag)
             self._changes.withhold(places[index], kind, why)

@@ -69,7 +69,6 @@ def _find_arm(results: "SweepResults", level: str | None) -> "ArmResult":
 
 
 def _describe_gaps(results: "SweepResults", arm: "ArmResult") -> str:
-    """Return why this is weaker than a recommendation, or an empty text."""
     found, lacks = results.recommendation, []
     if found is None:
         lacks.append(f"chosen by hand, and the run recommends nothing: {results.why}")
@@ -95,7 +94,6 @@ def _check_still_sent(results: "SweepResults", arm: "ArmResult | Arm") -> None:
 
 
 def _evidence_by_kind(results: "SweepResults") -> dict[str, LevelEvidence]:
-    """Return the levels of the kinds that their own questions decide."""
     if not results.kinds:
         message = (
             f"run {results.run} has no kind to decide by itself: that takes 30 questions with the "
@@ -122,7 +120,6 @@ def _make_evidence(results: "SweepResults", kind: "KindResult") -> LevelEvidence
 
 
 def _now() -> str:
-    """Return the time to a microsecond: of two calibrations the newer one counts."""
     now = time.time_ns()
     whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 10**9))
     return f"{whole}.{now % 10**9 // 1000:06d}Z"

@@ -83,7 +83,6 @@ def _arms(
 
 
 def _choose_levels(model: str, levels: str | Sequence[str]) -> Sequence[str]:
-    """Return the levels to plan, cheapest first; ``all`` are the dial's and the model's own."""
     if levels == ALL:
         own = [level for level in model_levels(model) if level not in LEVELS]
         return (*LEVELS, *own)
@@ -96,7 +95,6 @@ def _choose_levels(model: str, levels: str | Sequence[str]) -> Sequence[str]:
 
 
 def _dearness(level: str) -> tuple[int, int]:
-    """Return a sort key: words by the dial, budgets by their number, others last."""
     if level in LEVELS:
         return (0, LEVELS.index(level))
     return (1, int(level)) if level.isdecimal() else (2, 0)

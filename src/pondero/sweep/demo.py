@@ -29,7 +29,6 @@ def demo_outline(seed: int = SEED) -> Outline:
 
 
 def _sums(seed: int) -> Iterator[dict[str, Json]]:
-    """Yield questions with one operation or two, each with its result."""
     draw = Random(seed)  # noqa: S311 - the same questions every time
     for number in range(1, QUESTIONS + 1):
         a, b, c = draw.randrange(12, 99), draw.randrange(12, 99), draw.randrange(100, 999)

@@ -121,7 +121,6 @@ def _rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Json]]]:
 
 
 def _table(path: Path, text: str) -> list[tuple[str, dict[str, Json]]]:
-    """Return the rows of a CSV; a field may be as long as the whole file."""
     usual = csv.field_size_limit(max(len(text), 131_072))
     reader = csv.DictReader(io.StringIO(text), strict=True)
     rows: list[tuple[str, dict[str, Json]]] = []
@@ -187,7 +186,6 @@ def _texts(given: Json) -> tuple[str, ...]:
 
 
 def _choices(place: str, given: Json) -> tuple[str, ...]:
-    """Return the choices: a list, or in CSV a JSON list or texts between bars."""
     if isinstance(given, str):
         given = _parse_list(given) if given.lstrip().startswith("[") else given.split("|")
     if given is not None and not isinstance(given, list | tuple):

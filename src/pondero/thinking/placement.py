@@ -148,7 +148,6 @@ def _intent(body: Mapping[str, Any], placement: Placement) -> Intent:
 def _match_form(
     body: Mapping[str, Any], form: tuple[str, Any], placement: Placement
 ) -> tuple[tuple[int, int], str, dict[str, Any]] | None:
-    """Return what a template binds in a body, with its rank; the most specific one wins."""
     kind, template = form
     bound: dict[str, Any] = {}
     if not template or not _matches(body, template, placement, bound):
@@ -259,7 +258,6 @@ def _paths(template: Mapping[str, Any], above: Path = ()) -> Iterator[Path]:
 
 
 def _find_path(body: Any, path: Path, placement: Placement) -> Path:
-    """Return a path in this body's spelling, as far as it has objects; empty if it is absent."""
     found: Path = ()
     for key in path:
         if not isinstance(body, Mapping):

@@ -58,7 +58,6 @@ class Plan(Struct, frozen=True, kw_only=True):
         return made
 
     def _repr_markdown_(self) -> str:
-        """Return the plan for a notebook: a table, and the exact JSON below it."""
         rows = (f"| {label} | {_cell(text)} |" for label, text in _facts_of(self))
         fields = "\n".join(_pretty(self.fields))
         longest = max(map(len, re.findall("`+", fields)), default=0)
@@ -117,7 +116,6 @@ def _describe_sources(plan: Plan) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return a text for a cell of a Markdown table, with all markup escaped."""
     return _MEANINGFUL.sub(lambda found: f"&#{ord(found[0])};", " ".join(text.split()))
 
 

@@ -68,13 +68,11 @@ def _thinking(chosen: TargetLevel, case: ResolveContext) -> bool:
 
 
 def _may_think(chosen: TargetLevel, case: ResolveContext) -> bool:
-    """Return whether it thinks, or may think by default and so reject as one that thinks."""
     unsure = chosen.mode == "unset" and case.capability.thinks_unasked is None
     return unsure or _thinking(chosen, case)
 
 
 def _fit_tools(chosen: TargetLevel, case: ResolveContext) -> tuple[TargetLevel, tuple[str, ...]]:
-    """Return the level that goes with function tools, and the parameters left out for it."""
     rule = case.capability.tools
     if rule == "ok" or not case.asked.tools or (rule == "off" and not _thinking(chosen, case)):
         return chosen, ()

@@ -121,7 +121,6 @@ class Executor:
         self.runners[type(effect)](effect, tab)
 
     def _draw_arrivals(self, tab: ConversationTab) -> None:
-        """Reduce the events that no frame has drawn yet: they precede what comes now."""
         for action in tab.take_arrivals(self._clock):
             self._dispatch(action, tab)
 
@@ -271,7 +270,6 @@ class Executor:
             self._dispatch(actions.ThreadsOffered(choices), tab)
 
     def _show_thread(self, id: str, tab: ConversationTab) -> ConversationTab:
-        """Show a thread: in the tab that has it, else in this one, or a new one if this is busy."""
         exact = tab.session.writer.exact(id)
         if (shown := self._tabs.find(exact)) is not None and shown is not tab:
             self._host.show_tab(shown)
@@ -356,7 +354,6 @@ class Executor:
         self._dispatch(actions.QuestionEdited(words, effect.number, effect.asked, at), tab)
 
     def _run_editor(self, words: str) -> str | None:
-        """Return the words as saved in the user's editor; None without an editor."""
         editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
         if not editor:
             return None

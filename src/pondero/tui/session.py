@@ -148,7 +148,6 @@ class Session:
     async def _run_turn(
         self, ask: effects.AskModel, number: int | None, feed: Callable[[Event], None]
     ) -> tuple[tuple[StoredMessage, ...], actions.TurnEnded]:
-        """Run a turn; return its messages to store, and how it ended."""
         _ASKING.set(self)
         recorder = TurnRecorder(self._clock, paid=self.paid)
         error: PonderoError | None = None

@@ -91,7 +91,6 @@ class ThreadWriter:
     def _start_thread(
         self, threads: Threads, model: str, level_text: str | None, system: str
     ) -> str:
-        """Return a new thread for the next turn: a copy of a rewound one, or an empty one."""
         parent, count = self._before or (None, 0)
         self._before = None
         if parent is None or not count:
@@ -292,7 +291,6 @@ def _shorten(text: str, word: str) -> str:
 
 
 def _is_question(message: Message) -> bool:
-    """Return whether a message is the user's own, and not what a tool gave."""
     return message.role == "user" and not any(isinstance(p, ToolResult) for p in message.parts)
 
 

@@ -3,8 +3,8 @@
 from pondero.dialects.dialect import Caller
 
 from .errors import error
-from .request import encode, takes
-from .response import decode, recognises
+from .request import encode, replay_rules
+from .response import decode, match_score
 from .stream import stream
 
 CALLER = Caller(
@@ -12,7 +12,7 @@ CALLER = Caller(
     decode=decode,
     stream=stream,
     error=error,
-    match_score=recognises,
-    replay_rules=takes,
+    match_score=match_score,
+    replay_rules=replay_rules,
     unsupported_parameters=frozenset({"stop"}),
 )

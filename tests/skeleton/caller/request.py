@@ -42,7 +42,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", f"{target.url}/talk", headers, msgspec.json.encode(whole))
 
 
-def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
+def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return what of a past this wire takes back."""
     return ReplayRules(media=(), result_media=())
 

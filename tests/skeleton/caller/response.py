@@ -34,7 +34,7 @@ def decode(_head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event
     return events
 
 
-def recognises(raw: Json, *, stream: bool) -> int:
+def match_score(raw: Json, *, stream: bool) -> int:
     """Return how surely this is an answer of ours."""
     if not isinstance(raw, dict):
         return 0

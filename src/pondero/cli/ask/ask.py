@@ -104,7 +104,6 @@ def _ask_one(start: AskStart, question: AskPrompt, given: AskOptions, approval: 
 def _turn(
     start: AskStart, question: AskPrompt, given: AskOptions, sheet: AnswerWriter
 ) -> AskResult:
-    """Return what came of the question; its error, if it has one, is in the answer."""
     began, error = monotonic(), None
     with Client(transport=transport_of(given), policy=parse_policy(given.policies)) as client:
         chat = start.chat(client, **question.settings)

@@ -72,7 +72,6 @@ async def _ask(
     given: AskOptions,
     hear: Callable[[Event, AsyncTurn], None],
 ) -> AskResult:
-    """Return what came of the question; its error, if it has one, is in the answer."""
     began, error = monotonic(), None
     recorder = TurnRecorder(monotonic, paid=given.paid)
     try:

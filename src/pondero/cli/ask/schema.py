@@ -61,7 +61,6 @@ def _json(text: str, where: str) -> Any:
 
 
 def _fields(text: str) -> Iterator[tuple[str, Json]]:
-    """Yield the fields of a text: separated by newlines if it has any, else by commas."""
     split = [each.strip() for each in re.split(r"\n" if "\n" in text else ",", text)]
     for each in filter(None, split):
         found = _FIELD.fullmatch(each)

@@ -102,7 +102,6 @@ def start_thread(
 
 
 def _warn_of_model_name(words: tuple[str, ...]) -> None:
-    """Warn if the first word of a question is nearly the name of a model."""
     if words and _NAME.fullmatch(words[0]) and (close := load_catalog().close(words[0])):
         guess = " or ".join(map(repr, close))
         warn(f"{words[0]!r} is no known model, so it is part of the question; for {guess} use -m")
@@ -135,7 +134,6 @@ def _split_level(model: str) -> tuple[str, Json]:
 
 
 def _thread(threads: Threads, words: tuple[str, ...]) -> tuple[Thread, tuple[str, ...]]:
-    """Return the thread that the first word names, else the last, and the other words."""
     first, others = words[0] if words else "", words[1:]
     alone = len(others) == 1 or (others and is_model(others[0]))
     if first == _LAST:

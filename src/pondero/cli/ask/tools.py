@@ -46,7 +46,6 @@ def function_of(named: str) -> Callable[..., object]:
 
 
 def _import_here(module: str) -> ModuleType:
-    """Import a module as ``python -m`` would: from the current folder first."""
     if "" not in sys.path:
         sys.path.insert(0, "")
     return import_module(module)
@@ -190,7 +189,6 @@ def _ask_user(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool |
 
 @contextmanager
 def _terminal() -> Iterator[TextIO | None]:
-    """Give the terminal the user types at, even if the question is piped in; None without one."""
     if not sys.stderr.isatty():
         yield None
     elif sys.stdin is not None and sys.stdin.isatty():

@@ -237,7 +237,6 @@ class JsonLinesWriter:
 
 
 def _can_redraw(stream: TextIO) -> bool:
-    """Return whether lines can be drawn again there; rich is loaded only for a terminal."""
     if not stream.isatty():
         return False
     from ..output.live import moves

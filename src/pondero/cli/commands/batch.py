@@ -226,7 +226,6 @@ def _read_requests(path: Path) -> list[Any]:
 
 
 def _collect(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) -> int:
-    """Look at a batch, or wait for it; print what has come, and return the exit code."""
     try:
         if wait:
             begun.wait(_progress)

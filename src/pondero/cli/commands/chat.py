@@ -146,7 +146,6 @@ def _check_textual() -> None:
 
 
 def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
-    """Return the model to begin with, and the configured level if the model names none."""
     from ...client import load_catalog
 
     model = named or settled.model or _MODEL

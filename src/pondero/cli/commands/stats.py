@@ -138,7 +138,6 @@ def _load_usage(days: float | None, only: str | None, file: str | None) -> list[
 
 
 def _load_gateway_usage(days: float | None, file: str | None) -> list[UsageTotal]:
-    """Return the usage in the ledger; if it cannot be read, warn and return none."""
     from ...gateway import load_config, load_usage
 
     try:
@@ -253,7 +252,6 @@ def _share(row: StatsRow) -> str:
 
 
 def _format_cost(row: StatsRow) -> str:
-    """Return the cost; "over" if some reply has no known price."""
     if row.cost is None:
         return "unknown"
     return f"{'' if row.priced == row.replies else 'over '}{format_dollars(row.cost)}"

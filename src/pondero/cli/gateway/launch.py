@@ -97,7 +97,6 @@ def launch(
 
 @contextmanager
 def _gateway(config: "GatewayConfig", *, offline: bool) -> Iterator[str]:
-    """Serve, with a ledger and without a log: the screen is the client's."""
     from msgspec.structs import replace
 
     from ...gateway import open_observers, run_gateway_in_thread
@@ -143,8 +142,6 @@ def _run(command: list[str], env: dict[str, str]) -> int:
 
 @contextmanager
 def _signals_to(child: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """Forward signals that end a process; Ctrl-C reaches the client by itself."""
-
     def pass_on(number: int, _frame: object) -> None:
         child.send_signal(number)
 

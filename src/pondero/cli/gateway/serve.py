@@ -114,7 +114,6 @@ def _format_greeting(where: str, config: "GatewayConfig", routing: "Routing") ->
 
 
 def _example(config: "GatewayConfig", routing: "Routing") -> str:
-    """Return a name that is served: the first route's, else the newest of the first provider."""
     names = routing.names()
     if not names:
         return "NAME"
@@ -213,7 +212,6 @@ def _print_providers(routing: "Routing") -> None:
 
 
 def _print_row(name: str, text: str) -> None:
-    """Print a name and a text in two columns; on a narrow terminal, one under the other."""
     if narrow() is None:
         echo(f"  {name}  {text}")
         return
@@ -223,7 +221,6 @@ def _print_row(name: str, text: str) -> None:
 
 
 def _print_text(text: str, *, indent: int = 0) -> None:
-    """Print a line; on a narrow terminal as many as it takes without cutting a word in two."""
     width = narrow()
     if width is not None:
         text = textwrap.fill(text, width - indent, break_on_hyphens=False, break_long_words=False)

@@ -65,7 +65,6 @@ def _render(piece: str | StyledText, *, coloured: bool, exact: bool) -> str:
 
 
 def _color_setting() -> bool | None:
-    """Return whether to print colours; None leaves it to the terminal."""
     context = click.get_current_context(silent=True)
     return None if context is None else context.color
 

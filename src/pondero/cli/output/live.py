@@ -169,7 +169,6 @@ class Typeset:
         self._next = now + max(_OFTEN, _SHARE * (now - began))
 
     def _print(self, whole: list[str], rest: Group | None = None) -> None:
-        """Print whole blocks over the last drawing, and the rest below them."""
         made: list[RenderableType] = [self._region.position_cursor()]
         for block in whole:
             made += [Text(), Block(block)] if self._begun else [Block(block)]

@@ -144,7 +144,6 @@ def table(*columns: str) -> Table:
 def _fit_tables(
     screen: Screen, columns: Sequence[str], groups: Sequence[Sequence[_Row]]
 ) -> Sequence[RenderableType]:
-    """Return a table for each group of rows; on a terminal too narrow for its words, blocks."""
     tables = []
     for rows in groups:
         tables.append(made := table(*columns))

@@ -74,7 +74,6 @@ def adopt(
 
 
 def _may_replace(path: "Path") -> bool:
-    """Ask whether to replace a calibration; return False if there is nothing to ask."""
     if not path.exists() or sys.stdin is None or not sys.stdin.isatty():
         return False
     click.confirm(f"replace {path}?", abort=True, err=True)

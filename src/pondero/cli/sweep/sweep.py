@@ -53,7 +53,6 @@ for _command in (report, export, demo, adopt):
 
 
 def _options(command: Command) -> Command:
-    """Give a command the options of a sweep; the names of their values are those of ``Spec``."""
     for option in reversed(
         (
             click.option(
@@ -254,7 +253,6 @@ def judge(name: str, *, kind: str, yes: bool, as_json: bool) -> None:
 
 
 def _confirm_first(outline: "Outline", pilot: int | None) -> None:
-    """Ask before the first request, with the most that the pilot or the whole can cost."""
     from ...sweep import format_cost
 
     bound = outline.max_cost(pilot)
@@ -284,7 +282,6 @@ def _confirm_rest(driver: "Runner", outline: "Outline", seconds: float) -> None:
 
 
 def _forecast(costs: list[float], asks: int) -> tuple[float, float]:
-    """Return the range of the whole cost: the pilot's mean with its interval."""
     from statistics import fmean, stdev
 
     mean = fmean(costs)

@@ -106,7 +106,6 @@ def _model(body: Mapping[str, Json], path: str) -> str | None:
 
 
 def _deployment(dialect: str, provider: str) -> str | None:
-    """Return the catalog's name of a provider whose name in the file may lack a suffix."""
     names = [each.name for each in _list_providers(dialect)]
     return next(
         (name for name in names if name == provider or name.startswith(f"{provider}-")), None
@@ -170,7 +169,6 @@ def parse_lines(data: bytes, name: str, kind: Kind) -> list[GuardLine | None]:
 
 
 def _first(data: bytes) -> Json:
-    """Return the first JSON value of a file: of the whole, of a list, or of the first line."""
     for text in (data, data.lstrip().partition(b"\n")[0]):
         try:
             value = msgspec.json.decode(text)

@@ -234,7 +234,6 @@ def _iter_cut(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue
 
 
 def _iter_losses(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue]:
-    """Yield answers whose call and result are sent back without their signatures."""
     here = {plain(text) for text in places.values()}
     named: dict[str, str] = {}
     done: set[int] = set()
@@ -257,7 +256,6 @@ def _iter_losses(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIs
 
 
 def _misses_signature(given: EarlierAnswer, here: set[str]) -> bool:
-    """Return whether the signature of an answer's thinking, or of its call, is missing."""
     thinking_parts = [part for part in given.message.parts if isinstance(part, Thinking)]
     proofs = [texts for part in thinking_parts if (texts := signature_texts(part))]
     if not proofs:

@@ -83,7 +83,6 @@ def _chat(data: bytes, kind: Kind, client: Client) -> Chat:
 
 
 def _make_tools(messages: Iterable[Message]) -> list[Tool]:
-    """Return a stand-in for every called tool: a saved chat does not contain its tools."""
     names = {call.name for message in messages for call in message.tool_calls}
     return [Tool(name, parameters={"type": "object", "properties": {}}) for name in sorted(names)]
 
@@ -120,7 +119,6 @@ def _place(change: Change) -> str:
 
 
 def _count_signatures(chat: Chat, each: GuardedExchange) -> int:
-    """Return how many signatures of the history the next request sends back."""
     here = set(iter_strings(each.body))
     proofs = [signature_texts(part) for message in chat.messages for part in message.parts]
     return sum(1 for proof in proofs if proof and not here.isdisjoint(proof))

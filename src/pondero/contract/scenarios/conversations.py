@@ -160,7 +160,6 @@ def _check_stored(entry: ModelEntry, seen: ObservedExchange) -> Checks:
 
 
 def _opaque(body: bytes) -> set[str]:
-    """Return the opaque texts of an answer; of a stream, the last at each path."""
     last = {path: text for each in objects(body) for path, text in leaves(each)}
     texts = (text for text in last.values() if isinstance(text, str))
     return {t for t in texts if len(t) >= _OPAQUE and " " not in t and t not in _PADDING}

@@ -184,7 +184,6 @@ def _check_kind(seen: ObservedExchange, *kinds: type[ServiceError]) -> ScenarioC
 
 
 def _check_error(seen: ObservedExchange, category: str, status: int | None) -> Checks:
-    """Check the category and status of an error, and that it has the service's message."""
     error = seen.error
     yield true("error", "one of the service", repr(error), holds=isinstance(error, ServiceError))
     if not isinstance(error, ServiceError):

@@ -168,7 +168,6 @@ def thinking_transition(bench: Testbed) -> Checks:
 
 
 def _two(bench: Testbed) -> tuple[str, str]:
-    """Return two levels that differ on this model: low and high, else two of its own."""
     own = bench.entry.capability.levels
     return ("low", "high") if {"low", "high"} <= set(own) else (own[0], own[-1])
 
@@ -188,7 +187,6 @@ def thinking_unasked(bench: Testbed) -> Checks:
 
 
 def _iter_level_paths(bench: Testbed) -> Iterator[Path]:
-    """Yield the paths of the fields that a level sets in the request."""
     usual = set(map(tuple, bench.entry.provider.parameters.values()))
     for path, _ in leaves(bench.prepare("high")[1].fields):
         if path not in usual:
@@ -309,7 +307,6 @@ def thinking_summary_flag(bench: Testbed) -> Checks:
 
 
 def _check_cannot_hide(bench: Testbed) -> Checks:
-    """If thinking is shown by default and cannot be hidden, the plan says so."""
     plan = bench.prepare("medium", policy={"show": "none"})[1]
     by_itself = bench.entry.capability.shown in ("full", "summary") and plan.will_think
     codes = [note.code for note in plan.adjustments]
@@ -331,7 +328,6 @@ def _body(bench: Testbed, show: str) -> object:
 
 
 def _one_a_family(bench: Testbed) -> list[ModelEntry]:
-    """Return this model, and one of every other family here that has levels."""
     own = bench.entry
     others = {each.family: each for each in reversed(bench.siblings()) if each.family != own.family}
     return [e for e in (own, *others.values()) if e.capability.thinks and e.capability.levels]

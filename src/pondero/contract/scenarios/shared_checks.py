@@ -127,7 +127,6 @@ def check_plan(
 
 
 def _check_own_level(at_level: str, plan: Plan, entry: ModelEntry) -> Checks:
-    """Check that a level that the model has is planned as that level."""
     facts = entry.capability
     own = facts.efforts if not facts.by_budget else ()
     if plan.asked in own and plan.asked not in facts.steps:
@@ -214,5 +213,4 @@ def _bare(part: Part) -> Json:
 
 
 def _is_empty(part: Part) -> bool:
-    """Return whether a part only carries a signature: a stream may send it separately."""
     return isinstance(part, Text | Thinking) and not part.text

@@ -115,7 +115,6 @@ def _check_same_in_one_piece(
     prompt: str = QUESTION,
     **options: Any,
 ) -> Checks:
-    """Check that the answer in one piece is the same; only staged answers can be repeated."""
     if bench.stages:
         bench.stage(turn)
         whole = bench.ask(prompt, stream=False, **options)
@@ -152,7 +151,6 @@ def _parts(bench: Testbed, seen: ObservedExchange, pieces: list[bytes]) -> list[
 
 
 def _reframe(body: bytes) -> list[bytes]:
-    """Return the objects of a stream one a line, and as an array."""
     from json import dumps  # noqa: PLC0415 - writes JSON like the services
 
     lines = [dumps(each, ensure_ascii=False) for each in objects(body)]

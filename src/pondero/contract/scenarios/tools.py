@@ -64,7 +64,6 @@ def tool_call_id_generation(bench: Testbed) -> Checks:
 
 
 def _check_ids(seen: ObservedExchange, calls: Sequence[ToolCall]) -> Checks:
-    """Check that each id is in the answer, or is a generated one."""
     for call in calls:
         if call.minted:
             good = _MINTED.fullmatch(call.id) is not None
@@ -74,7 +73,6 @@ def _check_ids(seen: ObservedExchange, calls: Sequence[ToolCall]) -> Checks:
 
 
 def _check_pairs(read: Sequence[Message], ids: list[str], *, has_ids: bool) -> Checks:
-    """Check that the service's side finds each result's call, in order."""
     parts = [part for message in read for part in message.parts]
     calls = [part.id for part in parts if isinstance(part, ToolCall)]
     results = [part.call_id for part in parts if isinstance(part, ToolResult)]

@@ -60,19 +60,16 @@ def _check_sums(seen: ObservedExchange, usage: Usage) -> Checks:
 
 
 def _is_derived(count: int, usage: Usage, counts: set[int]) -> bool:
-    """Return whether a count is on the wire, or is the difference or sum of others there."""
     others = (usage.thinking or 0, (usage.cache_read or 0) + (usage.cache_write or 0))
     parts = {0, *others, sum(others), usage.cache_read or 0, usage.cache_write or 0}
     return any(count + each in counts for each in parts) or count == usage.known_total
 
 
 def _has_thinking_count(seen: ObservedExchange) -> bool:
-    """Return whether this wire has a count of thinking at all."""
     return COUNTS.thinking in wire_usage(seen.body)
 
 
 def _staged_input(staged: Usage, seen: ObservedExchange) -> tuple[int | None, int | None]:
-    """Return the staged input as this wire counts it: without the cached tokens, or with them."""
     if staged.cache_read in wire_usage(seen.body):
         return staged.input, staged.cache_read
     both = (staged.input or 0) + (staged.cache_read or 0)

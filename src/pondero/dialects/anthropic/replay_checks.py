@@ -125,7 +125,6 @@ def _find_bad_call(placed: _PlacedBlock) -> Iterator[ReplayIssue]:
 
 
 def _find_empty(found: list[_Turn]) -> Iterator[ReplayIssue]:
-    """Find empty messages and texts, such as a turn whose thinking was removed."""
     bare = [turn.path for turn in found[:-1] if not turn.blocks]
     texts = [p.path for turn in found for p in turn.select("text") if p.block.get("text") == ""]
     for path in (*bare, *texts):
@@ -193,7 +192,6 @@ def _id(placed: _PlacedBlock, key: str) -> str:
 
 
 def _find_bare_loop(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
-    """Find an open tool loop that does not begin with thinking while thinking is enabled."""
     thinking = sent.body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
@@ -217,7 +215,6 @@ def _find_bare_loop(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIss
 
 
 def _find_loop_start(turns: list[_Turn]) -> _Turn | None:
-    """Return the turn that began the tool loop whose results come last."""
     at = len(turns) - 1
     while at >= 2 and turns[at].role == "user" and turns[at].select("tool_result"):
         at -= 2
@@ -226,7 +223,6 @@ def _find_loop_start(turns: list[_Turn]) -> _Turn | None:
 
 
 def _find_answer(sent: SentRequest, turn: _Turn) -> EarlierAnswer | None:
-    """Return the answer that a turn repeats, found by its calls."""
     answers = (sent.past.by_call_id(str(p.block.get("id"))) for p in turn.select("tool_use"))
     return next((given for given in answers if given is not None), None)
 
@@ -244,7 +240,6 @@ def _find_signature_issues(sent: SentRequest, turns: list[_Turn]) -> Iterator[Re
 
 
 def _find_changed_signature(placed: _PlacedBlock, given: EarlierAnswer) -> Iterator[ReplayIssue]:
-    """Find thinking that another model made, or whose text was changed after it was signed."""
     if given.model is not None and not _READER.search(given.model):
         yield ReplayIssue(
             code="seal_foreign",
@@ -267,7 +262,6 @@ def _find_changed_signature(placed: _PlacedBlock, given: EarlierAnswer) -> Itera
 def _find_unknown_signature(
     placed: _PlacedBlock, answer: EarlierAnswer | None
 ) -> Iterator[ReplayIssue]:
-    """Find a signature that is not base64, or that differs from the answer's."""
     field = _SIGNATURE_FIELDS[placed.kind]
     had = answer is not None and any(
         isinstance(part, Thinking) and part.signature for part in answer.message.parts
@@ -306,7 +300,6 @@ def _is_as_given(placed: _PlacedBlock, given: EarlierAnswer) -> bool:
 
 
 def _find_moved(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
-    """Find thinking and calls that are not in the order of their answer."""
     for turn in turns:
         given = _find_answer(sent, turn)
         was = _sequence(given) if given else []
@@ -330,7 +323,6 @@ def _key(placed: _PlacedBlock) -> str:
 
 
 def _sequence(given: EarlierAnswer) -> list[str]:
-    """Return the signatures and call ids of an answer, in order."""
     keys = []
     for part in given.message.parts:
         if isinstance(part, Thinking) and part.signature is not None:
@@ -374,7 +366,6 @@ def _drops(body: Mapping[str, Json]) -> bool:
 
 
 def _find_change(asked: Mapping[str, Json], now: Mapping[str, Json], at: int) -> str | None:
-    """Return the first path before message ``at`` that differs from the request it answered."""
     for key in ("system", "tools"):
         if _plain(asked.get(key)) != _plain(now.get(key)):
             return key
@@ -389,7 +380,6 @@ def _find_change(asked: Mapping[str, Json], now: Mapping[str, Json], at: int) ->
 
 
 def _plain(value: Json) -> Json:
-    """Return JSON without cache breakpoints, which can change, and with plain text as a block."""
     if isinstance(value, dict):
         kept = {key: _plain(inner) for key, inner in value.items() if key != "cache_control"}
         if isinstance(kept.get("content"), str) and "role" in kept:
@@ -450,7 +440,6 @@ def _wants_thinking_back(sent: SentRequest) -> bool:
 
 
 def _write_path(path: str) -> str:
-    """Return a path in the service's notation: messages.1.content.0."""
     return path.replace("[", ".").replace("]", "")
 
 

@@ -57,7 +57,6 @@ def has_history(body: Mapping[str, Json]) -> bool:
 
 
 def _turns(body: Mapping[str, Json]) -> list[_Turn]:
-    """Return the conversation; adjacent messages of one role are one turn."""
     found: list[_Turn] = []
     messages = body.get("messages")
     for number, message in enumerate(messages if isinstance(messages, list) else []):
@@ -145,7 +144,6 @@ def _signs(sent: SentRequest) -> bool:
 
 
 def _find_bare_loop(sent: SentRequest, turns: list[_Turn]) -> Iterator[ReplayIssue]:
-    """Find an open tool loop that does not begin with thinking while thinking is enabled."""
     more = sent.body.get("additionalModelRequestFields")
     thinking = more.get("thinking") if isinstance(more, dict) else None
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
@@ -195,7 +193,6 @@ def _find_signature_issues(sent: SentRequest, turns: list[_Turn]) -> Iterator[Re
 
 
 def _signatures(sent: SentRequest, turn: _Turn) -> set[str]:
-    """Return the signatures of the answer that a turn repeats, found by its calls."""
     answers = (sent.past.by_call_id(placed.id) for placed in turn.select(_CALL))
     given = next((each for each in answers if each is not None), None)
     parts = given.message.parts if given else ()

@@ -163,7 +163,6 @@ def _find_lost(sent: SentRequest, contents: list[_Content]) -> Iterator[ReplayIs
 
 
 def _find_answer(sent: SentRequest, placed: _PlacedPart) -> EarlierAnswer | None:
-    """Return the answer a call is from: by its id, or by the conversation before it."""
     call = placed.call or {}
     if isinstance(id := call.get("id"), str) and (given := sent.past.by_call_id(id)):
         return given
@@ -214,7 +213,6 @@ def _find_empty(contents: list[_Content]) -> Iterator[ReplayIssue]:
 
 
 def _find_unpaired(contents: list[_Content]) -> Iterator[ReplayIssue]:
-    """Find results that do not go with the calls before them; neighbours of one role are one."""
     owed = 0
     for is_model, turn in groupby(contents, key=lambda content: content.is_model):
         turns = list(turn)

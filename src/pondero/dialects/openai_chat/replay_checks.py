@@ -159,7 +159,6 @@ def _find_unanswered(open_: list[tuple[str, str]]) -> Iterator[ReplayIssue]:
 def _find_missing_thinking(
     sent: SentRequest, messages: list[_HistoryMessage], quirks: _Quirks
 ) -> Iterator[ReplayIssue]:
-    """Find calls without the thinking field that this deployment requires, even if empty."""
     field = quirks.replay_field
     wants = str(sent.body.get("model")).startswith(quirks.replay_missing_of)
     if quirks.replay_missing is None or field not in _FIELDS or not wants or not _thinks(sent):
@@ -203,7 +202,6 @@ def _find_rejected_fields(
 
 
 def _find_bad_details(sent: SentRequest, messages: list[_HistoryMessage]) -> Iterator[ReplayIssue]:
-    """Find details without their signature, or with another one."""
     for placed in messages:
         given = _find_signatures(sent, placed)
         for path, detail in _iter_signed(placed):
@@ -238,7 +236,6 @@ def _iter_signed(placed: _HistoryMessage) -> Iterator[tuple[str, Mapping[str, Js
 
 
 def _find_signatures(sent: SentRequest, placed: _HistoryMessage) -> dict[str, Json]:
-    """Return the signed texts of a message's original answer, by signature."""
     answers = (sent.past.by_call_id(str(call.get("id"))) for _, call in placed.calls)
     given = next((each for each in answers if each is not None), None)
     parts = given.message.parts if given else ()

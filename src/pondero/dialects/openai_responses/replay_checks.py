@@ -166,7 +166,6 @@ def _find_unfollowed(sent: SentRequest, items: list[_InputItem]) -> Iterator[Rep
 
 
 def _is_open(placed: _InputItem) -> bool:
-    """Return whether the thinking is plain text, as of open-weight models."""
     return bool(placed.item.get("content")) and not placed.text("encrypted_content")
 
 
@@ -194,7 +193,6 @@ def _find_names(given: EarlierAnswer) -> set[str]:
 
 
 def _find_orphans(sent: SentRequest, items: list[_InputItem]) -> Iterator[ReplayIssue]:
-    """Find items with ids but without the thinking before them."""
     if _is_stored(sent.body):
         return
     here = {id for placed in items if placed.kind == "reasoning" for id in _find_ids(sent, placed)}
@@ -215,7 +213,6 @@ def _find_orphans(sent: SentRequest, items: list[_InputItem]) -> Iterator[Replay
 
 
 def _find_ids(sent: SentRequest, placed: _InputItem) -> set[str]:
-    """Return the ids of a thinking item: its own, and the one it was encrypted with."""
     encrypted = placed.text("encrypted_content")
     given = sent.past.by_signature(encrypted) if encrypted else None
     return {placed.text("id"), *(_find_signed_ids(given, encrypted) if given else ())}
@@ -244,7 +241,6 @@ def _find_thinking_before(given: EarlierAnswer, id: str) -> str | None:
 
 
 def _find_unstored(sent: SentRequest, items: list[_InputItem]) -> Iterator[ReplayIssue]:
-    """Find thinking sent by its id alone, although nothing was stored."""
     for placed in items:
         id = placed.text("id")
         encrypted = placed.text("encrypted_content") or placed.item.get("content")

@@ -161,7 +161,6 @@ def _describe_job(job: BatchJob) -> Json:
 
 
 def _status(job: BatchJob) -> str | None:
-    """Return the status; the last poll before the end says finalizing."""
     if job.stage == "running" and 1 < job.looks == job.length - 1:
         return "finalizing"
     return _STATUS.get(job.stage, job.end)

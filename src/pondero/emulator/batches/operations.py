@@ -80,7 +80,6 @@ def _create(store: BatchStore, call: BatchCall) -> HttpResponse:
 
 
 def _camel(call: BatchCall, raw: dict[str, Json], kind: type[Any]) -> Any:
-    """Parse part of the envelope, whose fields may be in camel or snake case."""
     named = {_SNAKE.sub(lambda found: found[1].upper(), key): value for key, value in raw.items()}
     return call.read(msgspec.json.encode(named), kind)
 
@@ -165,7 +164,6 @@ def _delete(store: BatchStore, call: BatchCall) -> HttpResponse:
 
 
 def _end(job: BatchJob) -> str:
-    """Return the last state; a batch with any result in time did not expire."""
     if job.end == "expired" and job.count("expired") < len(job.rows):
         return _END["completed"]
     return _END[job.end or "completed"]
@@ -254,7 +252,6 @@ def _begin(store: BatchStore, call: BatchCall) -> HttpResponse:
 
 
 def _continue(store: BatchStore, call: BatchCall) -> HttpResponse:
-    """Store a piece of a file; the secret URL replaces the key."""
     file = store.get_upload(call.path_names["id"])
     command = call.request.headers.get("x-goog-upload-command", "")
     if file is None or "upload" not in command:

@@ -146,7 +146,6 @@ def _message(response: HttpResponse) -> str:
 
 
 def _describe_job(job: BatchJob) -> Json:
-    """Describe a batch; requests of an expired one stay pending."""
     failed = job.end == "failed"
     pending = 0 if failed else len(job.items) - len(job.rows) + job.count("expired")
     expired = job.count("expired") > 0

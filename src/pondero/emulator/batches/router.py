@@ -140,7 +140,6 @@ def _candidates(request: HttpRequest) -> list[str]:
 
 
 def _check_key(call: BatchCall) -> None:
-    """Reject a request without a key, in the words of the service's list of models."""
     models = call.wire.service().models
     if models is None:
         return

@@ -148,7 +148,6 @@ class BatchStore:
             self._stored.popitem(last=False)
 
     def _count(self, more: int) -> None:
-        """Count bytes; beyond the limit, count again and drop the oldest entries."""
         self._bytes += more
         if self._bytes <= _MOST_BYTES:
             return

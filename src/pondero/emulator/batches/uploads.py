@@ -199,7 +199,6 @@ def _complaints(
 
 
 def _fields(call: BatchCall) -> dict[str, tuple[str, bytes]]:
-    """Return the fields of a form: file name and data by field name."""
     boundary = _BOUNDARY.match(call.request.headers.get("content-type", ""))
     if boundary is None:
         call.refuse(400, "a file is sent as multipart/form-data")

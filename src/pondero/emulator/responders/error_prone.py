@@ -65,13 +65,11 @@ def difficulty(question: str, said: str | None = None) -> float:
 
 
 def _draw(draw_key: str) -> float:
-    """Return a number between 0 and 1, the same for the same key."""
     digest = blake2b(draw_key.encode("utf-8", "replace"), digest_size=8).digest()
     return (int.from_bytes(digest, "big") + 0.5) / 2**64
 
 
 def _make_wrong(reply: Reply, draw_key: str) -> Reply:
-    """Change the last number of a reply; without a number, answer that it does not know."""
     off = 1 + int(8 * _draw(f"{draw_key}\0off"))
     parts = tuple(_shift_number(part, off) for part in reply.message.parts)
     return replace(reply, message=Message("assistant", parts))

@@ -82,7 +82,6 @@ def _question_texts(message: Message) -> list[str]:
 
 
 def _strip_quotes(text: str) -> str:
-    """Remove quotes around the whole question, as opencode sends it."""
     if len(text) > 2 and text[0] == text[-1] == '"':
         inner = text[1:-1].replace('\\"', "\0")
         if '"' not in inner:

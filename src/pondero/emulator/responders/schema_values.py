@@ -149,7 +149,6 @@ class _Filler:
 
 
 def _kind(schema: Json) -> str:
-    """Return the type in lower case; of several, the first that is not null."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((each for each in kind if each != "null"), "null")

@@ -129,7 +129,6 @@ def _is_named(tool: Tool, question: str) -> bool:
 
 
 def _reads(tool: Tool) -> bool:
-    """Return whether a tool only reads, by its name, arguments and description."""
     described = _stems(tool.description) if len(tool.description) <= _BRIEF else frozenset()
     return not (
         _stems(tool.name) & _ACTS or described & _ACTING or _BODIES & _properties(tool).keys()
@@ -150,7 +149,6 @@ def _fit(tool: Tool, question: str, worked: Calculation | None) -> float:
 
 
 def _share_stem(word: str, known: str) -> bool:
-    """Return whether two words share a stem, as lookup and looking, or forecast and forecasts."""
     stem = max(4, min(len(word), len(known)) - 2)
     return word == known or (len(word) > 3 and len(known) > 3 and word[:stem] == known[:stem])
 
@@ -177,7 +175,6 @@ def _make_calls(tool: Tool, question: str, worked: Calculation | None) -> list[C
 
 
 def _harmless(tool: Tool) -> Json:
-    """Return arguments that change nothing: for a shell, a greeting."""
     filled = _arguments(tool.parameters or {}, FillMaterial(""))
     for key in _COMMANDS & filled.keys():
         filled[key] = ["echo", "hello"] if isinstance(filled[key], list) else "echo hello"

@@ -101,7 +101,6 @@ def _note(tool: Tool, found: Tool | None, provider: Provider) -> Adjustment:
 def _with_choice(
     request: Request, renamed: Mapping[str, str | None], notes: list[Adjustment]
 ) -> Request:
-    """Drop a tool choice without tools; rename or relax the choice of a replaced tool."""
     choice = request.tool_choice
     if choice is None:
         return request

@@ -103,7 +103,6 @@ def _destination(
 
 
 def _limit_media(rules: ReplayRules, media: tuple[str, ...] | None) -> ReplayRules:
-    """Keep the media that both the API and the model take; None: the model takes them all."""
     if media is None:
         return rules
     return replace(
@@ -115,7 +114,6 @@ def _limit_media(rules: ReplayRules, media: tuple[str, ...] | None) -> ReplayRul
 
 
 def _intersect(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the prefixes of names that begin with a prefix of both."""
     pairs = [(a, b) for a in first for b in second if a.startswith(b) or b.startswith(a)]
     return tuple(max(pair, key=len) for pair in pairs)
 

@@ -103,7 +103,6 @@ def apply_prefill(draft: Draft) -> Draft:
 
 
 def _find_objection(last: Message, plan: Plan, entry: ModelEntry) -> str:
-    """Return the reason not to send a prefill, or an empty text."""
     rule = entry.capability.prefill
     if rule == "refused":
         return "this model continues no answer that was begun for it"

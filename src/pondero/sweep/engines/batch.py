@@ -111,7 +111,6 @@ class BatchEngine:
     async def _iter_settled(
         self, batches: Sequence[AsyncBatch], todo: dict[str, Trial], budget: CostBudget
     ) -> AsyncIterator[TrialResult]:
-        """Yield results until all batches have ended, or the budget is closed."""
         yielded: set[str] = set()
         waiting, seconds = list(batches), self._every[0]
         while waiting:
@@ -137,7 +136,6 @@ class BatchEngine:
 
 
 async def _sleep(seconds: float, budget: CostBudget) -> bool:
-    """Wait; return False if the budget was closed meanwhile."""
     for _ in range(max(1, round(seconds / _TICK))):
         if budget.closed:
             return False
@@ -146,7 +144,6 @@ async def _sleep(seconds: float, budget: CostBudget) -> bool:
 
 
 def _take_affordable(trials: Iterable[Trial], budget: CostBudget) -> list[Trial]:
-    """Return the first trials, as many as the budget allows at once."""
     affordable: list[Trial] = []
     try:
         for trial in trials:
@@ -167,7 +164,6 @@ def _by_repeat(trials: Iterable[Trial]) -> dict[int, list[Trial]]:
 
 
 def _settle(trial: Trial, answer: BatchAnswer, budget: CostBudget) -> TrialResult:
-    """Return the result of a trial and settle its cost; a failed request is not billed."""
     reply, error = answer.reply, answer.error
     if reply is not None:
         budget.settle(trial, None if answer.cost is None else Decimal(answer.cost))

@@ -82,7 +82,6 @@ class Limiter:
             self._left[each.what] = (each, now + each.seconds)
 
     def _empty(self, now: float) -> Iterable[float]:
-        """Yield the wait for each rate limit that is used up."""
         for allowance, until in self._left.values():
             needed = max(1.0, self._tokens) if allowance.counts_tokens else 1.0
             if allowance.left < needed and until > now:

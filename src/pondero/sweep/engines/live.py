@@ -128,7 +128,6 @@ class LiveEngine:
         budget: CostBudget,
         done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
-        """Begin trials as the lane and the budget allow, and wait for them all."""
         async with asyncio.TaskGroup() as group:
             with suppress(BudgetSpent):
                 for trial in trials:
@@ -337,7 +336,6 @@ def emulators(seed: int) -> Callable[[int], Emulator]:
 
 
 def _network() -> AsyncTransport:
-    """Return the faster transport, if its library is installed."""
     try:
         from ...transport import FastTransport  # noqa: PLC0415 - may not be installed
     except MissingExtra:

@@ -173,7 +173,6 @@ class RayEngine:
         cost_budget: CostBudget,
         done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
-        """Lease the trials of a model to workers with one key, until all have ended."""
         budget = self._budgets[account.name]
         async with asyncio.TaskGroup() as group:
             while (todo.trials or todo.leased) and not cost_budget.closed:
@@ -203,7 +202,6 @@ class RayEngine:
         cost_budget: CostBudget,
         done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
-        """Give a lease to a worker, and record its results."""
         left = {trial.key: trial for trial in lease.trials}
         worker: _CrewMember | None = None
         error: PonderoError | None = None
@@ -238,7 +236,6 @@ class RayEngine:
         cost_budget: CostBudget,
         done: "asyncio.Queue[TrialResult | None]",
     ) -> None:
-        """Settle the cost of a trial, and yield its result or put it back."""
         result.land(trial, cost_budget)
         settled = result.settled
         if result.charged and settled is None:
@@ -280,7 +277,6 @@ class RayEngine:
         self._change.set()
 
     async def _wait_for_change(self) -> None:
-        """Wait for a result, or a moment: the budget may have been closed."""
         self._change.clear()
         with suppress(TimeoutError):
             async with asyncio.timeout(_TICK):
@@ -297,7 +293,6 @@ class RayEngine:
     # -- workers -----------------------------------------------------------------------------------
 
     async def _prepare_workers(self, models: Iterable[str]) -> None:
-        """Make a budget for every key of these models, and the workers."""
         ray = self._start()
         fresh = [model for model in models if model not in self._accounts]
         for model in fresh:
@@ -322,7 +317,6 @@ class RayEngine:
         return self._actor(BudgetActor, here, soft=False).remote(start)
 
     async def _hire(self) -> _CrewMember:
-        """Return a new worker on the machine with the fewest."""
         nodes = [each["NodeID"] for each in self._ray.nodes() if each["Alive"]]
         taken_up = [each.node for each in self._crew if not each.is_dead]
         node = min(nodes, key=taken_up.count)
@@ -333,13 +327,11 @@ class RayEngine:
             raise ClusterFailed(f"a worker could not begin: {error}") from error
 
     def _actor(self, made: type, node: str, *, soft: bool) -> Any:
-        """Return an actor for a node that needs no processor of its own."""
         strategies = self._ray.util.scheduling_strategies
         place = strategies.NodeAffinitySchedulingStrategy(node, soft=soft)
         return self._ray.remote(num_cpus=0, max_concurrency=10_000, scheduling_strategy=place)(made)
 
     async def _set_up(self, handle: Any) -> int:
-        """Give a worker its keys as arguments of a call, which Ray neither stores nor logs."""
         accounts = {each.name: each for own in self._accounts.values() for each in own}
         post = WorkerSetup(
             tuple(accounts.values()), self._environment, self._place, self._offline, self._seed
@@ -348,7 +340,6 @@ class RayEngine:
         return pid
 
     async def _find_idlest(self) -> _CrewMember:
-        """Return the worker with the fewest leases, and count one more; replace dead ones first."""
         async with self._hiring:
             for at, worker in enumerate(self._crew):
                 if worker.is_dead:
@@ -374,7 +365,6 @@ class RayEngine:
             self._ray.kill(worker.handle)
 
     def _start(self) -> Any:
-        """Return ray, connected to the cluster; start one on this machine if there is none."""
         if self._ray is None:
             self._ray, self._is_ours = _connect(self._address)
         return self._ray

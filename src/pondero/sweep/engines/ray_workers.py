@@ -127,7 +127,6 @@ class Worker:
         return LiveEngine(keys=keys, limiter=limiter, before_send=self._record_send)
 
     async def _record_send(self, trial: Trial) -> None:
-        """Record at the key's budget that this is about to be sent."""
         lease = self._leases[trial.key]
         attempt = self._attempts[trial.key] = self._attempts.get(trial.key, 0) + 1
         budget = self._budgets[lease.account]

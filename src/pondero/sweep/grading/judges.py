@@ -216,7 +216,6 @@ def _choice(_: str) -> Grader:
 
 
 def _letters(question: Question) -> set[str]:
-    """Return the letters of the right choices."""
     if not question.choices:
         message = f"question {question.id!r} has no choices; the judge 'choice' needs them"
         raise BadParameter(message)

@@ -133,7 +133,6 @@ def _spot(number: int, arm: ArmResult, measure: Measure, across: Axis, up: Axis)
 
 
 def _band(results: SweepResults, up: Axis) -> Html:
-    """Return the margin below the reference as a band."""
     share = results.reference.accuracy
     if share is None:
         return Html()
@@ -166,7 +165,6 @@ def _grid(across: Axis, up: Axis, plot: Plot) -> Iterator[Html]:
 
 
 def _front(spots: Sequence[_Spot]) -> Html:
-    """Return the Pareto front as steps: an arm stays the best to its right."""
     if len(spots) < 2:
         return Html()
     steps = sorted(spots, key=lambda spot: spot.x)
@@ -224,7 +222,6 @@ def _polygon(tone: str, *corners: tuple[float, float]) -> Html:
 def _labels(
     spots: Sequence[_Spot], results: SweepResults, front: Sequence[ArmResult]
 ) -> Iterator[Html]:
-    """Yield the names of the arms, each at the first free place next to its marker."""
     names = results.labels()
     taken = [_Box(s.x - 7, s.y - 7, s.x + 7, s.y + 7) for s in spots]
     taken += [_Box(s.x - 4, s.high, s.x + 4, s.low) for s in spots]
@@ -287,7 +284,6 @@ def span(arm: ArmResult, *, margin: float, reach: float) -> Html:
 
 
 def _dot(x: float, y: float, *, beyond: bool) -> Html:
-    """Return a difference as a dot, or as an arrow if it is beyond the bar."""
     if not beyond:
         return element("circle", class_="dot", cx=x, cy=y, r=4)
     tip, back = (x - 4, x + 5) if x < _SPAN / 2 else (x + 4, x - 5)

@@ -54,7 +54,6 @@ def render_report(results: SweepResults) -> str:
 
 @cache
 def _own(name: str) -> str:
-    """Return a file of this package."""
     return (files(__package__ or "") / name).read_text("utf-8")
 
 
@@ -101,7 +100,6 @@ def _part(title: str, *inside: str, id: str) -> Html:
 
 
 def _findings(results: SweepResults) -> Html:
-    """Return the findings, in the same words as the terminal."""
     lines = (_finding(label, words) for label, words in results.findings())
     offline = element(
         "p",
@@ -139,7 +137,6 @@ def _charts(results: SweepResults) -> Iterator[Html]:
 
 
 def _models(results: SweepResults) -> Html:
-    """Return the letter and marker of each of several models."""
     models = results.models()
     if len(models) == 1:
         return Html()
@@ -215,7 +212,6 @@ def _cells(
 
 
 def _cell(name: str, *inside: str, value: float | None = None) -> Html:
-    """Return a cell; a narrow screen shows its column's name."""
     return element("td", *inside, data_name=name, data_value=None if value is None else repr(value))
 
 
@@ -231,7 +227,6 @@ def _difference(arm: ArmResult, *, margin: float, reach: float) -> Html:
 
 
 def _times(results: SweepResults, number: int, amount: Literal["cost", "thinking"]) -> Html:
-    """Return an arm's amount as a multiple of the reference's, with the interval."""
     if number == results.facts.reference or results.arms[number].n < 2:
         return Html()
     resamples = max(_RESAMPLES, min(RESAMPLES, _DRAWS // len(results.rows)))

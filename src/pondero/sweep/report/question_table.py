@@ -82,7 +82,6 @@ def _scores(row: QuestionRow, arms: Sequence[int]) -> list[float]:
 
 
 def _by_model(results: SweepResults) -> list[list[int]]:
-    """Return the arms of each model, from the cheapest to the dearest."""
     ranked = sorted(enumerate(results.facts.arms), key=lambda each: each[1].rank)
     return [[n for n, arm in ranked if arm.model == model] for model in results.models()]
 
@@ -108,7 +107,6 @@ def section(results: SweepResults) -> Html:
 
 
 def _rank(kinds: Sequence[tuple[Kind, QuestionRow]]) -> Iterator[tuple[Kind, QuestionRow]]:
-    """Yield the questions in the order of the list: a share of each kind, then the rest."""
     groups = {kind: [each for each in kinds if each[0] == kind] for kind in KINDS}
     room = LISTED - sum(min(len(group), _SHARE) for group in groups.values())
     shares: dict[Kind, int] = {}
@@ -149,7 +147,6 @@ def _describe_folded(ranked: Sequence[tuple[Kind, QuestionRow]]) -> str:
 
 
 def _picture(results: SweepResults) -> Html:
-    """Return every question as a column of colours, one line for each arm."""
     # Sort by the arms with most answers first, so that arms that ended early do not split groups.
     arms = sorted(range(len(results.arms)), key=lambda n: (-results.arms[n].n, -n))
     order = sorted(results.rows, key=lambda row: [_ease(row.cells[n]) for n in arms], reverse=True)
@@ -178,7 +175,6 @@ def _ease(cell: Cell | None) -> float:
 
 
 def _strip(states: Sequence[State], name: str) -> Html:
-    """Return one arm's line; equal neighbours are one stroke."""
     strokes: dict[State, list[str]] = {}
     at = 0
     for state, group in groupby(states):
@@ -199,7 +195,6 @@ def _strip(states: Sequence[State], name: str) -> Html:
 
 
 def _controls(counts: Counter[Kind], listed: Counter[Kind]) -> Html:
-    """Return the filters, which stay hidden without a script."""
     every = (("all", "all", sum(listed.values()), sum(counts.values())),)
     kinds = ((k, KINDS[k].partition(",")[0], listed[k], counts[k]) for k in KINDS if counts[k])
     buttons = (
@@ -263,7 +258,6 @@ def _tag(kind: Kind) -> Html:
 
 
 def _details(row: QuestionRow, results: SweepResults) -> Html:
-    """Return the details of a question: its text, its target and the answers."""
     question = row.question
     right = element("p", "right: ", element("code", cut(" | ".join(question.target), 300)))
     field = results.facts.spec.cluster
@@ -302,7 +296,6 @@ def _answer(name: str, cell: Cell) -> Html:
 
 
 def _answer_text(answer: TrialAnswer) -> Html:
-    """Return an answer's text, and its error or the judge's note."""
     words = cut(answer.settled.text.strip(), _ANSWER) or "(no words)"
     note = answer.settled.error or (answer.grade.note if answer.grade else "")
     why = element("small", cut(" ".join(note.split()), _NOTE)) if note else Html()

@@ -50,7 +50,6 @@ def share_axis(values: Iterable[float]) -> Axis:
 
 
 def _powers(unit: float, high: float) -> list[float]:
-    """Return powers of ten; if there are few, also three times each."""
     powers = range(math.floor(math.log10(unit)), math.ceil(math.log10(high)) + 1)
     tens = [10.0**power for power in powers]
     within = [value for value in tens if 0.9 * unit <= value <= high]

@@ -65,7 +65,6 @@ def compute_results(run: Run, *, judge: str | None = None) -> SweepResults:
 
 
 def _measure(scores: Scores, now: SweepProgress, arm: int) -> ArmResult:
-    """Return the measurements of an arm, alone and against the reference."""
     facts = scores.facts
     own = facts.arms[arm]
     look = now.look_of(arm)
@@ -103,7 +102,6 @@ def _measure(scores: Scores, now: SweepProgress, arm: int) -> ArmResult:
 def _compare(
     alone: ArmResult, scores: Scores, arm: int, *, upto: int, boundary: float
 ) -> ArmResult:
-    """Return an arm with its comparison to the reference; the reference itself has none."""
     reference = scores.facts.reference
     places = scores.shared_positions(upto, arm, reference)
     if arm == reference or not places:
@@ -174,7 +172,6 @@ def _total(
 
 
 def _passes(scores: Scores, arm: int, places: Sequence[int]) -> tuple[float | None, float | None]:
-    """Return pass^K and pass@K over the questions; None without repeats."""
     repeats = scores.facts.spec.repeats
     if repeats == 1 or not places:
         return None, None
@@ -184,7 +181,6 @@ def _passes(scores: Scores, arm: int, places: Sequence[int]) -> tuple[float | No
 
 
 def _neighbour(scores: Scores, arm: int) -> int | None:
-    """Return the next cheaper arm of the same model."""
     arms = scores.facts.arms
     own = [
         (other.rank, number)
@@ -288,7 +284,6 @@ class _Against:
         return not self._best and own.model == reference.model and own.rank > reference.rank
 
     def _is_out_of_reach(self, arm: int) -> bool:
-        """Return whether the sequence ended at an arm above this one."""
         own = self._facts.arms[arm]
         above = [
             number

@@ -86,7 +86,6 @@ def _log(results: SweepResults, arm: ArmResult, samples: list[dict[str, Json]], 
 
 
 def _finding(results: SweepResults, arm: ArmResult) -> dict[str, Json]:
-    """Return what the sweep says of an arm; inspect_ai keeps it as metadata."""
     return {
         "run": results.run,
         "levels": list(arm.levels),
@@ -168,7 +167,6 @@ def _sample(
 
 
 def _input(question: Question) -> Json:
-    """Return what was asked; messages stay messages where inspect_ai has the like."""
     prompt = question.prompt
     if isinstance(prompt, str):
         return prompt
@@ -181,7 +179,6 @@ def _input(question: Question) -> Json:
 
 
 def _scores(results: SweepResults, answer: TrialAnswer) -> Json:
-    """Return the grade as a score; an answer that is missing has none."""
     if answer.score is None:
         return None
     score: dict[str, Json] = {

@@ -62,7 +62,6 @@ def _can_be_said(kind: str) -> bool:
 
 
 def _standings(views: Mapping[str, Scores]) -> dict[str, SweepProgress]:
-    """Return the progress of each kind; a kind whose arms all passed gives its share to others."""
     share = len(views)
     while True:
         found = {kind: replay_looks(view, families=share) for kind, view in views.items()}
@@ -108,7 +107,6 @@ def _result(
 def _enough(
     view: Scores, now: SweepProgress, chosen: int, dearness: Callable[[int], tuple[float, bool]]
 ) -> int | None:
-    """Return the cheapest arm that passed; the reference if the overall choice is worse."""
     arms, reference = view.facts.arms, view.facts.reference
     own = [arm for arm in now.passed if arms[arm].model == arms[chosen].model]
     if own:

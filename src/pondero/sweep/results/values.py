@@ -343,7 +343,6 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         )
 
     def _apart(self) -> Iterator[tuple[str, str]]:
-        """Yield answers that were neither right nor wrong, the cost, and the judge's agreement."""
         exhausted = [f"{arm.level} {arm.exhausted}" for arm in self.arms if arm.exhausted]
         if exhausted:
             said = f"thought and gave no answer; counted as wrong: {', '.join(exhausted)}"

@@ -138,7 +138,6 @@ class Runner:
     async def _take(
         self, asked: TrialSlot, settled: TrialResult, grading: asyncio.TaskGroup
     ) -> None:
-        """Save an answer and its grade; a slow judge grades while other trials run."""
         question = self._questions[asked.position]
         if self._judge.at_once > 1:
             self._run.settle(settled)
@@ -167,7 +166,6 @@ class Runner:
         )
 
     def _count(self, known: dict[str, TrialResult], asked: Sequence[TrialSlot]) -> None:
-        """Count what an earlier process has settled."""
         for tally in self.tallies:
             tally.wanted = tally.settled if self._counted else 0
         for each in asked:
@@ -187,7 +185,6 @@ class Runner:
     # -- judging -----------------------------------------------------------------------------------
 
     async def _catch_up(self) -> Scores:
-        """Grade answers without a grade, as after a crash or with another judge."""
         scores = Scores(self._run, self._judge.name, self._asks)
         known, graded = scores.answers, self._run.grades(self._judge.name)
         async with _raise_one(asyncio.TaskGroup()) as group:

@@ -188,7 +188,6 @@ class Run:
         self._database.rows("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
 
     def _abandon(self, *, known: bool) -> None:
-        """Count what a killed process had in flight as spent."""
         with self._database.transaction() as connection:
             if not known:
                 connection.execute(

@@ -109,7 +109,6 @@ def paired_difference(
 
 
 def _spread(values: Sequence[float], clusters: Sequence[Hashable] | None) -> float:
-    """Return G/(G-1) times the sum over clusters of their squared deviation from the mean."""
     mean = math.fsum(values) / max(1, len(values))
     sums: dict[Hashable, float] = {}
     for number, value in enumerate(values):
@@ -171,7 +170,6 @@ def student_cdf(t: float, freedom: float) -> float:
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where an increasing function is zero."""
     for _ in range(200):
         middle = (low + high) / 2
         if middle in (low, high):
@@ -181,7 +179,6 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _beta(a: float, b: float, x: float) -> float:
-    """Return the regularised incomplete beta function, by Lentz's continued fraction."""
     if x <= 0 or x >= 1:
         return float(x >= 1)
     if x > (a + 1) / (a + b + 2):

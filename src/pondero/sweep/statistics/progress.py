@@ -306,13 +306,11 @@ class _Chains:
 
 
 def _sequence(arms: Sequence[Arm], model: str, without: set[int]) -> tuple[int, ...]:
-    """Return a model's arms, the dearest first."""
     own = [n for n, arm in enumerate(arms) if arm.model == model and n not in without]
     return tuple(sorted(own, key=lambda n: -arms[n].rank))
 
 
 def _dearer_arms(arms: Sequence[Arm], reference: int) -> tuple[int, ...]:
-    """Return the arms of the reference's own model that are dearer than it."""
     own = arms[reference]
     return tuple(n for n, arm in enumerate(arms) if arm.model == own.model and arm.rank > own.rank)
 

@@ -55,6 +55,5 @@ def mcnemar(gained: int, lost: int) -> float:
 
 
 def _tail(least: int, count: int) -> float:
-    """Return the probability of at least ``least`` heads among ``count`` fair coins."""
     ways: int = sum(math.comb(count, k) for k in range(least, count + 1))
     return ways / (1 << count)

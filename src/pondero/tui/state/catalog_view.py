@@ -89,7 +89,6 @@ class DialView:
         )
 
     def _autos(self, model: str) -> tuple[str, ...]:
-        """Return ``auto`` if a calibration has a level for this model."""
         intent = self._intent(self.entry(model), "auto")
         found = intent.auto.found if intent.auto is not None else ()
         return ("auto",) if any(code == "calibrated" for code, _ in found) else ()
@@ -108,7 +107,6 @@ class DialView:
         return tuple(id if whose else self._ids[id] for id in ranked[:most])
 
     def _shortest_name(self, entry: ModelEntry) -> str:
-        """Return the shortest name for this model: without the provider if that is its home."""
         groups = self._lookup.catalog.groups
         homes = (groups[name].home for name in entry.provider.families if name in groups)
         at_home = entry.provider.name in homes and self.entry(entry.model).id == entry.id

@@ -39,7 +39,6 @@ class Command(Struct, frozen=True):
 
 
 def _new(state: ChatState, _argument: str, _dial: DialView) -> Transition:
-    """Begin a thread; the old one stays where it is kept, and a running answer goes on there."""
     if state.busy:
         return state, (effects.Begin(),)
     return state.clear().but(hint="a new thread"), (effects.Begin(),)

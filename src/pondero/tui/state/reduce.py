@@ -58,7 +58,6 @@ def _on_submitted(state: ChatState, action: actions.Submitted, dial: DialView) -
 
 
 def _on_mentions_read(state: ChatState, action: actions.MentionsRead, dial: DialView) -> Transition:
-    """Ask what the user sent, or queue it; if a file cannot be read, give the words back."""
     asked = action.asked
     if action.error:
         back = state.but(attached=(*asked.parts, *state.attached))
@@ -94,7 +93,6 @@ def _on_words_returned(
 
 
 def _ask(state: ChatState, asked: DraftQuestion, at: float, dial: DialView) -> Transition:
-    """Begin a turn; if the page shows an older part, load the end, where answers appear."""
     begun, ask = start_turn(state, asked, at, dial, context=state.tally.context)
     if state.last < state.count:
         return begun, (effects.Fetch(max(0, state.count - PAGE), state.count), ask)
@@ -201,7 +199,6 @@ def _on_events(state: ChatState, action: actions.EventsArrived, _dial: DialView)
 
 
 def _on_turn_ended(state: ChatState, action: actions.TurnEnded, dial: DialView) -> Transition:
-    """End the turn, and send what waits; after a stop or an error it waits for Enter."""
     after, asked = on_ended(state, action, dial)
     if not after.queue or after.busy:
         return after, asked
@@ -230,7 +227,6 @@ _PURPOSES: dict[
 
 
 def _on_edited(state: ChatState, action: actions.QuestionEdited, dial: DialView) -> Transition:
-    """Ask the edited question in place of the old one; without an editor, edit it in place."""
     before = action.before
     if action.words is None:
         return take_back(state, before, action.number, "change it and press Enter")

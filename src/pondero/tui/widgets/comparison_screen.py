@@ -122,7 +122,6 @@ class ComparisonScreen(Screen[None]):
         self._place.scroll_to_widget(self._columns[self._comparison.at], animate=False)
 
     def _known_keys(self) -> str:
-        """Return as many keys as there is room for; how to leave is always among them."""
         room = self.size.width - _MARGIN
         return next((keys for keys in _KEYS if len(keys) <= room), _KEYS[-1])
 

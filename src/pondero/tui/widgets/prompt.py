@@ -198,7 +198,6 @@ class Prompt(TextArea):
         self._look()
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Attach files whose paths are pasted; anything else is left to Textual's own handler."""
         if paths := find_dropped(event.text):
             event.stop()
             event.prevent_default()
@@ -250,7 +249,6 @@ class Prompt(TextArea):
         return self.cursor_location[0] == self.document.line_count - 1 and self._recall(1)
 
     def _close(self) -> bool:
-        """Close the completions; without any, the key is left to the app."""
         if not self._lines:
             return False
         self._offer(())
@@ -259,7 +257,6 @@ class Prompt(TextArea):
     # -- history and completion --------------------------------------------------------------------
 
     def _recall(self, step: int) -> bool:
-        """Step through the history; the unsent draft comes back at its end."""
         to = self._at + step
         if not 0 <= to <= len(self._history):
             return False

@@ -73,7 +73,6 @@ def _parser() -> MarkdownIt:
 
 
 def _make_visible(state: StateCore) -> None:
-    """Make visible what entities stand for: ``&#8238;`` turns the text round."""
     waiting: list[Token] = list(state.tokens)
     while waiting:
         token = waiting.pop()

@@ -278,7 +278,6 @@ def block(raw: Raw, index: int, *, at: str) -> Block:
 
 
 def _further(raw: dict[str, Json]) -> dict[str, Json]:
-    """Return the other fields of a call, which are its signature; omit the default caller."""
     further = {key: raw[key] for key in raw if key not in ("type", "id", "name", "input")}
     if further.get("caller") == {"type": "direct"}:
         del further["caller"]

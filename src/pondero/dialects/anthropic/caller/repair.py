@@ -72,7 +72,6 @@ def _is_open(body: dict[str, Json]) -> bool:
 
 
 def _strip_thinking(messages: list[Json]) -> list[str]:
-    """Remove thinking from these messages; return its signatures."""
     removed = []
     for message in messages:
         content = message["content"]
@@ -88,7 +87,6 @@ def _strip_thinking(messages: list[Json]) -> list[str]:
 
 
 def _read_signature(block: dict[str, Json]) -> str | None:
-    """Return the signature of a thinking block; None for any other block."""
     if block.get("type") not in _THOUGHTS:
         return None
     return str(block.get("signature") or block.get("data") or "")

@@ -169,7 +169,6 @@ def _messages(messages: Iterable[Message]) -> Iterable[Block]:
 
 
 def _results_first(blocks: list[Block]) -> list[Block]:
-    """Return the blocks with tool results first: the service expects them right after the calls."""
     begun = False
     for block in blocks:
         if block["type"] != "tool_result":
@@ -189,7 +188,6 @@ def _text(part: Text) -> Block | None:
 
 
 def _citation(citation: Json) -> Json:
-    """Return a citation without its file id, which is only valid in answers."""
     if isinstance(citation, dict) and "file_id" in citation:
         return {key: value for key, value in citation.items() if key != "file_id"}
     return citation
@@ -232,7 +230,6 @@ def _tool_result(part: ToolResult) -> Block:
 
 
 def _id(id: str) -> str:
-    """Return an id in the service's alphabet; ids of other services can have more characters."""
     if _ID.fullmatch(id):
         return id
     digest = urlsafe_b64encode(sha256(id.encode("utf-8", "surrogatepass")).digest())

@@ -166,6 +166,5 @@ class Answer:
 
 
 def _resolve_finish(word: str | None, parts: Iterable[Part], usage: Usage) -> Finish:
-    """Return our word for a stop reason; ``exhausted`` if thinking used all output tokens."""
     ended = _FINISH.get(word or "", "other")
     return "exhausted" if ended == "length" and is_thinking_only(parts, usage) else ended

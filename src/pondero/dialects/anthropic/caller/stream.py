@@ -115,7 +115,6 @@ class _AnswerReader:
             events.append(event)
 
     def _words(self, payload: bytes) -> tuple[TextBlock | ThinkingBlock, str] | None:
-        """Return the block that a delta adds text to, and the text; None for another frame."""
         frame = parse_payload(payload, _FRAME)
         opened = self._open.get(frame.index)
         if frame.type != "content_block_delta" or not isinstance(opened, _WORDS):
@@ -159,7 +158,6 @@ class _AnswerReader:
 
 
 def _passes_over(payload: bytes) -> bool:
-    """Return whether an unreadable frame can be skipped: one of unknown type, or [DONE]."""
     try:
         return _TYPE.decode(payload).type not in _AnswerReader.handlers
     except UNREADABLE:

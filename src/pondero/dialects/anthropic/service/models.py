@@ -200,7 +200,6 @@ def _each(has: Sequence[str], of: Sequence[str]) -> dict[str, Json]:
 
 
 def _label(name: str) -> str:
-    """Return a readable name: Claude Opus 4.8."""
     words = re.sub(r"(?<=\d)-(?=\d\b)", ".", name).split("-")
     return " ".join(word.capitalize() for word in words)
 

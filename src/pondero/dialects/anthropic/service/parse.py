@@ -125,7 +125,6 @@ def effort_of(body: types.Body) -> str | None:
 
 
 def _show(body: types.Body) -> bool | None:
-    """Return whether a request asks for readable thinking; None for "updates" and the default."""
     thinking = body.thinking
     display = thinking.display if isinstance(thinking, types.Enabled | types.Adaptive) else None
     return {"summarized": True, "omitted": False}.get(display or "")
@@ -225,7 +224,6 @@ def _kind(given: Mapping[str, Json]) -> ToolKind:
 
 
 def _check_kind(kind: Json, at: str) -> None:
-    """Reject a type of tool that the service does not have."""
     name = _DATED.sub("", kind) if isinstance(kind, str) else ""
     if name in types.TOOLS and (name != kind or name in types.UNDATED_TOOLS):
         return
@@ -284,7 +282,6 @@ def _part(raw: Raw, at: str, unknown: UnknownFields | None) -> Part:
 
 
 def _own(raw: Raw, unknown: UnknownFields | None) -> Text | UnknownPart:
-    """Return a block that only this service has; if read leniently, its text, if it has any."""
     block: Json = decode(raw)
     said = describe_block(block) if unknown is not None and isinstance(block, dict) else None
     return UnknownPart(NAME, block) if said is None else Text(said)
@@ -339,7 +336,6 @@ def _inner(raw: Raw, at: str, unknown: UnknownFields | None) -> Text | Image | B
 def _medium(
     fields: types.ImageBlock | types.DocumentBlock, raw: Raw, at: str, unknown: UnknownFields | None
 ) -> Part:
-    """Return an image or a document; one with settings that canon lacks keeps its JSON."""
     source = fields.source
     cache = _cache(fields.cache_control)
     picture = isinstance(fields, types.ImageBlock)

@@ -160,7 +160,6 @@ class Stream:
         return frames + self._close() if self._open == event.index else frames
 
     def _rest(self, index: int, block: Json, *, begun: bool) -> bytes:
-        """Return the frames of a block that were not sent yet: all, or its last deltas."""
         kind = block["type"]
         if kind in ("text", "thinking"):
             opened = b"" if begun else self._begin(index, _EMPTY[kind])
@@ -268,7 +267,6 @@ def _is_own_citation(citation: Json) -> bool:
 
 
 def _citation(page: WebPage) -> Json:
-    """Return another service's citation; fields that only this service's search has are empty."""
     cited = {"type": "web_search_result_location", "url": page.url, "title": page.title or None}
     return {**cited, "cited_text": "", "encrypted_index": ""}
 

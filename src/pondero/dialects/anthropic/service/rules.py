@@ -72,7 +72,6 @@ def _check_head(http: HttpRequest, path: str) -> None:
 
 
 def _check_predict(http: HttpRequest, path: str) -> bytes:
-    """Return the body as /v1/messages has it; reject one that does not fit its address."""
     # Anthropic, Claude on Vertex AI: the version is in the body, the model only in the address
     # (vendor page, 2026-11-16; texts not recorded). All four rejections follow from it.
     body: dict[str, Json] = decode_strict(http.body, dict)
@@ -96,7 +95,6 @@ def _check_betas(raw: Json, betas: frozenset[str]) -> None:
 
 
 def _has(raw: Json, names: list[str]) -> bool:
-    """Return whether a body has a field; a name equal to the object's type is its union's tag."""
     for name in names:
         if not isinstance(raw, Mapping):
             return False
@@ -124,7 +122,6 @@ def _check_tools(raw: Json, body: types.Body) -> None:
 
 
 def _check_conversation(body: types.Body, raw: Json, row: Family, *, thinks: bool) -> list[str]:
-    """Reject a bad conversation; return the paths of thinking that the service drops."""
     found = conversation.turns(body)
     conversation.check_texts(found)
     conversation.check_pairs(found)
@@ -232,7 +229,6 @@ def _check_size(schemas: Sequence[Mapping[str, Json]]) -> None:
 
 
 def _iter_schemas(schema: Json) -> Iterator[Mapping[str, Json]]:
-    """Yield a schema and every one inside it."""
     if not isinstance(schema, Mapping):
         return
     yield schema

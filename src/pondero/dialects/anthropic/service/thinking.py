@@ -81,7 +81,6 @@ def _kind(thinking: types.Thinking) -> str:
 
 
 def _check_turns(body: types.Body, row: Family, betas: frozenset[str]) -> None:
-    """Reject an effort inside the conversation if the model, role or thinking forbids it."""
     # Anthropic, effort: per turn only in system messages, with the beta, on 5.x models, with
     # adaptive (pydantic-ai 2.66.0, verified live, and router-for-me/CLIProxyAPI#5563, 2026-11-16)
     for at, message in enumerate(body.messages):

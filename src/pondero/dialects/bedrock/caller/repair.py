@@ -36,7 +36,6 @@ def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
 
 
 def _iter_repairs(message: str) -> Iterator[SavedRepair]:
-    """Yield the repairs that a rejection suggests, the likeliest first."""
     if bound := _BOUND.search(message):
         yield SavedRepair("drop bound blocks", at=int(bound[1]))
     if invalid := _INVALID.search(message):
@@ -98,7 +97,6 @@ def _is_open(body: dict[str, Json]) -> bool:
 
 
 def _strip_thinking(messages: list[Json]) -> list[str]:
-    """Remove thinking from these messages; return its signatures."""
     removed = []
     for message in messages:
         content = message["content"]
@@ -134,7 +132,6 @@ def _lower(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Re
 
 
 def _word(own: dict[str, Json]) -> tuple[str, Callable[[str], None]] | None:
-    """Return the level in the maker's field, and a function that replaces it."""
     for *path, key in _WORDS:
         within: Any = own
         for name in path:

@@ -186,7 +186,6 @@ def _limits(request: Request, dropped: Sequence[str]) -> Block:
 
 
 def _own(request: Request, dropped: Sequence[str], *, forbids: bool) -> Block:
-    """Return parameters that only the maker's own fields have."""
     own: Block = {}
     if request.top_k is not None and "top_k" not in dropped:
         own["top_k"] = request.top_k
@@ -264,7 +263,6 @@ def _tool_result(part: ToolResult) -> Block:
 
 
 def _inner(part: Json) -> Block | None:
-    """Return a block of a tool result; cache points are invalid there."""
     if isinstance(part, Text):
         return {"text": part.text}
     block: Block | None = _BLOCKS[type(part)](part)
@@ -272,7 +270,6 @@ def _inner(part: Json) -> Block | None:
 
 
 def _id(id: str) -> str:
-    """Return an id in the service's alphabet; ids of other services can have more characters."""
     if _ID.fullmatch(id):
         return id
     digest = urlsafe_b64encode(sha256(id.encode("utf-8", "surrogatepass")).digest())

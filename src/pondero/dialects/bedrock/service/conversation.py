@@ -84,7 +84,6 @@ def _check_message(role: str, at: int, blocks: Sequence[PlacedBlock]) -> None:
 
 
 def _own_tool_kinds(blocks: Sequence[PlacedBlock]) -> set[str]:
-    """Return the kinds that an answer has if the service ran its own tools."""
     fields = (placed.fields for placed in blocks)
     own = any(isinstance(each, types.ToolResultBlock) and each.type for each in fields)
     return {"toolResult"} if own else set()

@@ -47,7 +47,6 @@ class _Service(Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _families() -> dict[str, Family]:
-    """Return the rows by name, the longest name first."""
     table = load_table(__package__, "models.toml", _Service)
     rows = {name: row for row in table.family for name in row.match}
     return {name: rows[name] for name in sorted(rows, key=len, reverse=True)}

@@ -201,7 +201,6 @@ def block(
 def _kind(
     union: types.Union, at: str, kinds: Collection[str], unknown: UnknownFields | None
 ) -> str:
-    """Return the only key of a union; if read leniently, the first known key of several."""
     if unknown is None or len(union) < 2:
         return one_key(union, at)
     kind = next((key for key in union if key in kinds), next(iter(union)))
@@ -251,7 +250,6 @@ class _Reader:
         return self._own(kind, raw)
 
     def _own(self, kind: str, raw: Raw) -> Text | UnknownPart:
-        """Return a block that only this service has; if read leniently, its text, if any."""
         fields: Json = decode(raw)
         said = describe_block(kind, fields) if self._unknown is not None else None
         return UnknownPart(NAME, {kind: fields}) if said is None else Text(said)
@@ -289,7 +287,6 @@ class _Reader:
         return part
 
     def _medium(self, fields: "_Medium", kind: str, raw: Raw, at: str) -> Part:
-        """Return an image, document, video or sound; a document with settings keeps its JSON."""
         source = fields.source
         told = (source.bytes, source.s3_location, source.text, source.content)
         if sum(each is not None for each in told) != 1 and self._unknown is None:
@@ -310,7 +307,6 @@ class _Reader:
         return self._own(kind, raw)
 
     def _special(self, fields: types.DocumentBlock, at: str) -> bool:
-        """Return whether a document has settings to keep; if read leniently, list them instead."""
         settings = {"context": fields.context, "citations": fields.citations}
         special = [name for name, value in settings.items() if value]
         if self._unknown is not None:

@@ -126,7 +126,6 @@ class Stream:
         return write_aws_event(headers, encode({**said, "p": padding}))
 
     def _at(self, index: int, kind: str, said: Json) -> bytes:
-        """Return a frame of a part's block; the block before it is closed first."""
         closed = b""
         if self._open != index:
             closed = self._close()

@@ -75,7 +75,6 @@ def _check_auth(http: HttpRequest) -> None:
 
 
 def _check_govcloud(own: makers.Own | None) -> None:
-    """Reject ``display``, which GovCloud does not have yet."""
     thinking = own.thinking if isinstance(own, makers.Claude) else None
     if thinking is not None and thinking.display is not None:
         # AWS, GovCloud: no thinking.display (pi-ai 1.5.0, 2026-11-15; text is the Messages API's)

@@ -9,7 +9,7 @@ CALLER = Caller(
     decode=response.decode,
     stream=stream.stream,
     error=errors.error,
-    match_score=response.recognises,
-    replay_rules=request.takes,
+    match_score=response.match_score,
+    replay_rules=request.replay_rules,
     unsupported_parameters=request.UNSAID,
 )

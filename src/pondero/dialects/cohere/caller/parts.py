@@ -292,7 +292,6 @@ def _usage(raw: Json) -> Usage:
 
 
 def _count(value: Json) -> int | None:
-    """Return a count; the service types them as floats."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return max(int(value), 0) if abs(value) < 2**63 else None  # NaN is not below anything

@@ -50,7 +50,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", url, headers, msgspec.json.encode(body))
 
 
-def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
+def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which ids and media of a history this wire accepts."""
     return ReplayRules(
         id_pattern=r"\S+",
@@ -79,7 +79,6 @@ def _body(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
 
 
 def _tools(tools: tuple[Tool, ...], choice: ToolChoice | None) -> dict[str, Json]:
-    """Return the tools; where one is forced by name, it is the only one on offer."""
     if choice is not None and choice.mode == "tool":
         tools = tuple(tool for tool in tools if tool.name == choice.name) or tools
     said: dict[str, Json] = {"tools": [_tool(tool) for tool in tools]}
@@ -124,7 +123,6 @@ def _messages(request: Request) -> list[Json]:
 
 
 def _assistant(message: Message) -> list[Json]:
-    """Return the turn; leave out one without content and calls, which Cohere rejects."""
     wire: dict[str, Json] = {"role": "assistant"}
     content: list[Json] = []
     for part in message.parts:
@@ -173,7 +171,6 @@ def _user(message: Message) -> list[Json]:
 
 
 def _content(parts: Iterable[Part]) -> Json:
-    """Return a lone text as a string, anything else as a list."""
     content = [wire for part in parts if (wire := _write_content(part)) is not None]
     if not content:
         return ""

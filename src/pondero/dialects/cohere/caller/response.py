@@ -36,7 +36,7 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
     return events
 
 
-def recognises(raw: Json, **_: bool) -> int:
+def match_score(raw: Json, **_: bool) -> int:
     """Return how surely this JSON is ours: 0 to 100."""
     if not isinstance(raw, dict):
         return 0

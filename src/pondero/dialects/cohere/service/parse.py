@@ -149,7 +149,6 @@ def image_of(part: types.ImagePart) -> Image:
 
 
 def _split_unknown(raw: Json) -> tuple[Json, UnknownParts]:
-    """Return the request with blanks for parts and tools of unknown kinds, and these."""
     unread: dict[str, Json] = {}
     if not isinstance(raw, dict):
         return raw, unread
@@ -222,7 +221,6 @@ class _MessageReader:
         return system, tuple(self._messages)
 
     def _settle(self, parts: tuple[Part, ...] = ()) -> None:
-        """End a run of results; the user's parts after them join the same message."""
         parts = (*self._results, *parts)
         self._results = []
         if parts:
@@ -265,7 +263,6 @@ def _part(part: types.Content) -> Part:
 
 
 def _as_words(part: Text | UnknownPart) -> Text | UnknownPart:
-    """Return a document, which only this wire has, as its words; anything else as it is."""
     document = part.raw.get("document") if isinstance(part, UnknownPart) else None
     if not isinstance(document, dict):
         return part

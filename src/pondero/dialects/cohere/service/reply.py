@@ -142,7 +142,6 @@ class Stream:
                 return self._call("tool-call-delta", {"function": {"arguments": event.json}})
 
     def _stop(self, end: PartEnd) -> bytes:
-        """Return the end of a part; a part without deltas becomes one delta."""
         whole = end.index not in self._told
         match end.part:
             case ToolCall() as call:

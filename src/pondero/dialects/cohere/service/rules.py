@@ -55,7 +55,6 @@ def _thinks(asked: types.Thinking | None, model: Model) -> bool:
 
 
 def _check_dependent_fields(body: types.Body) -> None:
-    """Reject parameters without those they need, or with those they exclude."""
     choice = body.tool_choice
     if choice is not None and choice.upper() not in CHOICES:
         # Cohere, tool_choice: REQUIRED or NONE (SDK 7.3.1; the text is inferred)

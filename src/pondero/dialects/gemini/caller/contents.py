@@ -145,7 +145,6 @@ class _ContentsWriter:
 
 
 def _take_signature(parts: list[Json]) -> Json:
-    """Remove and return a signature alone right before a call: it is the call's."""
     last = parts[-1] if parts else {}
     if last.get("text") == "" and "thoughtSignature" in last:
         return parts.pop()["thoughtSignature"]

@@ -246,7 +246,6 @@ class Answer:
         self._add_end(part, events)
 
     def _close(self, events: list[Event]) -> None:
-        """End the open text or call, or make a part of a signature that belongs to no call."""
         if self._kind:
             text, self._texts = "".join(self._texts), []
             part = Text(text) if self._kind == "text" else Thinking(text)
@@ -298,7 +297,6 @@ class Answer:
         return Signature(NAME, signature, self._model or answering, self._route)
 
     def _id(self, call: Call) -> str:
-        """Return the service's id, or one of ours: 22 characters, unique in this answer."""
         if call.id:
             self._ids.add(call.id)
             return call.id
@@ -361,7 +359,6 @@ def _medium(inline: Inline, signature: Signature | None) -> Image | Blob:
 
 
 def _finish(reason: str | int | None, *, called: bool, answered: bool, thought: bool) -> Finish:
-    """Return our word. Answers with calls end with STOP here, so ``called`` decides."""
     if isinstance(reason, int):
         reason = _NUMBERED[reason] if 0 <= reason < len(_NUMBERED) else "OTHER"
     ending = _ENDINGS.get(reason or "", "other")

@@ -80,7 +80,6 @@ def _iter_signatures(content: Json) -> Iterator[str]:
 
 
 def _iter_unsigned(parts: list[Json]) -> Iterator[Json]:
-    """Yield the parts without signatures; the first call gets the placeholder."""
     called = False
     for part in parts:
         bare = {key: value for key, value in part.items() if key not in _KEYS}

@@ -74,7 +74,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", f"{url}:{method}", headers, msgspec.json.encode(body))
 
 
-def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
+def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which signatures, ids and media of a history this wire accepts."""
     return ReplayRules(
         signature_scope="route+model",
@@ -156,7 +156,6 @@ def _choice(choice: ToolChoice) -> dict[str, Json]:
 
 
 def _is_plain(schema: Json) -> bool:
-    """Return whether a schema stays inside what this wire's own form can say."""
     return isinstance(schema, dict) and all(
         key in _EASY or (key in _CHECKS and _CHECKS[key](value)) for key, value in schema.items()
     )

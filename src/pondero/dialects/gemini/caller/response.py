@@ -44,7 +44,7 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
     return events
 
 
-def recognises(raw: Json, **_: bool) -> int:
+def match_score(raw: Json, **_: bool) -> int:
     """Return how surely this JSON is ours: 0 to 100."""
     if isinstance(raw, list):
         raw = raw[0] if raw else None
@@ -69,5 +69,4 @@ def _elements(body: bytes) -> list[bytes]:
 
 
 def _make_count(tokens: int) -> list[Event]:
-    """Return a count of tokens (countTokens) as an answer without parts."""
     return [Started(), Finished("other", usage=Usage(input=tokens, total=tokens))]

@@ -78,7 +78,6 @@ def error(
 
 
 def _too_long(message: str) -> str:
-    """Return the service's words for a prompt that is too long, with the counts if told."""
     if "exceeds the maximum number of tokens" in message:
         return message
     found = _COUNTS.search(message)

@@ -171,7 +171,6 @@ def _model(facts: ServedModel, *, max_output: int | None, thinks: bool) -> Json:
 
 
 def _object(body: bytes) -> dict[str, Json]:
-    """Return the body; parsing the request rejects one that is no object."""
     try:
         return decode_json(body, dict)
     except (msgspec.MsgspecError, UnicodeDecodeError):

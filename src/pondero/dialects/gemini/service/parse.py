@@ -306,7 +306,6 @@ def _output(config: types.GenerationConfig, *, lenient: bool) -> OutputFormat | 
 
 
 def _extras(request: types.GenerateContentRequest, choice: ToolChoice | None) -> dict[str, Json]:
-    """Return the fields that canon lacks, in their places."""
     extras = _rest(request, _SAID)
     if config := _rest(request.generation_config, _CONFIG_SAID):
         extras["generationConfig"] = config

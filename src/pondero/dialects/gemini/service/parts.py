@@ -105,7 +105,6 @@ def ending_of(finished: Finished, cited: Sequence[Json] = ()) -> dict[str, Json]
 
 
 def _make_grounding(grounding: Json, cited: Sequence[Json]) -> Json:
-    """Return what an answer rests on: in this wire's words, or the pages it cites on another."""
     if isinstance(grounding, dict) and any(name in grounding for name in _GROUNDING):
         return grounding
     found = (web_page(each) for each in cited)

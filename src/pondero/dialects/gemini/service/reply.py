@@ -135,7 +135,6 @@ class Stream:
         return self._flush() + self._frame(msgspec.json.decode(error.body)) + self.eof()
 
     def _begin(self, event: PartStart) -> bytes:
-        """Begin a part; the first piece carries a text's signature, if known already."""
         self._pieces, self._signature = 0, None
         self._asked = event.kind == "text" and event.signature is not None
         if self._asked:
@@ -157,7 +156,6 @@ class Stream:
         return self._flush()
 
     def _next_piece(self, text: str, *, thought: bool) -> bytes:
-        """Return a further piece: all around its text is as around the one before."""
         if thought not in self._around:
             piece: dict[str, Json] = {"text": _HOLE} | ({"thought": True} if thought else {})
             answer = _answer(self._answering, self._started, [piece], self._usage)
@@ -237,7 +235,6 @@ def _finish_answer(
     cited: Sequence[Json],
     silent: bool,
 ) -> dict[str, Json]:
-    """Return the last piece. ``cited`` is by the texts; ``silent``: there were no parts at all."""
     candidate = answer["candidates"][0]
     if silent and (feedback := feedback_of(finished)) is not None:
         del answer["candidates"]

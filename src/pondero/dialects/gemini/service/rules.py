@@ -280,6 +280,5 @@ def _check_signatures(
 
 
 def _begins_turn(content: Content) -> bool:
-    """Return whether the user speaks here, instead of sending the results of calls."""
     results = any(part.function_response is not None for part in content.parts)
     return content.role not in ("model", "function") and not results

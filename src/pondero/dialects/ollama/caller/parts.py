@@ -125,7 +125,6 @@ class Answer:
         )
 
     def _finish(self, reason: str | None) -> Finish:
-        """Return our word; the wire has none for calls, so the parts decide."""
         ending = _ENDINGS.get(reason, "other")
         if ending == "stop" and self._called:
             return "tool_calls"
@@ -179,7 +178,6 @@ class Answer:
 
 
 def _usage(prompt: int | None, generated: int | None) -> Usage:
-    """Return the buckets; the generated tokens include thinking, and do not say how much."""
     given = None if prompt is None else max(prompt, 0)
     made = None if generated is None else max(generated, 0)
     total = None if given is None or made is None else given + made
@@ -187,7 +185,6 @@ def _usage(prompt: int | None, generated: int | None) -> Usage:
 
 
 def _arguments(raw: Json) -> Json:
-    """Return the arguments; some proxies write the object as text."""
     if isinstance(raw, str):
         try:
             read = msgspec.json.decode(raw)

@@ -45,7 +45,6 @@ def _silent(body: dict[str, Json], _cure: SavedRepair) -> Adjustment | None:
 
 
 def _lower(body: dict[str, Json], cure: SavedRepair) -> Adjustment | None:
-    """Take the nearest of the levels that an older server lists."""
     asked, words = body.get("think"), cure.words
     if not isinstance(asked, str) or asked in words:
         return None

@@ -110,7 +110,6 @@ def messages(request: Request) -> list[Json]:
 
 
 def _assistant(message: Message, calls: dict[str, ToolCall], said: list[Json]) -> None:
-    """Add the turn; an empty one is left out."""
     content: list[str] = []
     thinking: list[str] = []
     called: list[Json] = []
@@ -161,7 +160,6 @@ def _result(result: ToolResult, call: ToolCall | None) -> Json:
 
 
 def _write_content(parts: Iterable[Part]) -> dict[str, Json]:
-    """Return text and images; text after an image begins a new line."""
     content = ""
     images: list[str] = []
     apart = False
@@ -186,7 +184,7 @@ def _picture(image: Image) -> str:
     raise BadParameter(f"Ollama takes no image address ({image.url!r}); send the image's data")
 
 
-def takes(_quirks: Mapping[str, Json]) -> ReplayRules:
+def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which parts of a history this wire accepts."""
     return ReplayRules(
         minted=False,

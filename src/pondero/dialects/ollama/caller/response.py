@@ -31,7 +31,7 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
     return events
 
 
-def recognises(raw: Json, **_stream: bool) -> int:
+def match_score(raw: Json, **_stream: bool) -> int:
     """Return how surely this JSON is ours: 0 to 100."""
     if not isinstance(raw, dict):
         return 0

@@ -129,7 +129,6 @@ def _kind(http: HttpRequest) -> str | None:
 
 
 def _rename_field(body: bytes) -> bytes:
-    """Return a body that says ``name``, as older clients do, with its ``model``."""
     try:
         said = msgspec.json.decode(body)
     except msgspec.DecodeError:

@@ -82,7 +82,6 @@ def body(http: HttpRequest, unknown: UnknownFields | None = None) -> Body:
 
 
 def _with_messages(raw: dict[str, Json]) -> dict[str, Json]:
-    """Return a body of ``/api/generate`` with its prompt as messages."""
     rest = {key: value for key, value in raw.items() if key not in ("prompt", "system", "images")}
     asked = {"role": "user", "content": raw.get("prompt"), "images": raw.get("images")}
     messages: list[Json] = (
@@ -94,7 +93,6 @@ def _with_messages(raw: dict[str, Json]) -> dict[str, Json]:
 
 
 def _without_strange_tools(raw: Json) -> Json:
-    """Return a body without tools that are no functions; ``canon`` keeps these unchanged."""
     tools = raw.get("tools") if isinstance(raw, dict) else None
     if not isinstance(tools, list):
         return raw
@@ -207,7 +205,6 @@ class _Options(Struct, frozen=True):
 
 
 def _options(raw: dict[str, Json], unknown: UnknownFields | None) -> _Options:
-    """Return the options; reject one of a wrong type, or leave it in the rest and list it."""
     given = {name: value for name, value in raw.items() if value is not None}
     rest = {name: value for name, value in raw.items() if name not in _IN_CANON}
     for name in [name for name in given if name != "stop"] + ["stop"] * ("stop" in given):
@@ -282,7 +279,6 @@ class _Reader:
         return tuple(system), tuple(self._messages)
 
     def _settle(self, parts: tuple[Part, ...] = ()) -> None:
-        """End a run of results; the user's parts after them join the same message."""
         parts = (*self._results, *parts)
         self._results = []
         if parts:

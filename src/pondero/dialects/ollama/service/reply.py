@@ -116,7 +116,6 @@ class Stream:
         return error.body + b"\n"
 
     def _end(self, event: PartEnd) -> bytes:
-        """Return what a part has beyond its deltas: a call, or words that came at once."""
         match event.part:
             case ToolCall() as call:
                 self._calls += 1
@@ -143,7 +142,6 @@ def _end(finished: Finished) -> dict[str, Json]:
 
 
 def _counts(usage: Usage) -> dict[str, Json]:
-    """Return the counts: the prompt, and thinking and answer in one."""
     if usage == Usage():
         return {}
     prompt = (usage.input or 0) + (usage.cache_read or 0) + (usage.cache_write or 0)

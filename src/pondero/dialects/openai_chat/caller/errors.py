@@ -198,7 +198,6 @@ def _message(inner: dict[str, Json]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the readable text of a body that is not JSON, such as an HTML page."""
     text = text[:20_000]
     text = re.sub(r"(?is)<(script|style|head)\b.*?(</\1>|$)", " ", text)
     return " ".join(re.sub(r"<[^>]*>", " ", text).split())[:500]

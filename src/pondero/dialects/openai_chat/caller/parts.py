@@ -101,7 +101,6 @@ def read(data: bytes) -> Answer:
 
 
 def _read_lone_surrogates(data: bytes) -> Answer:
-    """Read JSON with lone surrogates, left by senders that cut a character in two."""
     try:
         text = json.dumps(json.loads(data), ensure_ascii=False)
         return _read(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
@@ -112,7 +111,6 @@ def _read_lone_surrogates(data: bytes) -> Answer:
 
 
 def _read_without_empties(data: bytes, first: msgspec.ValidationError) -> Answer:
-    """Read again without empty fields: some services fill every field with an empty value."""
     raw = parse_json_or_none(data)
     choices = raw.get("choices") if isinstance(raw, dict) else None
     for choice in choices if isinstance(choices, list) else ():

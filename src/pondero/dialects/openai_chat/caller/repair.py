@@ -64,7 +64,6 @@ def reapply_repair(request: HttpRequest, saved: SavedRepair) -> Repair | None:
 
 
 def _find_repairs(error: ServiceError) -> Iterator[SavedRepair]:
-    """Yield the repairs that a rejection names, the likeliest first."""
     if _UNREADABLE.search(f"{error.message} {_upstream(error)}"):
         yield SavedRepair("unseal")
     if (words := parse_offered_levels(error.message)) and "effort" in error.message:
@@ -74,7 +73,6 @@ def _find_repairs(error: ServiceError) -> Iterator[SavedRepair]:
 
 
 def _upstream(error: ServiceError) -> str:
-    """Return the upstream's error, which a router's own message omits."""
     try:
         said = decode_json(error.body, _RouterError)
     except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -87,14 +85,12 @@ def _replace_body(request: HttpRequest, body: Json) -> HttpRequest:
 
 
 def _drop_thinking(body: dict[str, Json]) -> list[str]:
-    """Remove thinking that the upstream cannot verify; return its signatures."""
     messages = (each for each in body.get("messages") or () if isinstance(each, dict))
     signed = [each for each in messages if each.get(_SIGNED)]
     return [found for each in signed for found in _iter_signatures(each.pop(_SIGNED))]
 
 
 def _iter_signatures(details: list[Json]) -> Iterator[str]:
-    """Yield the opaque values of details, or their text if they have none."""
     for detail in details:
         opaque = [detail[key] for key in _OPAQUE if isinstance(detail.get(key), str)]
         yield from opaque or [detail[key] for key in _WORDS if isinstance(detail.get(key), str)]

@@ -246,7 +246,6 @@ def _ours(part: Text | ToolCall) -> dict[str, Json]:
 
 
 def _keep(raw: Json, wire: dict[str, Json], content: list[Json]) -> None:
-    """Put a raw part back: as a part of the content, or as fields of the message."""
     if not isinstance(raw, dict):
         return
     if "type" in raw:
@@ -258,7 +257,6 @@ def _keep(raw: Json, wire: dict[str, Json], content: list[Json]) -> None:
 
 
 def _join_content(content: list[Json]) -> Json:
-    """Return the content of a turn; thinking between tags joins the text."""
     if not any(isinstance(each, str) for each in content):
         return _flat(content)
     return "".join(each if isinstance(each, str) else each.get("text", "") for each in content)
@@ -279,13 +277,11 @@ _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio
 
 
 def _content(parts: Iterable[Part], *, points: str) -> Json:
-    """Return a message's content; ``points`` is the field for cache breakpoints, or none."""
     content = [wire for part in parts if (wire := _part(part, points=points)) is not None]
     return _flat(content) if content else ""
 
 
 def _flat(content: list[Json]) -> Json:
-    """Return a single plain text as a string, anything else unchanged."""
     if len(content) == 1 and content[0].keys() == {"type", "text"}:
         return content[0]["text"]
     return content

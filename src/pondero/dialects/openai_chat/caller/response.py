@@ -214,7 +214,6 @@ class Builder:
             self._take_rarities(delta, events)
 
     def _take_thought(self, delta: Delta, events: list[Event]) -> None:
-        """Read the first field that has text; some services send the same text in two."""
         for field in self._fields:
             if thought := getattr(delta, field):
                 self._think(field, [thought], events)
@@ -254,7 +253,6 @@ class Builder:
                 self._parts.add("other", UnknownPart(NAME, chunk), events)
 
     def _take_chunk(self, chunk: dict[str, Json], events: list[Event]) -> None:
-        """Read thinking that is a part of the content: a text or a list of texts."""
         inner = next((chunk[key] for key in _THOUGHT_TEXTS if chunk.get(key)), None)
         texts = [{"text": inner}] if isinstance(inner, str) else inner
         for each in texts if isinstance(texts, list) else ():
@@ -330,7 +328,6 @@ class Builder:
             self._parts.add("image", image, events)
 
     def _settle(self, events: list[Event]) -> None:
-        """Release text held back as a possible tag."""
         if not self._tags.plain:
             self._take_pieces(self._tags.flush(), events)
 

@@ -133,7 +133,6 @@ class Tags:
 
 
 def _partial(text: str, tags: tuple[str, ...]) -> int:
-    """Return how many characters at the end can begin one of the tags."""
     at = text.rfind("<", max(0, len(text) - _LONGEST))
     if at < 0:
         return 0
@@ -178,7 +177,6 @@ class Details:
         ]
 
     def _more(self, detail: dict[str, Json]) -> str | None:
-        """Take a detail that continues the last one, as nearly all do; None for any other."""
         known, texts = self._last
         text = detail.get("text")
         if (

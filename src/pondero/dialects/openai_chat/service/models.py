@@ -172,7 +172,6 @@ def lenient_provider() -> Provider:
 
 
 def _table(name: str) -> dict[str, Any] | None:
-    """Load providers/NAME.toml over the table that it is ``like``."""
     path = files(__package__).joinpath("providers", f"{name}.toml")
     if not name.replace("-", "").isalnum() or not path.is_file():
         return None

@@ -181,7 +181,6 @@ def _tool(tool: types.OfferedFunction | types.OfferedCustom) -> Tool:
 
 
 def _raw_tool(tool: Json) -> Tool:
-    """Read a tool of any kind; some clients write a function flat, as on the Responses API."""
     tool = tool if isinstance(tool, dict) else {}
     flat = tool if tool.get("type", "function") == "function" else {}
     function = tool.get("function") if isinstance(tool.get("function"), dict) else flat
@@ -198,7 +197,6 @@ def _raw_tool(tool: Json) -> Tool:
 
 
 def _other_tool(tool: dict[str, Json]) -> Tool:
-    """Keep a tool that is not a function raw, with its kind."""
     kind = str(tool.get("type") or "")
     own = tool.get(kind)
     inner: dict[str, Json] = own if isinstance(own, dict) else tool
@@ -214,7 +212,6 @@ def _other_tool(tool: dict[str, Json]) -> Tool:
 
 
 def _text_schema(custom: dict[str, Json]) -> Json:
-    """Return the schema of a custom tool's text; a grammar becomes its description."""
     asked = custom.get("format")
     grammar = asked.get("grammar", asked) if isinstance(asked, dict) else {}
     if not isinstance(grammar, dict) or "definition" not in grammar:

@@ -57,7 +57,6 @@ def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
 def _carry(
     answering: ReplyContext[Context], parts: Sequence[Part], message: dict[str, Json]
 ) -> None:
-    """Put the signatures of the parts into their own details."""
     carried = CarriedDetail(answering)
     signed = (carried.write(part) for part in parts if isinstance(part, Text | Thinking | ToolCall))
     if details := [detail for each in signed for detail in each]:

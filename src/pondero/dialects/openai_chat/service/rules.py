@@ -73,7 +73,6 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
 
 
 def _seed(request: Request) -> bytes:
-    """Return the seed of the answer's ids: the request without canon's own fields of tools."""
     if not request.tools:
         return msgspec.json.encode(request)
     fields: dict[str, Json] = msgspec.to_builtins(request)
@@ -125,7 +124,6 @@ def _check_fields(raw: dict[str, Json], provider: Provider) -> None:
 
 
 def _check_message(message: Json, index: int, provider: Provider) -> None:
-    """Reject fields and types of parts that this provider has in no message."""
     role = str(message.get("role")) if isinstance(message, dict) else ""
     known = FIELDS.get(role, set())
     for key in message if known else ():
@@ -230,7 +228,6 @@ def _check_caps(body: types.Body, provider: Provider, model: Model) -> None:
 
 
 def _check_dependent_fields(body: types.Body, provider: Provider) -> None:
-    """Reject parameters that need another one, which is missing."""
     if body.stream_options is not None and not body.stream:
         # OpenAI, stream_options: only with stream (public clients, 2026-11-16)
         text = "The 'stream_options' parameter is only allowed when 'stream' is enabled."

@@ -137,7 +137,6 @@ class Stream:
         return self._chunk({"tool_calls": [more]})
 
     def _end(self, event: PartEnd) -> bytes:
-        """Return the data that no delta had: a whole part, a signature, fields of a call."""
         part, told = event.part, event.index in self._told
         match part:
             case Text() if is_refusal(part):
@@ -201,7 +200,6 @@ class Stream:
         return end + _frame({**self._base, "choices": [], "usage": usage})
 
     def _words(self, delta: Json) -> bytes:
-        """Return a chunk of text, from a template: nearly all chunks differ only in their text."""
         if self._padded:
             return self._chunk(delta)
         if self._around is None:

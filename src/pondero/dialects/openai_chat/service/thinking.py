@@ -178,7 +178,6 @@ class _Knobs:
 
 
 def _facts(value: str, model: str, words: tuple[str, ...]) -> dict[str, Json]:
-    """Return the placeholders of the providers' own texts about an effort."""
     return {
         "value": value,
         "model": model,
@@ -189,7 +188,6 @@ def _facts(value: str, model: str, words: tuple[str, ...]) -> dict[str, Json]:
 
 
 def _loose(value: Json) -> tuple[Kind, int | None]:
-    """Read an effort that is not a word: a switch or a budget (Fireworks, reasoning_effort)."""
     if value is False or value == 0:
         return "off", None
     return ("budget", value) if isinstance(value, int) and value is not True else ("on", None)

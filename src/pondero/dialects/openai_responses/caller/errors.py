@@ -77,7 +77,6 @@ def in_stream(head: ResponseHead, raw: Json) -> ServiceError:
 
 
 def _read_details(raw: Json) -> dict[str, Any]:
-    """Return the object with message, code and type, from any recorded shape."""
     if isinstance(raw, list) and raw:
         raw = raw[0]
     if not isinstance(raw, dict):
@@ -154,7 +153,6 @@ def _retry_after(head: ResponseHead, details: dict[str, Any], message: str) -> f
 
 
 def _until_reset(head: ResponseHead) -> float | None:
-    """Return the seconds until a spent limit resets; `remaining` says which is spent."""
     waits = {
         kind: _duration(_header(head, f"x-ratelimit-reset-{kind}") or "")
         for kind in ("requests", "tokens")
@@ -168,7 +166,6 @@ def _until_reset(head: ResponseHead) -> float | None:
 
 
 def _duration(text: str) -> float | None:
-    """Return the seconds of ``6m0s``, ``20ms``, ``1.2s`` or a bare number."""
     if len(text) > _LONGEST:
         return None
     steps = _DURATION.findall(text)

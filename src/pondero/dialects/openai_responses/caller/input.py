@@ -214,7 +214,6 @@ class _Turn:
             self._release()
 
     def _follow(self, value: dict[str, Any]) -> dict[str, Json]:
-        """Add the waiting thinking if this item followed it; return the item's keys."""
         after = value.get("after")
         waiting = self._waiting
         if waiting:

@@ -240,14 +240,12 @@ class Items:
         self._close(place, item, out, at=at)
 
     def _place_of(self, raw: dict[str, Json]) -> int:
-        """Find the place of an item without one: by its id, else the latest."""
         for place, item in self.open.items():
             if item.id is not None and item.id == raw.get("id"):
                 return place
         return self.latest if self.latest in self.open else self.latest + 1
 
     def _abandon(self, place: int, out: list[Event]) -> None:
-        """End an item without its final form, and drop its preliminary signature."""
         item = self.open[place]
         if item.type == "reasoning":
             item.raw = {}
@@ -394,7 +392,6 @@ def is_hosted_call(name: str, tools: Json) -> bool:
 
 
 def _settle(piece: Piece, final: str, delta: _Delta, out: list[Event]) -> str:
-    """Return the final text; add a delta for text that no delta had."""
     streamed = "".join(piece.texts)
     if final != streamed and final.startswith(streamed):
         out.append(delta(piece.index, final[len(streamed) :]))

@@ -44,7 +44,6 @@ def reapply_repair(request: HttpRequest, saved: SavedRepair) -> Repair | None:
 
 
 def _find_repairs(message: str, effort: str | None) -> Iterator[SavedRepair]:
-    """Yield the repairs that a rejection names; a list of words is about the quoted level."""
     if _UNREADABLE.search(message):
         yield SavedRepair("unseal")
     if _UNVERIFIED.search(message):
@@ -58,7 +57,6 @@ def _replace_body(request: HttpRequest, body: Json) -> HttpRequest:
 
 
 def _drop_thinking(body: dict[str, Json]) -> list[str]:
-    """Remove thinking that the service cannot read, and the ids of items that require it."""
     items = body.get("input")
     if not isinstance(items, list):
         return []

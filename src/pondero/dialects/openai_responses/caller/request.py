@@ -149,7 +149,6 @@ def _format(output: OutputFormat) -> Json:
 
 
 def _extras(extras: Mapping[str, Json], body: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Return the extras, with our ``include`` added to theirs."""
     include, ours = extras.get("include"), body.get("include")
     if not isinstance(include, list) or ours is None:
         return extras
@@ -179,7 +178,6 @@ def _bytes(body: dict[str, Json]) -> bytes:
 
 
 def _replace_surrogates(value: Json) -> Json:
-    """Replace lone surrogates, which UTF-8 cannot encode, by U+FFFD."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):

@@ -151,7 +151,6 @@ class _Reading:
         out.append(make_finished(answer, self._items.seen))
 
     def _complete(self, answer: Answer, out: list[Event]) -> None:
-        """Add the items of the final answer that the stream lacked."""
         output: list[Json] = []
         if answer.output:
             output = parse_payload(answer.output, _output, at="$.response.output")

@@ -73,7 +73,6 @@ def _model(facts: ServedModel, place: int) -> dict[str, Json]:
 
 @cache
 def _instructions() -> str:
-    """Return Codex's first instructions to the model; it rejects a list without them."""
     return files(__package__).joinpath("codex.md").read_text(encoding="utf-8")
 
 
@@ -87,7 +86,6 @@ def _levels(facts: ServedModel) -> list[Json]:
 
 
 def _default(facts: ServedModel) -> str | None:
-    """Return the default level: the model's own, else the middle one."""
     if facts.default in _EFFORTS:
         return facts.default
     return next((level for level in _USUAL if level in facts.levels), None)

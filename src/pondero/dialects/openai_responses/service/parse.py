@@ -220,7 +220,6 @@ def canon(
 def _system(
     create: Create, messages: tuple[Message, ...], *, lenient: bool
 ) -> tuple[tuple[Text, ...], tuple[Message, ...]]:
-    """Return the system prompt, and the messages without it."""
     if create.instructions is not None:
         return (Text(create.instructions),), messages
     items = items_of(create)
@@ -240,7 +239,6 @@ def _system(
 
 
 def _more(create: Create, body: Json) -> dict[str, Json]:
-    """Return the values of ``store``, ``include`` and ``reasoning`` that canon lacks."""
     more: dict[str, Json] = {}
     if create.store:
         more["store"] = True
@@ -270,7 +268,6 @@ def _tool(raw: Json, at: str) -> Tool:
 
 
 def _known_tools(create: Create, unknown: UnknownFields) -> tuple[Tool, ...]:
-    """Return every tool of the body; of two with one name, the first."""
     tools: dict[str, Tool] = {}
     for at, raw, _ in _iter_offered(create):
         tool = _known_tool(raw, at, unknown)
@@ -282,7 +279,6 @@ def _known_tools(create: Create, unknown: UnknownFields) -> tuple[Tool, ...]:
 
 
 def _known_tool(raw: Json, at: str, unknown: UnknownFields) -> Tool:
-    """Convert a function to canon; keep any other tool raw."""
     if raw.get("type") == "function":
         unknown.paths += [f"{at}.{key}" for key in raw if key not in Function.__struct_fields__]
         known = read(raw, AnyFunction, at=at, unknown=unknown)
@@ -295,7 +291,6 @@ def _known_tool(raw: Json, at: str, unknown: UnknownFields) -> Tool:
 
 
 def _other_tool(raw: dict[str, Json]) -> Tool:
-    """Keep a tool that is not a function raw, with its kind."""
     kind = str(raw.get("type"))
     known = (word for begin, word in _KINDS.items() if kind.startswith(begin))
     name = str(raw.get("name") or kind)
@@ -303,7 +298,6 @@ def _other_tool(raw: dict[str, Json]) -> Tool:
 
 
 def _text_schema(asked: Json) -> Json:
-    """Return the schema of a custom tool's text; a grammar becomes its description."""
     written = asked if isinstance(asked, dict) else {}
     if written.get("type") != "grammar":
         return {"type": "string"}
@@ -312,7 +306,6 @@ def _text_schema(asked: Json) -> Json:
 
 
 def _namespaces(create: Create) -> dict[str, str]:
-    """Return the namespace of each tool that has one, by the tool's name."""
     found: dict[Json, str | None] = {}
     for _, tool, namespace in _iter_offered(create):
         found.setdefault(tool.get("name"), namespace)
@@ -320,7 +313,6 @@ def _namespaces(create: Create) -> dict[str, str]:
 
 
 def _iter_offered(create: Create) -> Iterator[tuple[str, dict[str, Json], str | None]]:
-    """Yield every tool with its path and namespace, also those of the input."""
     yield from _iter_nested(create.tools, "tools", None)
     for number, item in enumerate(items_of(create)):
         if item.get("type") in ("additional_tools", "tool_search_output"):

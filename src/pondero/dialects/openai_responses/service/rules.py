@@ -115,7 +115,6 @@ def _check_include(create: Create) -> None:
 
 
 def _check_tools(create: Create, provider: str) -> None:
-    """Reject unknown types of tools, if the deployment has a table of models."""
     if provider not in table():
         return
     known = (*TOOLS, *deployment_of(provider).tools)
@@ -155,7 +154,6 @@ class _ThinkingPlan(Struct, frozen=True):
 
 
 def _plan_thinking(create: Create, model: Model, updated: str | None) -> _ThinkingPlan:
-    """Plan the thinking; ``updated``, from a ``configuration_update``, replaces the effort."""
     asked = create.reasoning or Reasoning()
     summary = asked.summary or asked.generate_summary
     sealed = ENCRYPTED in (create.include or ())
@@ -214,7 +212,6 @@ def _plan_without_efforts(create: Create, model: Model, *, sealed: bool) -> _Thi
 
 
 def _check_model(create: Create, model: Model, thought: _ThinkingPlan) -> None:
-    """Reject parameters that this model does not take, or not while it thinks."""
     if thought.thinks and not model.sampling:
         for name in ("temperature", "top_p"):
             if getattr(create, name) is not None:

@@ -192,7 +192,6 @@ class Stream:
         return data + self._emit("response.output_item.done", output_index=item.place, item=whole)
 
     def _add(self, part: Part) -> bytes:
-        """Return the events of an item without deltas; empty if this wire has no such item."""
         place = len(self._output)
         item = self._writer.write_whole(place, part)
         if item is None:
@@ -202,7 +201,6 @@ class Stream:
         return data + self._emit("response.output_item.done", output_index=place, item=item)
 
     def _rest(self, item: Open, text: str) -> bytes:
-        """Return the delta of the text that no delta had."""
         sent = "".join(item.texts)
         return self._more(item, text[len(sent) :]) if text.startswith(sent) else b""
 

@@ -88,7 +88,6 @@ def _open_comparison(
 
 
 def _blank(state: ChatState, number: int, column: int) -> ChatState:
-    """Return an empty chat for a column; no cell of it has a key of another column."""
     return state.clear().but(
         first=number,
         last=number,

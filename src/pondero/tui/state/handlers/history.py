@@ -110,14 +110,12 @@ def _nature(part: Thinking, *, summary: bool) -> Nature:
 
 
 def _is_shown(part: Part) -> bool:
-    """Return whether a part is thinking that the page shows; a bare signature is not."""
     return isinstance(part, Thinking) and (bool(part.text.strip()) or part.redacted)
 
 
 def _make_thought(
     each: ThreadMessage, key: int, *, tokens: int | None, nature: Nature
 ) -> ThinkingCell:
-    """Return a thought without its time: what is kept is how long the whole answer took."""
     origin = each.message.origin
     return ThinkingCell(
         key=key,
@@ -145,7 +143,6 @@ def _cell(part: Part, each: ThreadMessage, key: int) -> Cell | None:
 def _join_result(
     cells: list[Cell], result: ToolResult, keys: Iterator[int] | None, number: int | None
 ) -> None:
-    """Join a result to its call, or give it a cell of its own if the call is on another page."""
     words = result_of(result)
     for at, cell in enumerate(cells):
         if isinstance(cell, ToolCallCell) and cell.id == result.call_id:
@@ -239,7 +236,6 @@ def _screenful(past: tuple[ThreadMessage, ...]) -> tuple[ThreadMessage, ...]:
 
 
 def _tally(action: actions.ThreadOpened) -> UsageTally:
-    """Return what the thread used; the newest counted answer tells how full the context is."""
     counted = (each for each in reversed(action.past) if each.usage.known_total)
     if (last := next(counted, None)) is None:
         return action.tally

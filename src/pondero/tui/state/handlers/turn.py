@@ -154,7 +154,6 @@ class _Drawing:
         self._cells[place] = cell
 
     def _finish_exchange(self, event: Finished) -> None:
-        """Put the thinking tokens into a cell; add one for thinking that was not shown."""
         before, mine = self._cells[: self._exchange_at], self._cells[self._exchange_at :]
         tokens = event.usage.thinking
         seen = [
@@ -203,7 +202,6 @@ def _unread(nature: Nature) -> Nature:
 
 
 def _merge_deltas(events: Iterable[Event]) -> Iterable[Event]:
-    """Yield the events with neighbouring deltas of one part as one."""
     for key, group in groupby(events, key=_delta_key):
         if key is None:
             yield from group

@@ -132,7 +132,6 @@ def _as_text(part: Json, at: tuple[int, int], passed: SkippedFields) -> Json:
 
 
 def _choice(choice: Json) -> Json:
-    """Convert a tool choice to this wire's form; some providers take other wires' forms."""
     if not isinstance(choice, dict):
         return "required" if choice == "any" else choice
     if choice.get("type") in ("tool", "function") and isinstance(choice.get("name"), str):
@@ -209,7 +208,6 @@ def _fit_message(message: Json, at: int, passed: SkippedFields) -> Json:
 
 
 def _with_text(call: Json) -> Json:
-    """Return a call with its arguments as text; some clients send an object."""
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict) or not isinstance(function.get("arguments"), dict):
         return call

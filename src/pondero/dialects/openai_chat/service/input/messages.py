@@ -78,7 +78,6 @@ class Reader:
     # -- pairs -----------------------------------------------------------------------------------
 
     def _answer(self, message: types.ToolAnswer | types.FunctionAnswer) -> None:
-        """Read a result; one without an id answers the first open call."""
         id_ = message.tool_call_id if isinstance(message, types.ToolAnswer) else None
         call = next((call for call in self._open if not id_ or _find_given_id(call) == id_), None)
         if call is not None:
@@ -89,7 +88,6 @@ class Reader:
         self._results.append(ToolResult(called, tuple(content)))
 
     def _settle(self, parts: tuple[Part, ...] = ()) -> None:
-        """End a run of results; the user's next parts join their message."""
         self._open = []
         parts = (*self._results, *parts)
         self._results = []
@@ -124,7 +122,6 @@ class Reader:
         return (*parts, *calls)
 
     def _read_text(self, content: str, part: types.TextPart | None = None) -> list[Part]:
-        """Read the first text of a turn; ``part`` is its part, if it has one."""
         if self._tags and (found := _TAGGED.fullmatch(content)):
             opened, thought, closed, rest = found.groups()
             thinking = Thinking(thought, Signature(NAME, {"tags": [opened, closed]}))
@@ -286,7 +283,6 @@ def _arguments(text: str) -> Json:
 
 
 def _find_given_id(call: ToolCall) -> str:
-    """Return the id that the request gave a call; empty if we made the id."""
     return call.signature.value.get("id") or "" if call.minted and call.signature else call.id
 
 

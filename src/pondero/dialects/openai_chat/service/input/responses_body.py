@@ -30,7 +30,6 @@ def convert_body(body: _Fields) -> _Fields:
 
 
 def _shape(text: _Fields) -> _Fields:
-    """Return the fields that describe the answer's text."""
     shape = text.get("format")
     said = {"verbosity": text["verbosity"]} if "verbosity" in text else {}
     if not isinstance(shape, dict):
@@ -120,7 +119,6 @@ _ITEMS: dict[str, Callable[[_Fields, list[Json]], None]] = {
 
 
 def _turn(messages: list[Json]) -> _Fields:
-    """Return the assistant's message that is being filled."""
     if not messages or messages[-1]["role"] != "assistant":
         messages.append({"role": "assistant"})
     turn: _Fields = messages[-1]

@@ -150,7 +150,6 @@ class Conversation:
         self._keep(raw, callers=callers)
 
     def _keep(self, raw: Json, *, callers: bool) -> None:
-        """Add an item unread, to the caller's message or to the model's."""
         self._turn("user" if callers else "assistant")
         after = {} if self._after is None else {"after": self._after}
         self._parts.append(UnknownPart(NAME, raw, self._sign(after)))
@@ -245,7 +244,6 @@ def parse_content(
 def _content(
     raw: Json, kinds: dict[str, type[Strict]], *, at: str, unknown: UnknownFields | None
 ) -> Strict | None:
-    """Read a content as its type, or reject it; the lenient reading returns None instead."""
     try:
         kind = read_kind(raw, at=at)
         if kind not in kinds:

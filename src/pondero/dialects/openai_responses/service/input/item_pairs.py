@@ -81,7 +81,6 @@ def _check_thinking(items: list[Json], *, store: bool) -> None:
 
 
 def _check_source(item: Json, number: int, *, store: bool) -> str | None:
-    """Return the id of thinking that is encrypted, stored or plain; reject any other."""
     id: str | None = item.get("id")
     text: str | None = item.get("encrypted_content")
     if text is not None:

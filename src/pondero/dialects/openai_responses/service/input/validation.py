@@ -69,7 +69,6 @@ def _read_leniently(raw: Json, kind: type[T], at: str, unknown: UnknownFields) -
 
 
 def _locate(error: msgspec.ValidationError) -> tuple[str, str]:
-    """Split an error's message into the problem and its path, which begins with ``$``."""
     found = _AT.match(str(error))
     return (found[1], found[2] or "$") if found else (str(error), "$")
 
