@@ -30,7 +30,7 @@ def ask(model: str) -> None:
 def decode(_model: str) -> None:
     """Decode into types that nobody has decoded into before."""
     for kind, _ in FRESH:
-        import_module("pondero.canon").converted({"a": {"b": 1}}, kind)
+        import_module("pondero.canon").convert_json({"a": {"b": 1}}, kind)
 
 
 FRESH = [
