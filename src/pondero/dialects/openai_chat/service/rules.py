@@ -91,9 +91,9 @@ def _check_address(http: HttpRequest, provider: Provider) -> None:
 def _find_model(name: str, provider: Provider) -> Model:
     model = provider.find(name)
     if model is None:
-        provider.rejecter.reject_as("no_model", param="model", model=name)
         # OpenAI, models: 404 model_not_found
         # (mirascope recording test_model_not_found/openai_gpt_4o_completions, 2025-12-30)
+        provider.rejecter.reject_as("no_model", param="model", model=name)
         text = f"The model `{name}` does not exist or you do not have access to it."
         provider.rejecter.reject(text, status=404, code="model_not_found")
     if model.elsewhere:

@@ -46,6 +46,7 @@ def read(raw: Json, kind: type[T], *, at: str = "", unknown: UnknownFields | Non
         if unknown is not None:
             return _read_leniently(raw, kind, at, unknown)
         what, inner = _locate(error)
+        # OpenAI: the types of openai 3.49.0 (2026-11-10)
         _reject_misfit(what, _join_path(at, inner.removeprefix("$")), raw, inner, kind)
 
 
@@ -87,7 +88,7 @@ def read_kind(raw: Json, *, at: str, otherwise: str | None = None) -> str:
     """Return the `type` of an object, or reject one without it."""
     kind = raw.get("type", otherwise) if isinstance(raw, dict) else None
     if kind is None:
-        reject_missing(f"{at}.type")
+        reject_missing(f"{at}.type")  # OpenAI: type is required (openai 3.49.0, 2026-11-10)
     if not isinstance(kind, str):
         # OpenAI, errors: invalid_type (public clients quote it, 2026-11-16)
         message = f"Invalid type for '{at}.type': expected a string, but got another instead."
