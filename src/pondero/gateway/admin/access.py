@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from ...canon import HttpRequest
 from ..config.model import GatewayConfig, GatewayKey, is_loopback
-from ..requests.read_request import who
+from ..requests.read_request import find_requester
 
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 _OWN = ("same-origin", "none")  # of sec-fetch-site: this page itself, or somebody typed the address
@@ -53,7 +53,7 @@ def check_admin(http: HttpRequest, keys: Sequence[GatewayKey]) -> None:
     """Raise NotAllowed where an admin's key is needed and not shown, or shown in the address."""
     if not any(key.admin for key in keys):
         return
-    found = who(HttpRequest(http.method, "", _spoken(http.headers)), keys)
+    found = find_requester(HttpRequest(http.method, "", _spoken(http.headers)), keys)
     if found is None:
         raise AccessDenied(401, "an admin key is required: send 'Authorization: Bearer KEY'")
     if found.key is None or not found.key.admin:

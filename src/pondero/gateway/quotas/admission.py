@@ -119,7 +119,7 @@ _NOTHING: Amounts = {"requests": 0, "tokens": 0, "thinking_tokens": 0, "money": 
 async def admit(gate: GatewayContext, question: RoutedRequest) -> Admission:
     """Reserve what a request may take; raises RateLimited, QuotaSpent and PermissionDenied."""
     call = question.call
-    bounds = bounds_of(call.who.key, question.resolved.route)
+    bounds = bounds_of(call.requester.key, question.resolved.route)
     units = {bound.unit for bound in bounds}
     prompt = 0 if units <= {"requests"} else estimate(question.request)
     if bounds:

@@ -9,10 +9,13 @@ from urllib.parse import parse_qs, urlsplit
 
 from ...asgi import Message, Receive
 from ...canon import HttpRequest
+from ...dialects import COMMON, NAMES, Rejected, get_dialect
 from ...errors import BadParameter, MissingExtra
 from ..config.model import GatewayKey
 from ..config.secrets import holder
-from ..server.context import Requester
+from ..server.context import GatewayContext, Requester
+from ..state.redis_link import SharedStateLost
+from .errors import error_response
 
 _LOCAL = Requester()
 _AWS = "AWS4-HMAC-SHA256 "
@@ -107,10 +110,42 @@ _PACKINGS = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate, "zstd": _zstd}
 # -- who asks -------------------------------------------------------------------------------------
 
 
-def who(http: HttpRequest, keys: Sequence[GatewayKey]) -> Requester | None:
-    """Return who asks, by the key that the request shows; None for a key that nobody has.
+async def identify(
+    gateway: GatewayContext, http: HttpRequest, client_dialect: str | None
+) -> Requester:
+    """Return who asks; raises Rejected for an unknown key.
 
-    Where there are no keys at all, everybody who reaches the gateway may ask.
+    Raises SharedStateLost if replicas cannot be asked for blocked keys, and ``on_state_loss`` says
+    that no request may be answered then.
+    """
+    try:
+        await gateway.shared.look()
+    except SharedStateLost:
+        if gateway.config.server.on_state_loss == "refuse":
+            raise
+    requester = find_requester(http, await gateway.keys.all())
+    if requester is None:
+        service = get_dialect(client_dialect or guess_dialect(http)).service()
+        message = "this gateway does not know the key; 'pondero keys make --gateway' makes one"
+        raise Rejected(error_response(service, 401, message))
+    return requester
+
+
+def guess_dialect(http: HttpRequest) -> str:
+    """Return the dialect that a request to an unknown address most likely speaks."""
+    sent = http.headers.keys()
+    for name in NAMES:
+        service = get_dialect(name).service()
+        asks = service.models.classify(http) if service.models else None
+        if asks or service.own_headers & sent:
+            return name
+    return COMMON
+
+
+def find_requester(http: HttpRequest, keys: Sequence[GatewayKey]) -> Requester | None:
+    """Return who asks, by the key in the request; None if the key is unknown or blocked.
+
+    A gateway without keys answers every client that reaches it.
     """
     if not keys:
         return _LOCAL

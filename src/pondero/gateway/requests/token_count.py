@@ -25,9 +25,9 @@ from ...dialects import NAMES, ModelEndpoints, Rejected, Service, get_dialect
 from ...errors import PonderoError
 from ...framing import parse_json_or_none
 from ..server.context import GatewayContext, Requester
-from .attempt import job_for
-from .errors import add_headers_to_error, failure
-from .routed_request import ClientRequest, RoutedRequest, read_question
+from .attempt import make_attempt
+from .errors import add_headers, failure
+from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 
 CHARACTERS = 3.6  # of one token, in prose and code of the usual mixture
 _AROUND = 4  # tokens around each message, part and tool
@@ -45,7 +45,10 @@ async def count_prompt(
         models = service.models
         if models is not None and models.classify(http) == "tokens":
             return await _counted(
-                gate, ClientRequest(id="", client_dialect=name, http=http, who=who), service, models
+                gate,
+                ClientRequest(id="", client_dialect=name, http=http, requester=who),
+                service,
+                models,
             )
     return None
 
@@ -56,15 +59,27 @@ async def _counted(
     if models.parse_count is None or models.write_count is None:
         return service.error(404, "tokens are not counted here", code=None, retry_after=None)
     try:
-        usual = msgspec.structs.replace(call, http=models.parse_count(call.http))
-        question = await read_question(gate, usual, service)
+        call = msgspec.structs.replace(call, http=models.parse_count(call.http))
+        parsed = service.parse(call.http)
+        resolved = route(gate, call, parsed)
+        level = read_level(call, parsed, resolved)
+        request, turns = await restore(gate, call, parsed.request)
     except (PonderoError, Rejected) as error:
         return failure(error, call.client_dialect, service)
+    question = RoutedRequest(
+        call=call,
+        service=service,
+        parsed=parsed,
+        request=request,
+        turns=turns,
+        resolved=resolved,
+        requested_level=level,
+    )
     tokens = await _asked(gate, question)
     if tokens is not None:
         return models.write_count(tokens)
     guess = models.write_count(estimate(question.request))
-    return add_headers_to_error(guess, {"x-pondero-count": "estimate"})
+    return add_headers(guess, {"x-pondero-count": "estimate"})
 
 
 async def _asked(gate: GatewayContext, question: RoutedRequest) -> int | None:
@@ -74,7 +89,7 @@ async def _asked(gate: GatewayContext, question: RoutedRequest) -> int | None:
     if caller.count_request is None:
         return None
     try:
-        exchange = job_for(gate, question, entry).exchange
+        exchange = make_attempt(gate, question, entry).exchange
         answer = await gate.transport_for(exchange).send(
             caller.count_request(exchange.http), gate.timeouts
         )

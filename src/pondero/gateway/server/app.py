@@ -7,21 +7,25 @@ is drawn from to ``admin``.
 
 import logging
 from functools import lru_cache
-from secrets import token_hex
 from urllib.parse import urlsplit
 
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
-from ...dialects import COMMON, NAMES, get_dialect
+from ...dialects import COMMON, NAMES, Rejected, get_dialect
 from ...errors import PonderoError
 from ..admin.api import Admin
 from ..observability.observers import Observers
-from ..requests.answer import answer
 from ..requests.errors import error_response, failure
 from ..requests.model_list import answer_model_list
-from ..requests.read_request import TooLarge, make_http_request, read_body, who
+from ..requests.pipeline import answer_request
+from ..requests.read_request import (
+    TooLarge,
+    guess_dialect,
+    identify,
+    make_http_request,
+    read_body,
+)
 from ..requests.response_writer import ResponseWriter
-from ..requests.routed_request import ClientRequest
 from ..requests.token_count import count_prompt
 from ..state.redis_link import SharedStateLost
 from .context import GatewayContext
@@ -91,7 +95,9 @@ class App:
             if self._admin.serves(path):
                 await self._admin.answer(http, path, outlet)
             elif not await self._answer_public(http, path, outlet):
-                await self._conversation(http, front, outlet)
+                await self._answer_with_key(http, front, outlet)
+        except Rejected as rejection:
+            await outlet.whole(rejection.response)
         except SharedStateLost as error:
             await outlet.whole(failure(error, front or "", service))
         except Exception:
@@ -114,35 +120,20 @@ class App:
             return False
         return True
 
-    async def _look(self) -> None:
-        """See what replicas did; raises StateLost where no request may go on without that."""
-        try:
-            await self.gate.shared.look()
-        except SharedStateLost:
-            if self.gate.config.server.on_state_loss == "refuse":
-                raise
-
-    async def _conversation(
+    async def _answer_with_key(
         self, http: HttpRequest, front: str | None, outlet: ResponseWriter
     ) -> None:
         gate = self.gate
-        await self._look()
-        asks = who(http, await gate.keys.all())
-        if asks is None:
-            shape = get_dialect(front or guess_dialect(http)).service()
-            message = "this gateway does not know the key; 'pondero keys make --gateway' makes one"
-            await outlet.whole(error_response(shape, 401, message))
-            return
         if front is not None and http.method == "POST":
-            call = ClientRequest(id=_new_id(gate.now()), client_dialect=front, http=http, who=asks)
-            await answer(gate, call, outlet)
+            await answer_request(gate, http, front, outlet)
             return
+        requester = await identify(gate, http, front)
         if self.seen.metrics is not None and urlsplit(http.url).path == "/metrics":
             await outlet.whole(self.seen.metrics.page())
             return
         found = (
-            await count_prompt(gate, http, asks)
-            or answer_model_list(http, gate.routing, asks.key)
+            await count_prompt(gate, http, requester)
+            or answer_model_list(http, gate.routing, requester.key)
             or nowhere(http)
         )
         await outlet.whole(found)
@@ -154,17 +145,6 @@ def front_of(path: str) -> str | None:
     return next((name for name in NAMES if get_dialect(name).service().matches_path(path)), None)
 
 
-def guess_dialect(http: HttpRequest) -> str:
-    """Return the wire that a request at an unknown address most likely speaks."""
-    sent = http.headers.keys()
-    for name in NAMES:
-        service = get_dialect(name).service()
-        asks = service.models.classify(http) if service.models else None
-        if asks or service.own_headers & sent:
-            return name
-    return COMMON
-
-
 def nowhere(http: HttpRequest) -> HttpResponse:
     """Return that nothing is at this address, in the shape of the wire it is meant for."""
     path = urlsplit(http.url).path
@@ -173,11 +153,6 @@ def nowhere(http: HttpRequest) -> HttpResponse:
         message = "this gateway compacts no conversations; the client has a way of its own"
         return error_response(service, 501, message)
     return error_response(service, 404, f"the gateway serves no {http.method} {path}")
-
-
-def _new_id(now: float) -> str:
-    """Return an id for a request; those of later ones sort behind it, as a ledger likes them."""
-    return f"{int(now * 1000):012x}{token_hex(6)}"
 
 
 def _plain(status: int, message: str, path: str) -> HttpResponse:
