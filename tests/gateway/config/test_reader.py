@@ -60,7 +60,7 @@ name = "ci"
 hash = "sha256:{"a" * 64}"
 thinking = {{ cap = "medium" }}
 models = ["opus", "claude-*"]
-budget = {{ money = 50, thinking_tokens = 5000000, per = "month" }}
+budget = {{ cost = 50, thinking_tokens = 5000000, per = "month" }}
 limit = {{ requests = 60, tokens = 200000, per = "minute" }}
 """
 SECRET = "sk-ant-" + "a1" * 12  # shaped like one, and none
@@ -134,10 +134,11 @@ MISTAKES = [
     ("[[key]]", "[key]", 21, "write [[key]]"),
     (f"sha256:{'a' * 64}", SECRET, 23, "'pondero keys make --gateway' prints"),
     ('"opus", "claude-*"', '"opsu"', 25, "did you mean 'opus'?"),
-    ("money = 50", 'money = "50"', 26, "write money = 50"),
+    ("cost = 50", 'cost = "50"', 26, "write cost = 50"),
     ('per = "month"', 'per = "mont"', 26, 'write per = "month"'),
-    ("money = 50", "mony = 50", 26, "did you mean 'money'?"),
-    ("money = 50, thinking_tokens = 5000000, ", "", 26, "nothing is bounded"),
+    ("cost = 50", "csot = 50", 26, "did you mean 'cost'?"),
+    ("cost = 50, thinking_tokens = 5000000, ", "", 26, "nothing is bounded"),
+    ("cost = 50", "money = 50", 26, "unknown key 'money'; it is now 'cost'"),
     ("requests = 60, tokens = 200000, ", "", 27, "nothing is bounded"),
     ("requests = 60", "requests = 0", 27, "write requests = 60"),
 ]

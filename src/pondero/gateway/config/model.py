@@ -36,7 +36,7 @@ class LevelRules(Struct, frozen=True, forbid_unknown_fields=True):
 class SpendBudget(Struct, frozen=True, forbid_unknown_fields=True):
     """How much may be spent in a span of time: dollars, tokens, and tokens of thinking."""
 
-    money: Amount | None = None
+    cost: Amount | None = None
     thinking_tokens: Count | None = None
     per: Literal["hour", "day", "week", "month"] = "month"
     tokens: Count | None = None
@@ -44,7 +44,7 @@ class SpendBudget(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def bounds(self) -> bool:
         """Return whether anything is bounded."""
-        return any(most is not None for most in (self.money, self.tokens, self.thinking_tokens))
+        return any(most is not None for most in (self.cost, self.tokens, self.thinking_tokens))
 
 
 class RateLimitRule(Struct, frozen=True, forbid_unknown_fields=True):
@@ -102,12 +102,12 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the gateway listens, where it keeps what it must remember, and its bounds.
+    """Where the gateway listens, where it stores shared state and records, and its limits.
 
     ``state`` is "memory" or a Redis address; ``ledger`` is "sqlite", "off" or a PostgreSQL
-    address; either may be a reference, because addresses may hold passwords. ``memory_seconds``
-    and ``memory_bytes`` bound what is remembered of answers for clients that drop seals.
-    ``on_state_loss`` says what happens to requests while a shared state cannot be reached.
+    address. Either may be a reference, because addresses may contain passwords.
+    ``answer_cache_seconds`` and ``answer_cache_bytes`` limit the answers cached for clients that
+    drop signatures. ``on_state_loss``: whether requests are answered while Redis is unreachable.
     ``log`` is "stderr", "off", or a file.
     """
 
@@ -117,8 +117,8 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ledger: str = "sqlite"
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     max_body: Count = 64 * _MIB
-    memory_seconds: Seconds = 3600
-    memory_bytes: Annotated[int, Meta(ge=0)] = 64 * _MIB
+    answer_cache_seconds: Seconds = 3600
+    answer_cache_bytes: Annotated[int, Meta(ge=0)] = 64 * _MIB
     drain_seconds: Seconds = 30
     on_state_loss: Literal["allow", "refuse"] = "allow"
     log: str = "stderr"

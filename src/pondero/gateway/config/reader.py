@@ -163,7 +163,7 @@ WRITTEN: Mapping[str, str] = {
     "show": 'show = "reasoning_content"; or reasoning, both, tags, none',
     "url": 'url = "http://127.0.0.1:9100"',
     "key": 'key = "env:NAME", "file:PATH" or "keyring:NAME"',
-    "money": "money = 50",
+    "cost": "cost = 50",
     "thinking_tokens": "thinking_tokens = 5000000",
     "per": 'per = "month" in a budget, per = "minute" in a limit',
     "requests": "requests = 60",
@@ -171,7 +171,7 @@ WRITTEN: Mapping[str, str] = {
     "name": 'name = "ci"',
     "hash": "the line that 'pondero keys make --gateway' prints",
     "models": 'models = ["opus", "claude-*"]',
-    "budget": 'budget = { money = 50, per = "month" }',
+    "budget": 'budget = { cost = 50, per = "month" }',
     "limit": 'limit = { requests = 60, per = "minute" }',
     "blocked": "blocked = true",
     "admin": "admin = true",
@@ -181,8 +181,8 @@ WRITTEN: Mapping[str, str] = {
     "ledger": 'ledger = "sqlite", "off" or "postgresql://host/name"',
     "workers": "workers = 2",
     "max_body": "max_body = 67108864",
-    "memory_seconds": "memory_seconds = 3600",
-    "memory_bytes": "memory_bytes = 67108864",
+    "answer_cache_seconds": "answer_cache_seconds = 3600",
+    "answer_cache_bytes": "answer_cache_bytes = 67108864",
     "drain_seconds": "drain_seconds = 30",
     "on_state_loss": 'on_state_loss = "allow" or "refuse"',
     "log": 'log = "stderr", "off" or a path',
@@ -190,6 +190,11 @@ WRITTEN: Mapping[str, str] = {
 """How each setting is written: the cure for a wrong one."""
 
 
+_RENAMED = {
+    "memory_seconds": "answer_cache_seconds",
+    "memory_bytes": "answer_cache_bytes",
+    "money": "cost",
+}
 _SECTIONS = ("server", "route", "provider", "key")
 _STATES = ("redis", "rediss", "unix")
 _LEDGERS = ("postgresql", "postgres")
@@ -405,6 +410,8 @@ class _Reader:
     def _known(self, row: Mapping[str, Any], names: tuple[str, ...], place: Place) -> None:
         for name in row:
             if name not in names:
+                if (new := _RENAMED.get(name)) in names:
+                    raise self._wrong((*place, name), f"unknown key {name!r}", f"it is now {new!r}")
                 cure = f"{did_you_mean(name, names)}use {' '.join(names)}"
                 raise self._wrong((*place, name), f"unknown setting {name!r}", cure)
 

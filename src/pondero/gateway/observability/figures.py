@@ -31,10 +31,10 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     id: str
     at: float
     key: str
-    front: str
-    said: str
+    client_api: str
+    requested_model: str
     model: str | None
-    road: str
+    path: str
     asked: str | None
     sent: str | None
     level: str | None
@@ -101,10 +101,10 @@ def _row_of(receipt: Receipt, hider: SecretRedactor) -> RequestRow:
         id=receipt.id,
         at=receipt.at,
         key=hider.text(receipt.key),
-        front=receipt.front,
-        said=hider.text(receipt.said)[:_MOST],
+        client_api=receipt.front,
+        requested_model=hider.text(receipt.said)[:_MOST],
         model=None if model is None else hider.text(model)[:_MOST],
-        road=receipt.road,
+        path=receipt.road,
         asked=receipt.asked,
         sent=receipt.sent,
         level=level_of(receipt.sent),
@@ -138,10 +138,10 @@ def _row(*columns: Any) -> RequestRow:
         id=id,
         at=at,
         key=key,
-        front=front,
-        said=said,
+        client_api=front,
+        requested_model=said,
         model=None if model is None else f"{provider}:{model}",
-        road=road,
+        path=road,
         asked=asked,
         sent=sent,
         level=level_of(sent),

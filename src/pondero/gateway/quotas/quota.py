@@ -112,9 +112,9 @@ def _bounds(holder: str, rules: GatewayKey | GatewayRoute) -> Sequence[Quota]:
         if limit.tokens is not None:
             found.append(Quota(holder, "tokens", limit.tokens, limit.per, rolling=True))
     if (budget := rules.budget) is not None:
-        if budget.money is not None:
-            money = round(budget.money * BILLION)
-            found.append(Quota(holder, "money", money, budget.per, rolling=False))
+        if budget.cost is not None:  # the unit is part of stored counts, so it keeps its name
+            cost = round(budget.cost * BILLION)
+            found.append(Quota(holder, "money", cost, budget.per, rolling=False))
         if budget.tokens is not None:
             found.append(Quota(holder, "tokens", budget.tokens, budget.per, rolling=False))
         if (most := budget.thinking_tokens) is not None:

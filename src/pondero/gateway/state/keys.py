@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from ...canon import Json, convert_json, dump_json, load_json
+from ...canon import Json, convert_json, dump_json
 from ...errors import BadParameter, BadThinking
 from ...store import Database, Schema, data_folder
 from ...thinking import parse_intent
@@ -83,7 +83,7 @@ class FileKeys:
         version = self._open().rows("PRAGMA data_version")[0][0]
         if self._read[0] != version:
             found = self._open().rows("SELECT name, key FROM keys ORDER BY rowid")
-            self._read = (version, {name: load_json(key, GatewayKey) for name, key in found})
+            self._read = (version, {name: load_key(key) for name, key in found})
         return self._read[1]
 
     async def put(self, key: GatewayKey) -> None:
@@ -110,6 +110,15 @@ class FileKeys:
         if self._database is None:
             self._database = Database(self._path, _SCHEMA)
         return self._database
+
+
+def load_key(text: str | bytes) -> GatewayKey:
+    """Read a stored key; until 0.2 the ``cost`` of a budget was stored as ``money``."""
+    row = msgspec.json.decode(text)
+    budget = row.get("budget")
+    if budget and "money" in budget:
+        budget["cost"] = budget.pop("money")
+    return convert_json(row, GatewayKey)
 
 
 class KeyRing:

@@ -17,7 +17,7 @@ from ..quotas.quota import Quota, QuotaUse
 from ..quotas.usage_counter import LocalUsageCounter, QuotaExceeded, wall, window_of
 from .answer_cache import LocalAnswerCache
 from .breakers import FAILURES, REST, WITHIN, Breakers
-from .keys import Rows
+from .keys import Rows, load_key
 from .redis_link import PREFIX, Argument, RedisLink, SharedStateLost
 
 HOLD = 90.0
@@ -287,7 +287,7 @@ class RedisKeys:
         if version != self._read[0]:
             with suppress(SharedStateLost):
                 found = await self._link.ask(lambda redis: redis.hgetall(PREFIX + _KEYS))
-                rows = {name.decode(): load_json(row, GatewayKey) for name, row in found.items()}
+                rows = {name.decode(): load_key(row) for name, row in found.items()}
                 self._read = (version, rows)
         return self._read[1]
 

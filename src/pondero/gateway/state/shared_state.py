@@ -64,7 +64,7 @@ class SharedState(Struct, frozen=True, kw_only=True):
 
 def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> SharedState:
     """Return what a server shares; ``keys`` is where it keeps run-time keys without a Redis."""
-    memory = LocalAnswerCache(seconds=server.memory_seconds, size=server.memory_bytes)
+    memory = LocalAnswerCache(seconds=server.answer_cache_seconds, size=server.answer_cache_bytes)
     if server.state == "memory":
         return SharedState(
             state=LocalUsageCounter(), memory=memory, breakers=Breakers(), keys=keys or LocalKeys()
@@ -82,7 +82,7 @@ def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> 
     board = RedisSnapshot(link)
     return SharedState(
         state=RedisUsageCounter(link),
-        memory=RedisAnswerCache(link, memory, seconds=server.memory_seconds),
+        memory=RedisAnswerCache(link, memory, seconds=server.answer_cache_seconds),
         breakers=RedisBreakers(link, board),
         keys=RedisKeys(link, board),
         look=board.look,

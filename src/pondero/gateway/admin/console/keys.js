@@ -81,7 +81,7 @@ function asked() {
   const whole = (name) => (said[name] ? Number(said[name]) : undefined);
   const some = (record) => (Object.values(record).some((value) => value !== undefined) ? record : undefined);
   const limit = some({ requests: whole("requests"), tokens: whole("limit_tokens") });
-  const budget = some({ money: whole("money"), thinking_tokens: whole("thinking_tokens") });
+  const budget = some({ cost: whole("cost"), thinking_tokens: whole("thinking_tokens") });
   return {
     name: said.name,
     models: said.models.split(/[\s,]+/).filter(Boolean),

@@ -61,7 +61,7 @@ function add(rows, fresh) {
 function rowOf(row, fresh) {
   const bad = row.end !== "done";
   const cell = (label, classes, ...children) => el("td", { role: "cell", class: classes, "data-label": label }, ...children);
-  const name = row.model === null ? row.said || "–" : row.model.slice(row.model.indexOf(":") + 1);
+  const name = row.model === null ? row.requested_model || "–" : row.model.slice(row.model.indexOf(":") + 1);
   return el("tr", { role: "row", class: [fresh && "fresh", bad && "bad"].filter(Boolean).join(" ") || null, "data-id": row.id },
     cell("time", "time", clock(row.at)),
     cell("client", "who", row.key),
