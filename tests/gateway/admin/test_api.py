@@ -21,7 +21,7 @@ from pondero.gateway.observability.feed import KEPT, Feed
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
-from pondero.gateway.server.run import _server
+from pondero.gateway.server.run import _make_server
 
 HERE = {"host": "127.0.0.1:8787"}
 ADMIN, PLAIN = "pnd_admin", "pnd_plain"
@@ -304,7 +304,7 @@ def test_live_requests_come_as_events_until_the_server_ends():
 
 def test_live_requests_end_with_the_server_they_come_from():
     gate = gate_of()
-    server = _server(gate)
+    server = _make_server(gate)
 
     assert not gate.feed.is_over()
     server.should_exit = True

@@ -21,7 +21,7 @@ from pondero.gateway.config.model import (
     is_loopback,
 )
 from pondero.gateway.config.reader import (
-    WRITTEN,
+    EXAMPLES,
     check_exposure,
     check_sharing,
     default_config,
@@ -196,7 +196,7 @@ def test_the_cure_of_every_setting_is_known():
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}
 
-    assert fields == set(WRITTEN)
+    assert fields == set(EXAMPLES)
 
 
 def test_the_documentation_shows_every_setting_in_a_file_that_is_right(read):
@@ -206,7 +206,7 @@ def test_the_documentation_shows_every_setting_in_a_file_that_is_right(read):
     config = read(shown)
     assert len(config.routes) == 2
     assert config.server == ServerConfig()
-    for name in WRITTEN:
+    for name in EXAMPLES:
         assert re.search(rf"(?<![\w.]){name} = ", shown), name
 
 

@@ -24,8 +24,8 @@ from pondero.gateway.config.model import (
 )
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.receipt import Receipt
-from pondero.gateway.quotas.quota import BILLION, bounds_of
-from pondero.gateway.requests.errors import failure
+from pondero.gateway.quotas.quota import BILLION, find_quotas
+from pondero.gateway.requests.errors import write_error
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.shared_state import make_shared_state
@@ -58,7 +58,7 @@ class Served:
         self.gate = GatewayContext(
             config, Emulator(), observers=[self.receipts.append], shared=shared
         )
-        self.bounds = bounds_of(key, route)
+        self.bounds = find_quotas(key, route)
         self._app = App(self.gate)
 
     async def came(self, http: HttpRequest) -> Came:
@@ -91,7 +91,7 @@ def test_every_wire_says_429_and_when_to_come_again(name):
     """The front's own service side writes it; its own caller side must understand it."""
     service, caller = get_dialect(name).service(), get_dialect(name).caller()
     for kind in (RateLimited, QuotaSpent):
-        response = failure(kind("no room", status=429, retry_after=17), name, service)
+        response = write_error(kind("no room", status=429, retry_after=17), name, service)
         assert response.status == 429
         read = caller.error(ResponseHead(response.status, response.headers), response.body)
         assert isinstance(read, RateLimited | QuotaSpent)

@@ -16,7 +16,7 @@ from pondero.gateway.config.model import (
     RateLimitRule,
     SpendBudget,
 )
-from pondero.gateway.config.secrets import hash_key, holder
+from pondero.gateway.config.secrets import find_holder, hash_key
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.keys import FileKeys, KeyRing, LocalKeys, load_key
@@ -72,7 +72,7 @@ def test_what_one_process_changes_holds_in_the_others(tmp_path):
         assert [key.name for key in await other.all()] == ["own"]
         assert not path.exists()
         text = await one.make("ci", {"thinking": {"cap": "low"}, "limit": {"requests": 3}})
-        found = holder(await other.all(), text)
+        found = find_holder(await other.all(), text)
         assert found is not None
         assert (found.name, found.thinking.cap, found.limit) == (
             "ci",

@@ -53,12 +53,12 @@ def check_admin(http: HttpRequest, keys: Sequence[GatewayKey]) -> None:
     """Raise NotAllowed where an admin's key is needed and not shown, or shown in the address."""
     if not any(key.admin for key in keys):
         return
-    found = find_requester(HttpRequest(http.method, "", _spoken(http.headers)), keys)
+    found = find_requester(HttpRequest(http.method, "", _keep_authorization(http.headers)), keys)
     if found is None:
         raise AccessDenied(401, "an admin key is required: send 'Authorization: Bearer KEY'")
     if found.key is None or not found.key.admin:
         raise AccessDenied(403, f"the key {found.name!r} is not an admin key")
 
 
-def _spoken(headers: Mapping[str, str]) -> dict[str, str]:
+def _keep_authorization(headers: Mapping[str, str]) -> dict[str, str]:
     return {"authorization": headers.get("authorization", "")}

@@ -18,7 +18,7 @@ from ...thinking import LEVELS, UNSET, Plan, Policy, RequestParameters, parse_in
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_url
-from ..requests.level_rules import AppliedLevel, RequestedLevel, decide
+from ..requests.level_rules import AppliedLevel, RequestedLevel, apply_rules
 
 QUESTION = "What is heavier, a pound of feathers or a pound of lead?"
 """What the body that is shown asks."""
@@ -51,7 +51,7 @@ class PlanPreview(Struct, frozen=True, kw_only=True):
     body: Json
 
 
-def offers(routing: Routing) -> list[ServedName]:
+def list_served_names(routing: Routing) -> list[ServedName]:
     """Return the names that are served."""
     return [
         ServedName(
@@ -69,7 +69,7 @@ def preview(
     config: GatewayConfig,
     routing: Routing,
     name: str,
-    wish: str | None,
+    level_text: str | None,
     *,
     key: GatewayKey | None = None,
 ) -> PlanPreview:
@@ -77,20 +77,22 @@ def preview(
 
     A name of the catalog that this gateway does not serve is shown too, as nobody's rules hold.
     """
-    entry, route, served, level = _found(routing, name)
+    entry, route, served, level = _resolve(routing, name)
     words = entry.capability.extra_words
-    said = wish or level
+    said = level_text or level
     wanted = RequestedLevel(
         parse_intent(said, words=words) if said else UNSET, "name" if said else "unset"
     )
     rules = [each.thinking for each in (route, key) if each is not None]
     found = partial(resolve_auto, entry, policy=Policy())
-    decided = decide(wanted, entry.capability, rules, settled=found)
-    made = make_plan(entry, decided.intent, asked=RequestParameters(), policy=Policy())
-    return _shown(config, entry, decided, made, name=name, served=served)
+    applied = apply_rules(wanted, entry.capability, rules, resolve=found)
+    made = make_plan(entry, applied.intent, asked=RequestParameters(), policy=Policy())
+    return _write_preview(config, entry, applied, made, name=name, served=served)
 
 
-def _found(routing: Routing, name: str) -> tuple[ModelEntry, GatewayRoute | None, bool, str | None]:
+def _resolve(
+    routing: Routing, name: str
+) -> tuple[ModelEntry, GatewayRoute | None, bool, str | None]:
     try:
         resolved = routing.resolve(name)
     except UnknownModel:
@@ -99,10 +101,10 @@ def _found(routing: Routing, name: str) -> tuple[ModelEntry, GatewayRoute | None
     return resolved.entries[0], resolved.route, True, resolved.level
 
 
-def _shown(
+def _write_preview(
     config: GatewayConfig,
     entry: ModelEntry,
-    decided: AppliedLevel,
+    applied: AppliedLevel,
     made: Plan,
     *,
     name: str,
@@ -121,8 +123,8 @@ def _shown(
     return PlanPreview(
         name=name,
         served=served,
-        said=decided.header(made),
-        rule=decided.why,
+        said=applied.header(made),
+        rule=applied.why,
         method=http.method,
         url=http.url,
         plan=made.to_json(),

@@ -26,7 +26,6 @@ class ResolvedRoute(Struct, frozen=True):
     ``name`` is what was said without its level. ``route`` is None for a name of pondero's own.
     """
 
-    said: str
     name: str
     route: GatewayRoute | None
     entries: tuple[ModelEntry, ...]
@@ -51,12 +50,14 @@ class Routing:
         ]
         self._resolved = lru_cache(_KNOWN)(self._resolve)
 
-    def resolve(self, said: str) -> ResolvedRoute:
+    def resolve(self, requested: str) -> ResolvedRoute:
         """Return who answers a name; raises UnknownModel, or BadThinking for two levels.
 
         Which model ``auto:NAME`` stands for is asked each time: another may be adopted meanwhile.
         """
-        return self._resolve(said) if parse_auto(said.strip()) else self._resolved(said)
+        return (
+            self._resolve(requested) if parse_auto(requested.strip()) else self._resolved(requested)
+        )
 
     def names(self) -> tuple[ServedRoute, ...]:
         """Return what is served, each name once.
@@ -72,28 +73,28 @@ class Routing:
         known = self._lookup.catalog.providers
         return tuple(known[name] for name in known if name in routed | self._open)
 
-    def _resolve(self, said: str) -> ResolvedRoute:
-        stem, wish = self._lookup.apart(said)
-        if wish == said.strip():  # auto:NAME, whose model is known by its full name
+    def _resolve(self, requested: str) -> ResolvedRoute:
+        stem, level_text = self._lookup.apart(requested)
+        if level_text == requested.strip():  # auto:NAME, whose model is known by its full name
             stem = self._shortest(self._lookup.entry(stem))
-        if (routed := self._matched(said, stem, wish)) is not None:
+        if (routed := self._match(requested, stem, level_text)) is not None:
             return routed
         if not self._open:
-            raise UnknownModel(self._unknown(said, stem))
-        return ResolvedRoute(said, stem, None, (self._own(stem),), wish)
+            raise UnknownModel(self._describe_unknown(requested, stem))
+        return ResolvedRoute(stem, None, (self._find_own(stem),), level_text)
 
-    def _matched(self, said: str, stem: str, wish: str | None) -> ResolvedRoute | None:
+    def _match(self, requested: str, stem: str, level_text: str | None) -> ResolvedRoute | None:
         """Return the first route that matches: the whole name, or the name before its level."""
         for route, entries in self._routes:
-            if route.match == said:
-                return ResolvedRoute(said, said, route, entries)
-            if wish is not None and fnmatchcase(stem, route.match):
-                return ResolvedRoute(said, stem, route, entries, wish)
-            if fnmatchcase(said, route.match):
-                return ResolvedRoute(said, said, route, entries)
+            if route.match == requested:
+                return ResolvedRoute(requested, route, entries)
+            if level_text is not None and fnmatchcase(stem, route.match):
+                return ResolvedRoute(stem, route, entries, level_text)
+            if fnmatchcase(requested, route.match):
+                return ResolvedRoute(requested, route, entries)
         return None
 
-    def _own(self, name: str) -> ModelEntry:
+    def _find_own(self, name: str) -> ModelEntry:
         entry = self._lookup.entry(name)
         if entry.provider.name in self._open:
             return entry
@@ -108,11 +109,11 @@ class Routing:
     @cached_property
     def _names(self) -> tuple[ServedRoute, ...]:
         found: dict[str, ServedRoute] = {}
-        for served in (*self._routed(), *self._catalogued()):
+        for served in (*self._iter_routed(), *self._iter_catalogued()):
             found.setdefault(served.name, served)
         return tuple(found.values())
 
-    def _routed(self) -> Iterable[ServedRoute]:
+    def _iter_routed(self) -> Iterable[ServedRoute]:
         for route, entries in self._routes:
             if not is_glob(route.match):
                 yield ServedRoute(route.match, entries[0])
@@ -121,7 +122,7 @@ class Routing:
                     if fnmatchcase(name, route.match):
                         yield ServedRoute(name, entries[0])
 
-    def _catalogued(self) -> Iterable[ServedRoute]:
+    def _iter_catalogued(self) -> Iterable[ServedRoute]:
         for provider in self._lookup.catalog.providers.values():
             if provider.name in self._open and provider.auth != "none":
                 entries = self._lookup.entries(provider.name)
@@ -143,14 +144,14 @@ class Routing:
                         found[name] = self._lookup.entry(name).id
         return found
 
-    def _unknown(self, said: str, stem: str) -> str:
+    def _describe_unknown(self, requested: str, stem: str) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
 
         names = [served.name for served in self._names]
         close = get_close_matches(stem, names, n=2, cutoff=0.5)
         guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
         routes = " ".join(route.match for route, _ in self._routes)
-        return f"unknown model {said!r}; {guess}this gateway serves {routes or 'nothing'}"
+        return f"unknown model {requested!r}; {guess}this gateway serves {routes or 'nothing'}"
 
 
 def allows(key: GatewayKey, resolved: ResolvedRoute) -> bool:

@@ -34,7 +34,7 @@ def hash_key(key: str) -> str:
     return f"{HASH}{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def holder(keys: Iterable[GatewayKey], shown: str) -> GatewayKey | None:
+def find_holder(keys: Iterable[GatewayKey], shown: str) -> GatewayKey | None:
     """Return whose key this is, compared in constant time; None where it is nobody's."""
     digest = hash_key(shown)
     found = None
@@ -85,11 +85,11 @@ def is_self(config: GatewayConfig, provider: catalog.Provider) -> bool:
     return parts.hostname in here and parts.port == config.server.port
 
 
-def _variable(name: str) -> str:
+def _read_variable(name: str) -> str:
     return os.environ.get(name, "")
 
 
-def _file(path: str) -> str:
+def _read_file(path: str) -> str:
     try:
         return Path(path).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -99,18 +99,18 @@ def _file(path: str) -> str:
 
 
 @lru_cache(maxsize=64)  # a keyring may take a second; its keys change with a restart or SIGHUP
-def _kept(name: str) -> str:
+def _read_keyring(name: str) -> str:
     return store.load_saved_key(name) or ""
 
 
 def forget() -> None:
     """Read keys of the keyring again at their next use; a changed configuration calls this."""
-    _kept.cache_clear()
+    _read_keyring.cache_clear()
 
 
 _READERS: Mapping[str, tuple[Callable[[str], str], str]] = {
-    "env": (_variable, "set that variable"),
-    "file": (_file, "put the key into that file"),
-    "keyring": (_kept, "keep one with 'pondero keys set PROVIDER'"),
+    "env": (_read_variable, "set that variable"),
+    "file": (_read_file, "put the key into that file"),
+    "keyring": (_read_keyring, "keep one with 'pondero keys set PROVIDER'"),
 }
 """The kinds of references: how each is followed, and what helps where nothing is there."""

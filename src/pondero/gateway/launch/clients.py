@@ -134,11 +134,11 @@ def prepare_launch(
     """Return how a client is started, after writing its files into the private folder."""
     words = {"url": url, "key": key, "folder": folder.as_posix(), **_facts(chosen)}
 
-    def filled(text: str) -> str:
+    def fill(text: str) -> str:
         return Template(text).substitute(words)
 
     for name, text in client.files.items():
-        (folder / name).write_text(filled(text), encoding="utf-8")
+        (folder / name).write_text(fill(text), encoding="utf-8")
     for name, address in client.lists.items():
         found = answer_model_list(HttpRequest("GET", f"{url}{address}", {}), routing)
         (folder / name).write_bytes(found.body if found is not None else b"")
@@ -150,8 +150,8 @@ def prepare_launch(
     own = {**client.env, **(client.model_env if chosen else {})}
     arguments: Iterable[str] = (*client.arguments, *(client.model_arguments if chosen else ()))
     return LaunchCommand(
-        arguments=tuple(filled(each) for each in arguments),
-        env=env | {name: filled(text) for name, text in own.items()},
+        arguments=tuple(fill(each) for each in arguments),
+        env=env | {name: fill(text) for name, text in own.items()},
     )
 
 
@@ -164,7 +164,7 @@ def _mirror(home: Path, here: Path, merged: Mapping[str, str]) -> None:
     for name, text in merged.items():
         own = msgspec.json.decode(text)
         theirs = _read_json(home / name)
-        (here / name).write_bytes(msgspec.json.encode(_laid_over(theirs, own)))
+        (here / name).write_bytes(msgspec.json.encode(_merge(theirs, own)))
 
 
 def copy_back(client: LaunchClient, folder: Path) -> None:
@@ -194,11 +194,11 @@ def _read_json(path: Path) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def _laid_over(below: Json, above: Json) -> Json:
+def _merge(below: Json, above: Json) -> Json:
     """Return two values as one: objects member by member, else the one above."""
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
-    return {**below, **{name: _laid_over(below.get(name), above[name]) for name in above}}
+    return {**below, **{name: _merge(below.get(name), above[name]) for name in above}}
 
 
 def _facts(chosen: ChosenModel | None) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ...store import SecretRedactor
 from ...thinking import FIGURES, LEVELS
-from .ledger import dollars_of
+from .ledger import format_dollars
 from .ledger_database import LedgerDatabase
 from .receipt import Receipt
 
@@ -91,23 +91,23 @@ class ConsoleFigures(Struct, frozen=True, kw_only=True):
 
 def load_requests(receipts: Iterable[Receipt]) -> list[RequestRow]:
     """Return receipts as the console lists them, without a key of this process in them."""
-    hider = SecretRedactor()
-    return [_row_of(receipt, hider) for receipt in receipts]
+    redactor = SecretRedactor()
+    return [_row_of(receipt, redactor) for receipt in receipts]
 
 
-def _row_of(receipt: Receipt, hider: SecretRedactor) -> RequestRow:
+def _row_of(receipt: Receipt, redactor: SecretRedactor) -> RequestRow:
     usage, model = receipt.usage, receipt.answered_by
     return RequestRow(
         id=receipt.id,
         at=receipt.at,
-        key=hider.text(receipt.key),
+        key=redactor.text(receipt.key),
         client_api=receipt.front,
-        requested_model=hider.text(receipt.said)[:_MOST],
-        model=None if model is None else hider.text(model)[:_MOST],
+        requested_model=redactor.text(receipt.said)[:_MOST],
+        model=None if model is None else redactor.text(model)[:_MOST],
         path=receipt.road,
         asked=receipt.asked,
         sent=receipt.sent,
-        level=level_of(receipt.sent),
+        level=nearest_level(receipt.sent),
         why=receipt.why,
         adjustments=receipt.adjustments,
         status=receipt.status,
@@ -144,7 +144,7 @@ def _row(*columns: Any) -> RequestRow:
         path=road,
         asked=asked,
         sent=sent,
-        level=level_of(sent),
+        level=nearest_level(sent),
         why=why,
         adjustments=tuple(notes.split()),
         status=status,
@@ -154,7 +154,7 @@ def _row(*columns: Any) -> RequestRow:
         cached=cached,
         answer=answer,
         thinking=thinking,
-        cost=dollars_of(cost),
+        cost=format_dollars(cost),
         first=first,
         seconds=seconds,
         offline=bool(offline),
@@ -170,9 +170,9 @@ def load_figures(database: LedgerDatabase, span: str, *, now: float) -> ConsoleF
         since=since * 60,
         until=(last + 1) * step * 60,
         step=step * 60,
-        slices=_slices(database, since, step),
-        bites=_bites(database, since),
-        adjustments=_adjustments(database, since),
+        slices=_load_slices(database, since, step),
+        bites=_load_rule_hits(database, since),
+        adjustments=_count_adjustments(database, since),
         ends=dict(
             database.rows(
                 "SELECT ended, count(*) FROM pondero_receipts WHERE minute >= ? GROUP BY ended",
@@ -182,7 +182,7 @@ def load_figures(database: LedgerDatabase, span: str, *, now: float) -> ConsoleF
     )
 
 
-def _slices(database: LedgerDatabase, since: int, step: int) -> list[UsageSlice]:
+def _load_slices(database: LedgerDatabase, since: int, step: int) -> list[UsageSlice]:
     found = database.rows(
         "SELECT minute / ?, provider || ':' || model, sent, count(*), sum(thinking), sum(output), "
         "sum(cost) FROM pondero_receipts WHERE minute >= ? AND model IS NOT NULL "
@@ -193,40 +193,40 @@ def _slices(database: LedgerDatabase, since: int, step: int) -> list[UsageSlice]
         UsageSlice(
             at=at * step * 60,
             model=model,
-            level=level_of(sent),
+            level=nearest_level(sent),
             requests=count,
             thinking=int(thinking or 0),
             answer=int(answer or 0),
-            cost=dollars_of(cost),
+            cost=format_dollars(cost),
         )
         for at, model, sent, count, thinking, answer, cost in found
     ]
 
 
-def _bites(database: LedgerDatabase, since: int) -> list[RuleHit]:
+def _load_rule_hits(database: LedgerDatabase, since: int) -> list[RuleHit]:
     rules = ", ".join("?" for _ in RULES)
-    bitten = database.rows(
+    applied = database.rows(
         "SELECT why, key, said, asked, sent, count(*), max(at) FROM pondero_receipts "  # noqa: S608 - only question marks
         f"WHERE minute >= ? AND why IN ({rules}) "
         "GROUP BY why, key, said, asked, sent ORDER BY 6 DESC, 7 DESC LIMIT 50",
         (since, *RULES),
     )
-    refused = database.rows(
+    rejected = database.rows(
         "SELECT CASE status WHEN 429 THEN 'limit' ELSE 'model' END, key, said, asked, NULL, "
         "count(*), max(at) FROM pondero_receipts "
         "WHERE minute >= ? AND ended = 'refused' AND status IN (403, 429) "
         "GROUP BY 1, key, said, asked ORDER BY 6 DESC, 7 DESC LIMIT 50",
         (since,),
     )
-    return [_bite(each) for each in (*bitten, *refused)]
+    return [_make_rule_hit(each) for each in (*applied, *rejected)]
 
 
-def _bite(columns: Sequence[Any]) -> RuleHit:
+def _make_rule_hit(columns: Sequence[Any]) -> RuleHit:
     why, key, said, asked, sent, times, last = columns
     return RuleHit(why=why, key=key, said=said, asked=asked, sent=sent, times=times, last=last)
 
 
-def _adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
+def _count_adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
     """Return how often each code of an adjustment occurred, the most frequent first."""
     counts: Counter[str] = Counter()
     found = database.rows(
@@ -240,7 +240,7 @@ def _adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
     return dict(counts.most_common())
 
 
-def level_of(sent: str | None) -> str | None:
+def nearest_level(sent: str | None) -> str | None:
     """Return the level that what was sent stands for; a number of tokens is near one."""
     if sent is None or not sent.isdecimal():
         return sent if sent in LEVELS else None

@@ -76,7 +76,7 @@ class Ledger:
         try:
             self._bring_in()
             if self._kept:
-                self.database.write(_INSERT, rows_of(self._kept))
+                self.database.write(_INSERT, make_rows(self._kept))
         except StoreError as error:
             self._again = monotonic() + REST
             if not self.away:
@@ -114,28 +114,28 @@ class Ledger:
             except (OSError, ValueError) as error:
                 LOG.error("%s cannot be brought into the ledger: %s", path, error)  # noqa: TRY400
                 continue
-            self.database.write(_INSERT, rows_of(receipts))
+            self.database.write(_INSERT, make_rows(receipts))
             path.unlink(missing_ok=True)
 
 
-def rows_of(receipts: Iterable[Receipt]) -> list[tuple[Any, ...]]:
+def make_rows(receipts: Iterable[Receipt]) -> list[tuple[Any, ...]]:
     """Return receipts as rows that both databases take, without a key of this process in them."""
-    hider = SecretRedactor()
-    return [_row(receipt, hider) for receipt in receipts]
+    redactor = SecretRedactor()
+    return [_row(receipt, redactor) for receipt in receipts]
 
 
-def _row(receipt: Receipt, hider: SecretRedactor) -> tuple[Any, ...]:
+def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
     usage = receipt.usage
     counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
     return (
         receipt.id,
         receipt.at,
         int(receipt.at // 60),
-        _text(receipt.key, hider),
+        _text(receipt.key, redactor),
         receipt.front,
-        _text(receipt.said, hider),
+        _text(receipt.said, redactor),
         receipt.provider,
-        None if receipt.model is None else _text(receipt.model, hider),
+        None if receipt.model is None else _text(receipt.model, redactor),
         receipt.road,
         receipt.asked,
         receipt.sent,
@@ -155,10 +155,10 @@ def _row(receipt: Receipt, hider: SecretRedactor) -> tuple[Any, ...]:
     )
 
 
-def _text(said: str, hider: SecretRedactor) -> str:
+def _text(value: str, redactor: SecretRedactor) -> str:
     """Return a text without what PostgreSQL or UTF-8 refuses, and without a key in it."""
-    whole = said.encode("utf-8", "replace").decode().replace("\0", "")
-    return hider.text(whole)[:_LONGEST]
+    whole = value.encode("utf-8", "replace").decode().replace("\0", "")
+    return redactor.text(whole)[:_LONGEST]
 
 
 # -- reading --------------------------------------------------------------------------------------
@@ -188,10 +188,10 @@ def query_usage(database: LedgerDatabase, *, days: float | None = None) -> list[
         "GROUP BY key, provider, model, sent, offline ORDER BY 1, 2, 3, 4",
         (since,),
     )
-    return [_taken(row) for row in rows]
+    return [_make_total(row) for row in rows]
 
 
-def _taken(row: Sequence[Any]) -> UsageTotal:
+def _make_total(row: Sequence[Any]) -> UsageTotal:
     key, model, level, offline, requests, *counts, cost, priced, seconds = row
     read, cached, thought, wrote = (None if count is None else int(count) for count in counts)
     return UsageTotal(
@@ -203,7 +203,7 @@ def _taken(row: Sequence[Any]) -> UsageTotal:
         cached=cached,
         thinking=thought,
         output=wrote,
-        cost=dollars_of(cost),
+        cost=format_dollars(cost),
         priced=priced,
         seconds=seconds,
         timed=requests,
@@ -212,7 +212,7 @@ def _taken(row: Sequence[Any]) -> UsageTotal:
     )
 
 
-def dollars_of(billionths: int | Decimal | None) -> str | None:
+def format_dollars(billionths: int | Decimal | None) -> str | None:
     """Return a cost of the ledger in dollars, as a decimal number."""
     if billionths is None:
         return None

@@ -126,14 +126,14 @@ class PostgresDatabase:
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return what a query finds; raises StoreError."""
-        with self._connected() as connection:
-            found: list[tuple[Any, ...]] = connection.execute(_spelt(sql), values).fetchall()
+        with self._use_connection() as connection:
+            found: list[tuple[Any, ...]] = connection.execute(_postgres_sql(sql), values).fetchall()
             return found
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run a statement once for each row, all or none of them; raises StoreError."""
-        with self._connected() as connection, connection.transaction():
-            connection.cursor().executemany(_spelt(sql), rows)
+        with self._use_connection() as connection, connection.transaction():
+            connection.cursor().executemany(_postgres_sql(sql), rows)
 
     def close(self) -> None:
         """Close it; may be called twice."""
@@ -143,7 +143,7 @@ class PostgresDatabase:
             self._connection = None
 
     @contextmanager
-    def _connected(self) -> Iterator[Any]:
+    def _use_connection(self) -> Iterator[Any]:
         with self._lock:
             try:
                 if self._connection is None or self._connection.closed:
@@ -151,8 +151,8 @@ class PostgresDatabase:
                 yield self._connection
             except self._psycopg.Error as error:
                 self.close()
-                said = str(error).strip().partition("\n")[0] or type(error).__name__
-                message = f"PostgreSQL does not keep the ledger: {redact_secrets(said)}"
+                reason = str(error).strip().partition("\n")[0] or type(error).__name__
+                message = f"PostgreSQL does not keep the ledger: {redact_secrets(reason)}"
                 raise StoreError(message) from None
 
     def _connect(self) -> Any:
@@ -190,13 +190,13 @@ def _migrate(connection: Any) -> None:
             connection.execute("INSERT INTO pondero_form VALUES (%s)", (number,))
 
 
-def _spelt(sql: str) -> str:
+def _postgres_sql(sql: str) -> str:
     return sql.replace("?", "%s")
 
 
-def ledger_database(named: str) -> LedgerDatabase | None:
+def ledger_database(ledger: str) -> LedgerDatabase | None:
     """Return what ``ledger`` in the configuration names; None for "off". Nothing is opened yet."""
-    address = read_reference(named) if named.startswith(REFERENCES) else named
+    address = read_reference(ledger) if ledger.startswith(REFERENCES) else ledger
     if address == "off":
         return None
     if address == "sqlite":

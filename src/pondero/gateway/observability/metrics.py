@@ -44,15 +44,17 @@ class Metrics:
         self.breakers = breakers
         self._registry = CollectorRegistry()
         self._seen: set[str] = set()
-        self._named: set[str] = set()
+        self._known_breakers: set[str] = set()
         self._known: dict[tuple[object, ...], Counter | Histogram] = {}
         counter = self._counter
         self._requests = counter("requests", "Requests", "front model key status end")
         self._tokens = counter("tokens", "Tokens by kind", "model key kind")
         self._thinking = counter("thinking_tokens", "Tokens of thinking", "model level key")
-        self._money = counter("cost_dollars", "Dollars, where a price is known", "model key")
+        self._cost = counter("cost_dollars", "Dollars, where a price is known", "model key")
         self._changes = counter("adjustments", "Adjustments by code", "model code")
-        self._bitten = counter("dial", "Levels that were not sent as asked", "model key why")
+        self._levels_changed = counter(
+            "dial", "Levels that were not sent as asked", "model key why"
+        )
         self._seconds = self._histogram("request_seconds", "Seconds to the end of an answer")
         self._first = self._histogram(
             "first_event_seconds", "Seconds to the first piece of an answer"
@@ -68,27 +70,29 @@ class Metrics:
     def note(self, receipt: Receipt) -> None:
         """Count a request."""
         model, key, usage = self._model(receipt), receipt.key, receipt.usage
-        self._of(self._requests, receipt.front, model, key, receipt.status, receipt.end).inc()
+        self._find_series(
+            self._requests, receipt.front, model, key, receipt.status, receipt.end
+        ).inc()
         counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
         for kind, count in zip(_KINDS, counts, strict=True):
             if count and count > 0:
-                self._of(self._tokens, model, key, kind).inc(count)
+                self._find_series(self._tokens, model, key, kind).inc(count)
         if usage.thinking and usage.thinking > 0:
-            self._of(self._thinking, model, _level(receipt.sent), key).inc(usage.thinking)
+            self._find_series(self._thinking, model, _level(receipt.sent), key).inc(usage.thinking)
         if receipt.cost:
-            self._of(self._money, model, key).inc(float(receipt.cost))
+            self._find_series(self._cost, model, key).inc(float(receipt.cost))
         for code in receipt.adjustments:
-            self._of(self._changes, model, code).inc()
+            self._find_series(self._changes, model, code).inc()
         if receipt.why and receipt.asked != receipt.sent:
-            self._of(self._bitten, model, key, receipt.why).inc()
-        self._of(self._seconds, model, receipt.road).observe(receipt.seconds)
+            self._find_series(self._levels_changed, model, key, receipt.why).inc()
+        self._find_series(self._seconds, model, receipt.road).observe(receipt.seconds)
         if receipt.first is not None:
-            self._of(self._first, model, receipt.road).observe(receipt.first)
-        self._look()
+            self._find_series(self._first, model, receipt.road).observe(receipt.first)
+        self._update_breakers()
 
     def page(self) -> HttpResponse:
         """Return what was counted, by all processes that share it."""
-        self._look()
+        self._update_breakers()
         registry = self._registry
         if _FOLDER in os.environ:
             registry = CollectorRegistry()
@@ -101,31 +105,33 @@ class Metrics:
             self._seen.add(name)
         return name if name in self._seen or not name else OTHER
 
-    def _of(self, metric: M, *labels: object) -> M:
+    def _find_series(self, metric: M, *labels: object) -> M:
         """Return the one with these labels; the library takes its time to find it again."""
         known = self._known.get((metric, labels))
         if known is None:
             known = self._known[metric, labels] = metric.labels(*labels)
         return cast("M", known)
 
-    def _look(self) -> None:
+    def _update_breakers(self) -> None:
         """Note how the deployments are; one that is forgotten is well again."""
         states = self.breakers()
-        if not states and not self._named:
+        if not states and not self._known_breakers:
             return
-        for name in self._named - states.keys():
+        for name in self._known_breakers - states.keys():
             self._breaker.labels(name).set(0)
         for name, state in states.items():
             self._breaker.labels(name).set(_BREAKERS[state])
-        self._named = set(states)
+        self._known_breakers = set(states)
 
-    def _counter(self, name: str, what: str, labels: str) -> Counter:
-        return Counter(f"pondero_{name}", f"{what}.", labels.split(), registry=self._registry)
+    def _counter(self, name: str, description: str, labels: str) -> Counter:
+        return Counter(
+            f"pondero_{name}", f"{description}.", labels.split(), registry=self._registry
+        )
 
-    def _histogram(self, name: str, what: str) -> Histogram:
+    def _histogram(self, name: str, description: str) -> Histogram:
         labels = ("model", "road")
         return Histogram(
-            f"pondero_{name}", f"{what}.", labels, registry=self._registry, buckets=_SECONDS
+            f"pondero_{name}", f"{description}.", labels, registry=self._registry, buckets=_SECONDS
         )
 
 

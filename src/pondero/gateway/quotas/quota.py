@@ -94,17 +94,17 @@ def _month(now: int) -> tuple[int, int]:
 _CALENDAR = {"hour": _hour, "day": _day, "week": _week, "month": _month}
 
 
-def bounds_of(key: GatewayKey | None, route: GatewayRoute | None) -> Sequence[Quota]:
+def find_quotas(key: GatewayKey | None, route: GatewayRoute | None) -> Sequence[Quota]:
     """Return what bounds the requests of a key on a route."""
     found: list[Quota] = []
     if key is not None:
-        found += _bounds(f"key {key.name}", key)
+        found += _list_quotas(f"key {key.name}", key)
     if route is not None:
-        found += _bounds(f"route {route.match}", route)
+        found += _list_quotas(f"route {route.match}", route)
     return found
 
 
-def _bounds(holder: str, rules: GatewayKey | GatewayRoute) -> Sequence[Quota]:
+def _list_quotas(holder: str, rules: GatewayKey | GatewayRoute) -> Sequence[Quota]:
     found: list[Quota] = []
     if (limit := rules.limit) is not None:
         if limit.requests is not None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from .quota import Quota, QuotaUse, Window, window
 
 
-class QuotaExceeded(Struct, frozen=True):
+class QuotaShortfall(Struct, frozen=True):
     """Why nothing was reserved: so much of a bound is taken; ``wait`` is in seconds."""
 
     bound: Quota
@@ -26,11 +26,11 @@ class QuotaExceeded(Struct, frozen=True):
 class UsageCounter(Protocol):
     """Counts what is taken. Where a taking is refused, nothing at all is counted."""
 
-    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
+    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
         """Take all of these for a request, or return which bound has no room for the longest."""
         ...
 
-    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
+    def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
         """Put what a request really took in place of what was reserved for it.
 
         It does not wait: the client has its answer, and the server takes who waits for gone.
@@ -41,7 +41,7 @@ class UsageCounter(Protocol):
         """Wait until all that was settled is counted."""
         ...
 
-    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
+    async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return how much of each bound is taken now, reservations included."""
         ...
 
@@ -50,7 +50,7 @@ class UsageCounter(Protocol):
         ...
 
 
-def wall() -> int:
+def now_ms() -> int:
     """Return the time in milliseconds since 1970."""
     return int(time.time() * 1000)
 
@@ -58,42 +58,44 @@ def wall() -> int:
 class LocalUsageCounter:
     """A state in this process: it ends with it."""
 
-    def __init__(self, clock: Callable[[], int] = wall) -> None:
+    def __init__(self, clock: Callable[[], int] = now_ms) -> None:
         self._clock = clock
         self._counts: dict[str, dict[int, int]] = {}
         self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and bound
 
-    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
+    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
         """Take all of these, or none."""
         now = self._clock()
-        windows = [window_of(each.bound, now) for each in takings]
+        windows = [find_window(each.bound, now) for each in uses]
         full = [
             found
-            for each, span in zip(takings, windows, strict=True)
-            if (found := self._full(each, span, now)) is not None
+            for each, span in zip(uses, windows, strict=True)
+            if (found := self._find_exceeded(each, span, now)) is not None
         ]
         if full:
             return max(full, key=lambda each: each.wait)
         reserved = self._reserved[id] = {}
-        for each, span in zip(takings, windows, strict=True):
+        for each, span in zip(uses, windows, strict=True):
             self._add(each.bound.name, span.slot, each.amount)
             reserved[each.bound.name] = (span.slot, each.amount)
         return None
 
-    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
+    def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
         """Correct what was reserved; what is too long ago is counted no more."""
         reserved = self._reserved.pop(id, {})
         now = self._clock()
-        for each in takings:
-            name, span = each.bound.name, window_of(each.bound, now)
+        for each in uses:
+            name, span = each.bound.name, find_window(each.bound, now)
             slot, before = reserved.get(name, (span.slot, 0))
             if slot >= span.since or slot in self._counts.get(name, {}):
                 self._add(name, slot, each.amount - before)
 
-    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
+    async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return how much of each bound is taken now."""
         now = self._clock()
-        return [sum(self._counted(each.name, window_of(each, now)).values()) for each in bounds]
+        return [
+            sum(self._current_slots(each.name, find_window(each, now)).values()) for each in quotas
+        ]
 
     async def wait_until_counted(self) -> None:
         """Everything is counted at once."""
@@ -105,18 +107,18 @@ class LocalUsageCounter:
         slots = self._counts.setdefault(name, {})
         slots[slot] = slots.get(slot, 0) + amount
 
-    def _counted(self, name: str, span: Window) -> dict[int, int]:
+    def _current_slots(self, name: str, span: Window) -> dict[int, int]:
         """Return the slots that count; the others are forgotten."""
         slots = self._counts.get(name, {})
         for old in [slot for slot in slots if slot < span.since]:
             del slots[old]
         return slots
 
-    def _full(self, taking: QuotaUse, span: Window, now: int) -> QuotaExceeded | None:
-        slots = self._counted(taking.bound.name, span)
+    def _find_exceeded(self, use: QuotaUse, span: Window, now: int) -> QuotaShortfall | None:
+        slots = self._current_slots(use.bound.name, span)
         taken = sum(slots.values())
-        over = taken + taking.amount - taking.bound.most
-        if over <= 0 or taking.amount == 0:
+        over = taken + use.amount - use.bound.most
+        if over <= 0 or use.amount == 0:
             return None
         until = span.ends(span.slot)
         for slot in sorted(slots):
@@ -124,9 +126,9 @@ class LocalUsageCounter:
             if over <= 0:
                 until = span.ends(slot)
                 break
-        return QuotaExceeded(taking.bound, taken, taking.amount, (until - now) / 1000)
+        return QuotaShortfall(use.bound, taken, use.amount, (until - now) / 1000)
 
 
-def window_of(bound: Quota, now: int) -> Window:
+def find_window(bound: Quota, now: int) -> Window:
     """Return the window in which a bound counts at a moment."""
     return window(bound.per, now, rolling=bound.rolling)

@@ -19,7 +19,7 @@ from ...store import resolve_auto
 from ...thinking import Intent, Plan, Policy, RequestParameters
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
-from .level_rules import AppliedLevel, decide
+from .level_rules import AppliedLevel, apply_rules
 from .passthrough import Passthrough, can_pass_through, readdress_request
 from .routed_request import ModelTarget, RoutedRequest
 from .translation import Translation, translate_request
@@ -100,11 +100,11 @@ def plan_attempt(routed: RoutedRequest, entry: ModelEntry) -> tuple[AppliedLevel
     route, key = routed.resolved.route, routed.call.requester.key
     rules = [holder.thinking for holder in (route, key) if holder is not None]
     policy = routed.policy
-    level = decide(
+    level = apply_rules(
         routed.requested_level,
         entry.capability,
         rules,
-        settled=partial(resolve_auto, entry, policy=policy),
+        resolve=partial(resolve_auto, entry, policy=policy),
     )
     # No two requests have the same fields of their own, so caching those plans would not help.
     plan = make_plan if level.intent.fields is not None else _plan_cached

@@ -13,7 +13,7 @@ from ...transport import AsyncShell
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
 from .attempt import Attempt
-from .errors import add_headers, failure
+from .errors import add_headers, write_error
 from .record import RequestRecord
 from .response_writer import ResponseWriter
 from .routed_request import RoutedRequest
@@ -119,7 +119,9 @@ class _Delivery:
     async def _write_failure(self, error: PonderoError) -> None:
         """End a stream that broke off with its error."""
         routed = self._routed
-        response = failure(error, routed.call.client_dialect, routed.service, self._attempt.entry)
+        response = write_error(
+            error, routed.call.client_dialect, routed.service, self._attempt.entry
+        )
         self._record.note(status=response.status, end="failed")
         await self._writer.write(self._converter.fail(response))
         await self._writer.end()

@@ -24,22 +24,22 @@ def answer_model_list(
     A key sees the models that it may ask for. Several wires list models at one address: the one
     whose own header was sent is meant.
     """
-    asked = list(_asked(http))
-    if not asked:
+    matching = list(_iter_matching(http))
+    if not matching:
         return None
     sent = http.headers.keys()
-    service, models = next((pair for pair in asked if pair[0].own_headers & sent), asked[0])
+    service, models = next((pair for pair in matching if pair[0].own_headers & sent), matching[0])
     try:
         return models.write_any_list(
-            http, [_facts(each) for each in _served(models, http, routing, key)]
+            http, [_facts(each) for each in _list_served(models, http, routing, key)]
         )
-    except Rejected as no:
-        return no.response
+    except Rejected as rejection:
+        return rejection.response
     except UsageError as error:
         return service.error(404, str(error), code="model_not_found", retry_after=None)
 
 
-def _asked(http: HttpRequest) -> Iterator[tuple[Service[Json], ModelEndpoints]]:
+def _iter_matching(http: HttpRequest) -> Iterator[tuple[Service[Json], ModelEndpoints]]:
     """Yield each wire at whose address for lists a request came."""
     for name in NAMES:
         service = get_dialect(name).service()
@@ -47,7 +47,7 @@ def _asked(http: HttpRequest) -> Iterator[tuple[Service[Json], ModelEndpoints]]:
             yield service, service.models
 
 
-def _served(
+def _list_served(
     models: ModelEndpoints, http: HttpRequest, routing: Routing, key: GatewayKey | None
 ) -> Sequence[ServedRoute]:
     """Return what is listed: all names, or the one that is asked for, if it is served."""

@@ -21,11 +21,11 @@ def rename_model(body: bytes, places: Places, model: str) -> bytes:
     """Return a JSON object in which the answering model has this name; other bytes stay."""
     for path in places:
         if b'"%b"' % path[-1].encode() in body:
-            body = _renamed(body, path, model)
+            body = _rename_at(body, path, model)
     return body
 
 
-def _renamed(body: bytes, path: tuple[str, ...], model: str) -> bytes:
+def _rename_at(body: bytes, path: tuple[str, ...], model: str) -> bytes:
     try:
         fields = _FIELDS.decode(body)
     except msgspec.DecodeError:
@@ -33,7 +33,7 @@ def _renamed(body: bytes, path: tuple[str, ...], model: str) -> bytes:
     if path[0] not in fields:
         return body
     inner = bytes(fields[path[0]])
-    new = msgspec.json.encode(model) if len(path) == 1 else _renamed(inner, path[1:], model)
+    new = msgspec.json.encode(model) if len(path) == 1 else _rename_at(inner, path[1:], model)
     if new == inner:
         return body
     pairs = ((name, new if name == path[0] else bytes(raw)) for name, raw in fields.items())
@@ -44,21 +44,21 @@ class ModelRenamer:
     """Bytes of a stream in, the same bytes out, whole lines at a time, under another name."""
 
     def __init__(self, places: Places, model: str, content_type: str) -> None:
-        self._rename = _LINES.get(content_type.partition(";")[0].strip(), _as_it_is)
+        self._rename = _LINES.get(content_type.partition(";")[0].strip(), _keep_line)
         self._places = places
         self._model = model
-        self._begun = b""
+        self._partial = b""
 
     def feed(self, data: bytes) -> bytes:
         """Return what is complete; of the last line, nothing before its end has come."""
-        if self._rename is _as_it_is:
+        if self._rename is _keep_line:
             return data
-        whole, newline, self._begun = (self._begun + data).rpartition(b"\n")
+        whole, newline, self._partial = (self._partial + data).rpartition(b"\n")
         return self._lines(whole) + newline if newline else b""
 
     def eof(self) -> bytes:
         """Return the last line."""
-        last, self._begun = self._begun, b""
+        last, self._partial = self._partial, b""
         return self._lines(last) if last else b""
 
     def _lines(self, lines: bytes) -> bytes:
@@ -89,7 +89,7 @@ def _array_line(line: bytes, places: Places, model: str) -> bytes:
     return found[1] + msgspec.json.encode(model) + line[found.end() :] if found else line
 
 
-def _as_it_is(line: bytes, _places: Places, _model: str) -> bytes:
+def _keep_line(line: bytes, _places: Places, _model: str) -> bytes:
     return line
 
 

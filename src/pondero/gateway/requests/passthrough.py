@@ -57,7 +57,7 @@ _FIELDS = get_decoder(dict[str, Raw])
 
 def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether the body can go to a model unchanged: one dialect, nothing to restore."""
-    if not is_same_dialect(routed, entry) or envelope.is_in(routed.call.http.body):
+    if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
         return False
     sent, restored = routed.parsed.request.messages, routed.request.messages
     if any(one.role == other.role == "assistant" for one, other in pairwise(sent)):

@@ -18,7 +18,7 @@ from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .attempt import make_attempt
 from .delivery import deliver
-from .errors import add_headers, failure
+from .errors import add_headers, write_error
 from .read_request import identify
 from .record import RequestRecord
 from .response_writer import ResponseWriter
@@ -72,7 +72,7 @@ async def _attempt_in_order(
     """Ask the models of a route until one answers; none after the first byte to the client."""
     failed: PonderoError | None = None
     entry: ModelEntry | None = None
-    for entry in gateway.order(routed.resolved.entries, routed.request.messages):
+    for entry in gateway.sort_models(routed.resolved.entries, routed.request.messages):
         if await gateway.breakers.is_open(entry.id):
             resting = f"{entry.id} is resting after failures"
             failed = failed or Overloaded(resting, status=503, retry_after=REST)
@@ -92,7 +92,7 @@ async def _attempt_in_order(
             await gateway.breakers.cancel_probe(entry.id)
             raise
         else:
-            await gateway.breakers.went_well(entry.id)
+            await gateway.breakers.record_success(entry.id)
             return
     if failed is None:
         raise Overloaded("no model is there to answer", status=503)
@@ -107,7 +107,7 @@ async def _write_rejection(
     record: RequestRecord,
 ) -> None:
     """Tell the client why no model was asked."""
-    response = failure(error, call.client_dialect, service)
+    response = write_error(error, call.client_dialect, service)
     record.requested_model = record.requested_model or service.requested_model(call.http) or ""
     record.note(status=response.status, end="refused")
     await writer.whole(add_headers(response, {"x-pondero-id": call.id}))
@@ -122,7 +122,7 @@ async def _write_failure(
 ) -> None:
     """Tell the client why no model answered; ``entry`` is the last one."""
     call = routed.call
-    response = failure(error, call.client_dialect, routed.service, entry)
+    response = write_error(error, call.client_dialect, routed.service, entry)
     record.note(status=response.status, end="failed")
     if not writer.begun:
         await writer.whole(add_headers(response, {"x-pondero-id": call.id}))

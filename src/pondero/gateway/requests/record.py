@@ -45,6 +45,6 @@ class RequestRecord:
             tries=self.tries,
             seconds=monotonic() - self._begun,
         )
-        self._gateway.tell(receipt)
+        self._gateway.notify_observers(receipt)
         if self.admission is not None:
             self.admission.settle(receipt)

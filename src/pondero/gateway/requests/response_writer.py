@@ -104,7 +104,7 @@ class ClientWatch:
         self._looking: Task[None] | None = None
 
     @contextmanager
-    def watch(self, outlet: ResponseWriter, receive: Receive) -> Iterator[None]:
+    def watch(self, writer: ResponseWriter, receive: Receive) -> Iterator[None]:
         """Look after an answer; a client that hangs up cancels what runs in this block.
 
         That closes its upstream at once. A server says "disconnect" too once an answer has ended.
@@ -112,34 +112,34 @@ class ClientWatch:
         connection, and the client's next request, with it.
         """
         task = current_task()
-        self._open.add(outlet)
+        self._open.add(writer)
         if task is not None:
-            self._new[outlet] = (receive, task)
+            self._new[writer] = (receive, task)
         if self._looking is None or self._looking.done():
             self._looking = ensure_future(self._look())
         try:
             yield
         finally:
-            self._open.discard(outlet)
-            self._new.pop(outlet, None)
-            if (waits := self._waits.pop(outlet, None)) is not None:
+            self._open.discard(writer)
+            self._new.pop(writer, None)
+            if (waits := self._waits.pop(writer, None)) is not None:
                 waits.cancel()
 
     async def _look(self) -> None:
         while self._open:
             await sleep(_LOOK)
             new, self._new = self._new, {}
-            for outlet, (receive, task) in new.items():
-                self._waits[outlet] = ensure_future(_hang_up(receive, outlet, task))
+            for writer, (receive, task) in new.items():
+                self._waits[writer] = ensure_future(_hang_up(receive, writer, task))
             late = monotonic() - SILENCE
-            for outlet in [each for each in self._open if each.last < late and each.may_ping]:
-                ping = ensure_future(outlet.ping())  # who does not read holds up nobody else
+            for writer in [each for each in self._open if each.last < late and each.may_ping]:
+                ping = ensure_future(writer.ping())  # who does not read holds up nobody else
                 self._pings.add(ping)
                 ping.add_done_callback(self._pings.discard)
 
 
-async def _hang_up(receive: Receive, outlet: ResponseWriter, task: Task[Any]) -> None:
+async def _hang_up(receive: Receive, writer: ResponseWriter, task: Task[Any]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    if not outlet.ended:
+    if not writer.ended:
         task.cancel()

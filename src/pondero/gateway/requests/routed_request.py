@@ -14,7 +14,7 @@ from ..config.routing import ResolvedRoute, allows
 from ..server.context import GatewayContext, Requester
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
-from .level_rules import AppliedLevel, RequestedLevel, wish_of
+from .level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 
 _POLICIES = {
     (strict, hidden): Policy(
@@ -95,7 +95,7 @@ def read_level(
     call: ClientRequest, parsed: ParsedRequest[Json], resolved: ResolvedRoute
 ) -> RequestedLevel:
     """Return the level that the client asks for; raises BadThinking."""
-    return wish_of(
+    return parse_requested_level(
         header=call.http.headers.get("x-pondero-thinking"),
         suffix=resolved.level,
         body=parsed.intent,

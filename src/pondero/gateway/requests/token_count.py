@@ -26,7 +26,7 @@ from ...errors import PonderoError
 from ...framing import parse_json_or_none
 from ..server.context import GatewayContext, Requester
 from .attempt import make_attempt
-from .errors import add_headers, failure
+from .errors import add_headers, write_error
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 
 CHARACTERS = 3.6  # of one token, in prose and code of the usual mixture
@@ -37,36 +37,36 @@ _LONGEST = 1 << 20  # bytes of an answer that is only a number
 
 
 async def count_prompt(
-    gate: GatewayContext, http: HttpRequest, who: Requester
+    gateway: GatewayContext, http: HttpRequest, requester: Requester
 ) -> HttpResponse | None:
     """Return the count that a request asks for; None where it asks for something else."""
     for name in NAMES:
         service = get_dialect(name).service()
         models = service.models
         if models is not None and models.classify(http) == "tokens":
-            return await _counted(
-                gate,
-                ClientRequest(id="", client_dialect=name, http=http, requester=who),
+            return await _count(
+                gateway,
+                ClientRequest(id="", client_dialect=name, http=http, requester=requester),
                 service,
                 models,
             )
     return None
 
 
-async def _counted(
-    gate: GatewayContext, call: ClientRequest, service: Service[Json], models: ModelEndpoints
+async def _count(
+    gateway: GatewayContext, call: ClientRequest, service: Service[Json], models: ModelEndpoints
 ) -> HttpResponse:
     if models.parse_count is None or models.write_count is None:
         return service.error(404, "tokens are not counted here", code=None, retry_after=None)
     try:
         call = msgspec.structs.replace(call, http=models.parse_count(call.http))
         parsed = service.parse(call.http)
-        resolved = route(gate, call, parsed)
+        resolved = route(gateway, call, parsed)
         level = read_level(call, parsed, resolved)
-        request, turns = await restore(gate, call, parsed.request)
+        request, turns = await restore(gateway, call, parsed.request)
     except (PonderoError, Rejected) as error:
-        return failure(error, call.client_dialect, service)
-    question = RoutedRequest(
+        return write_error(error, call.client_dialect, service)
+    routed = RoutedRequest(
         call=call,
         service=service,
         parsed=parsed,
@@ -75,23 +75,23 @@ async def _counted(
         resolved=resolved,
         requested_level=level,
     )
-    tokens = await _asked(gate, question)
+    tokens = await _ask_service(gateway, routed)
     if tokens is not None:
         return models.write_count(tokens)
-    guess = models.write_count(estimate(question.request))
+    guess = models.write_count(estimate(routed.request))
     return add_headers(guess, {"x-pondero-count": "estimate"})
 
 
-async def _asked(gate: GatewayContext, question: RoutedRequest) -> int | None:
+async def _ask_service(gateway: GatewayContext, routed: RoutedRequest) -> int | None:
     """Return the count of the model's own service; None where it has none, or fails."""
-    entry = question.resolved.entries[0]
+    entry = routed.resolved.entries[0]
     caller = get_dialect(entry.provider.dialect).caller()
     if caller.count_request is None:
         return None
     try:
-        exchange = make_attempt(gate, question, entry).exchange
-        answer = await gate.transport_for(exchange).send(
-            caller.count_request(exchange.http), gate.timeouts
+        exchange = make_attempt(gateway, routed, entry).exchange
+        answer = await gateway.transport_for(exchange).send(
+            caller.count_request(exchange.http), gateway.timeouts
         )
         try:
             body = bytearray()

@@ -28,7 +28,7 @@ from ...exchange import (
 from ...store import load_catalog
 from ...thinking import Adjustment, Plan
 from ..server.context import GatewayContext
-from ..signatures.embedder import SignatureEmbedder, embedded_signature
+from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
 from ..state.answer_cache import CachedAnswer
 from .routed_request import ModelTarget, RoutedRequest
@@ -126,7 +126,7 @@ def make_reply_context(
     return ReplyContext(
         request=parsed.request,
         context=parsed.context,
-        sign=embedded_signature,
+        sign=read_envelope,
         seed=id.encode(),
         shown=service.shows_thinking if parsed.show is None else parsed.show,
         place=place,

@@ -15,7 +15,7 @@ from ...dialects import COMMON, NAMES, Rejected, get_dialect
 from ...errors import PonderoError
 from ..admin.api import Admin
 from ..observability.observers import Observers
-from ..requests.errors import error_response, failure
+from ..requests.errors import error_response, write_error
 from ..requests.model_list import answer_model_list
 from ..requests.pipeline import answer_request
 from ..requests.read_request import (
@@ -47,105 +47,107 @@ _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first req
 
 
 class App:
-    """The application; ``gate`` is what its requests share, ``seen`` who is told of them."""
+    """The application; ``gateway`` is what its requests share, ``seen`` who is told of them."""
 
-    def __init__(self, gate: GatewayContext, seen: Observers | None = None) -> None:
-        self.gate = gate
+    def __init__(self, gateway: GatewayContext, seen: Observers | None = None) -> None:
+        self.gateway = gateway
         self.seen: Observers = seen or Observers()
         if self.seen.metrics is not None:
-            self.seen.metrics.breakers = gate.breakers.states
-        self._admin = Admin(gate)
+            self.seen.metrics.breakers = gateway.breakers.states
+        self._admin = Admin(gateway)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._run_lifespan(receive, send)
             return
         if scope["type"] != "http":
-            await _refuse_websocket(scope, receive, send)
+            await _reject_websocket(scope, receive, send)
             return
-        outlet = ResponseWriter(send)
-        most = self.gate.config.server.max_body
+        writer = ResponseWriter(send)
+        most = self.gateway.config.server.max_body
         try:
             body = await read_body(receive, most)
             if body is None:
                 return
             http = make_http_request(scope, body, most)
         except TooLarge:
-            await outlet.whole(_plain(413, f"a request may have {most:,} bytes", scope["path"]))
+            await writer.whole(
+                _write_plain(413, f"a request may have {most:,} bytes", scope["path"])
+            )
             return
         except PonderoError as error:
-            await outlet.whole(_plain(400, str(error), scope["path"]))
+            await writer.whole(_write_plain(400, str(error), scope["path"]))
             return
-        with self.gate.watch.watch(outlet, receive):
-            await self._serve(http, outlet)
+        with self.gateway.watch.watch(writer, receive):
+            await self._serve(http, writer)
 
-    async def _live(self, receive: Receive, send: Send) -> None:
+    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         """Begin and end with the server."""
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
-        await self.gate.shared.aclose()
+        await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _serve(self, http: HttpRequest, outlet: ResponseWriter) -> None:
+    async def _serve(self, http: HttpRequest, writer: ResponseWriter) -> None:
         path = urlsplit(http.url).path
-        front = front_of(path)
-        service = get_dialect(front or COMMON).service()
+        client_dialect = find_dialect(path)
+        service = get_dialect(client_dialect or COMMON).service()
         try:
             if self._admin.serves(path):
-                await self._admin.answer(http, path, outlet)
-            elif not await self._answer_public(http, path, outlet):
-                await self._answer_with_key(http, front, outlet)
+                await self._admin.answer(http, path, writer)
+            elif not await self._answer_public(http, path, writer):
+                await self._answer_with_key(http, client_dialect, writer)
         except Rejected as rejection:
-            await outlet.whole(rejection.response)
+            await writer.whole(rejection.response)
         except SharedStateLost as error:
-            await outlet.whole(failure(error, front or "", service))
+            await writer.whole(write_error(error, client_dialect or "", service))
         except Exception:
             LOG.exception("a request to %s failed", path)
-            if not outlet.begun:
-                await outlet.whole(failure(RuntimeError(), front or "", service))
+            if not writer.begun:
+                await writer.whole(write_error(RuntimeError(), client_dialect or "", service))
 
-    async def _answer_public(self, http: HttpRequest, path: str, outlet: ResponseWriter) -> bool:
+    async def _answer_public(self, http: HttpRequest, path: str, writer: ResponseWriter) -> bool:
         """Answer what needs no key, and say whether it was that."""
         if http.headers.get("upgrade", "").lower() == "websocket":
-            await outlet.whole(_UPGRADE)
+            await writer.whole(_UPGRADE)
         elif http.method == "HEAD" and path in _GREETINGS:
-            await outlet.whole(HttpResponse(200))
+            await writer.whole(HttpResponse(200))
         elif http.method == "GET" and path == "/":
-            await outlet.whole(_HELLO)
+            await writer.whole(_HELLO)
         elif http.method == "GET" and path == "/health":
             ledger = self.seen.ledger
-            await outlet.whole(_LAME if ledger is not None and ledger.away else _HELLO)
+            await writer.whole(_LAME if ledger is not None and ledger.away else _HELLO)
         else:
             return False
         return True
 
     async def _answer_with_key(
-        self, http: HttpRequest, front: str | None, outlet: ResponseWriter
+        self, http: HttpRequest, client_dialect: str | None, writer: ResponseWriter
     ) -> None:
-        gate = self.gate
-        if front is not None and http.method == "POST":
-            await answer_request(gate, http, front, outlet)
+        gateway = self.gateway
+        if client_dialect is not None and http.method == "POST":
+            await answer_request(gateway, http, client_dialect, writer)
             return
-        requester = await identify(gate, http, front)
+        requester = await identify(gateway, http, client_dialect)
         if self.seen.metrics is not None and urlsplit(http.url).path == "/metrics":
-            await outlet.whole(self.seen.metrics.page())
+            await writer.whole(self.seen.metrics.page())
             return
         found = (
-            await count_prompt(gate, http, requester)
-            or answer_model_list(http, gate.routing, requester.key)
-            or nowhere(http)
+            await count_prompt(gateway, http, requester)
+            or answer_model_list(http, gateway.routing, requester.key)
+            or write_not_found(http)
         )
-        await outlet.whole(found)
+        await writer.whole(found)
 
 
 @lru_cache(maxsize=256)
-def front_of(path: str) -> str | None:
+def find_dialect(path: str) -> str | None:
     """Return the wire whose conversations are at an address; None where none is."""
     return next((name for name in NAMES if get_dialect(name).service().matches_path(path)), None)
 
 
-def nowhere(http: HttpRequest) -> HttpResponse:
+def write_not_found(http: HttpRequest) -> HttpResponse:
     """Return that nothing is at this address, in the shape of the wire it is meant for."""
     path = urlsplit(http.url).path
     service = get_dialect(guess_dialect(http)).service()
@@ -155,11 +157,11 @@ def nowhere(http: HttpRequest) -> HttpResponse:
     return error_response(service, 404, f"the gateway serves no {http.method} {path}")
 
 
-def _plain(status: int, message: str, path: str) -> HttpResponse:
-    return error_response(get_dialect(front_of(path) or COMMON).service(), status, message)
+def _write_plain(status: int, message: str, path: str) -> HttpResponse:
+    return error_response(get_dialect(find_dialect(path) or COMMON).service(), status, message)
 
 
-async def _refuse_websocket(scope: Message, receive: Receive, send: Send) -> None:
+async def _reject_websocket(scope: Message, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         await receive()
         if "websocket.http.response" in scope.get("extensions", {}):

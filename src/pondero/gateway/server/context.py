@@ -84,7 +84,7 @@ class GatewayContext:
         self.ledger = ledger
         self.observers: tuple[Observer, ...] = (self.feed.note, *observers)
         self.timeouts: Timeouts = timeouts or Timeouts()
-        self._refusals: dict[Rejection, None] = {}
+        self._rejections: dict[Rejection, None] = {}
 
     def reconfigure(self, config: GatewayConfig) -> None:
         """Serve another configuration from the next request on."""
@@ -93,7 +93,9 @@ class GatewayContext:
 
     # -- which model is asked ---------------------------------------------------------------------
 
-    def order(self, entries: Sequence[ModelEntry], messages: Sequence[Message]) -> list[ModelEntry]:
+    def sort_models(
+        self, entries: Sequence[ModelEntry], messages: Sequence[Message]
+    ) -> list[ModelEntry]:
         """Return the models to ask, in turn: a thread stays where its seals and its cache are."""
         if len(entries) == 1:
             return list(entries)
@@ -126,24 +128,24 @@ class GatewayContext:
     @property
     def refusals(self) -> tuple[Rejection, ...]:
         """Return what services refused lately, and took without."""
-        return tuple(self._refusals)
+        return tuple(self._rejections)
 
     def learn(self, exchange: Exchange, repair: Repair) -> None:
         """Remember a refusal whose repair was taken; the oldest are forgotten."""
         if repair.holds_for == "request":
             return
-        self._refusals[make_rejection(exchange.origin, repair)] = None
-        while len(self._refusals) > _REMEMBERED:
-            del self._refusals[next(iter(self._refusals))]
+        self._rejections[make_rejection(exchange.origin, repair)] = None
+        while len(self._rejections) > _REMEMBERED:
+            del self._rejections[next(iter(self._rejections))]
 
     # -- what is told -----------------------------------------------------------------------------
 
-    def tell(self, receipt: Receipt) -> None:
+    def notify_observers(self, receipt: Receipt) -> None:
         """Give a receipt, priced, to everybody who observes; no answer fails for one of them."""
         price = price_usage(receipt.provider or "", receipt.model or "", receipt.usage)
-        told = replace(receipt, cost=price, offline=not self.transport.needs_key)
+        priced = replace(receipt, cost=price, offline=not self.transport.needs_key)
         for observer in self.observers:
             try:
-                observer(told)
+                observer(priced)
             except Exception:
                 LOG.exception("what was asked could not be noted")

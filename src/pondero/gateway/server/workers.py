@@ -20,13 +20,13 @@ _AGAIN = {signal.SIGHUP} if hasattr(signal, "SIGHUP") else set()
 _SIGNALS = END | _AGAIN
 
 
-def hold_signals() -> None:
+def block_signals() -> None:
     """Let signals wait until there are handlers for them."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
 
 
-def let_through(names: Iterable[signal.Signals]) -> None:
+def unblock_signals(names: Iterable[signal.Signals]) -> None:
     """Let these signals come, also those that have waited."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, names)
@@ -77,13 +77,13 @@ class Workers:
         A signal waits meanwhile: one that came now would miss the new worker, or find it with the
         handlers of its parent.
         """
-        hold_signals()
+        block_signals()
         while len(self._children) < self._count and not self._heard & END:
             child = os.fork()
             if not child:
                 self._be_worker()
             self._children.add(child)
-        let_through(_SIGNALS)
+        unblock_signals(_SIGNALS)
 
     def _be_worker(self) -> NoReturn:
         status = 1

@@ -76,13 +76,15 @@ class Envelope(Struct, frozen=True, omit_defaults=True):
 def pack_envelope(envelope: Envelope) -> str:
     """Return an envelope as text, the same every time."""
     value = dump_json(envelope).encode()
-    data = _deflated(value, 6)
-    if len(value) > _bound(len(data)):  # so regular that ``open_envelope`` would take it for a bomb
-        data = _deflated(value, 0)
+    data = _deflate(value, 6)
+    if len(value) > _max_inflated(
+        len(data)
+    ):  # so regular that ``open_envelope`` would take it for a bomb
+        data = _deflate(value, 0)
     return b64encode(_MARK + data).decode()
 
 
-def is_in(body: bytes) -> bool:
+def contains_envelope(body: bytes) -> bool:
     """Return whether a body has anything in it that looks like an envelope."""
     return _OPENING.encode() in body
 
@@ -94,18 +96,18 @@ def open_envelope(text: str) -> Envelope | None:
     try:
         standard = text.rstrip("=").replace("-", "+").replace("_", "/").encode("ascii")
         data = b64decode(standard + b"=" * (-len(standard) % 4), validate=True)[len(_MARK) :]
-        value = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, _bound(len(data)))
+        value = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, _max_inflated(len(data)))
         return load_json(value, Envelope)  # which fails where it was cut
     except (MsgspecError, RecursionError, ValueError, zlib.error):
         return None
 
 
-def texts_in(value: Json) -> Iterator[str]:
+def iter_envelopes(value: Json) -> Iterator[str]:
     """Yield the texts in the value of a seal that look like envelopes, wherever they stand."""
-    return (text for text in strings_in(value) if text.startswith(_OPENING))
+    return (text for text in iter_strings(value) if text.startswith(_OPENING))
 
 
-def strings_in(value: Json) -> Iterator[str]:
+def iter_strings(value: Json) -> Iterator[str]:
     """Yield all strings in a value, in order."""
     waiting = [value]
     while waiting:
@@ -118,10 +120,10 @@ def strings_in(value: Json) -> Iterator[str]:
                 waiting += reversed(fields.values())
 
 
-def _deflated(value: bytes, level: int) -> bytes:
+def _deflate(value: bytes, level: int) -> bytes:
     deflate = zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
     return deflate.compress(value) + deflate.flush()
 
 
-def _bound(size: int) -> int:
+def _max_inflated(size: int) -> int:
     return max(_LEAST, size * _RATIO)

@@ -28,13 +28,13 @@ from ...canon import (
 
 
 class _Open(Struct):
-    """The part that is being told; ``again``: it was ended before, and went on."""
+    """The part that is being told; ``resumed``: it was ended before, and went on."""
 
     start: PartStart
     texts: list[str]
-    again: bool = False
+    resumed: bool = False
 
-    def ended(self) -> Part | None:
+    def make_part(self) -> Part | None:
         """Return the part as far as it came; None for one of which too little came."""
         text, start = "".join(self.texts), self.start
         if start.kind == "text":
@@ -49,12 +49,12 @@ class _Open(Struct):
             return None
         return ToolCall(start.id or "", start.name or "", arguments, start.signature)
 
-    def whole(self, part: Part) -> Part:
+    def finish_part(self, part: Part) -> Part:
         """Return a part at its end as it was told: of this kind, with these words."""
         text = "".join(self.texts)
         if self.start.kind == "text" and isinstance(part, Thinking):
             return Text(text)  # a closing tag said late that all this was thinking
-        if self.again and isinstance(part, Text | Thinking):
+        if self.resumed and isinstance(part, Text | Thinking):
             return replace(part, text=text)
         return part
 
@@ -77,7 +77,7 @@ class PartOrder:
         self._ended: dict[int, PartStart] = {}  # before their own end
         self._waiting: list[Event] = []
 
-    def goes_on(self, events: list[Event], at: int | None) -> bool:
+    def take_words(self, events: list[Event], at: int | None) -> bool:
         """Take events that are all words of the open part, which is at this index.
 
         Nearly all events are, and stay as they are. If one is not, none is taken.
@@ -99,7 +99,7 @@ class PartOrder:
             if isinstance(event, DELTAS):
                 self._delta(event, out)
             elif isinstance(event, PartStart | PartEnd):
-                self._turn(event, out)
+                self._change_part(event, out)
             else:
                 if isinstance(event, Finished):
                     self._finish(out)
@@ -111,43 +111,43 @@ class PartOrder:
     def _delta(self, event: TextDelta | ThinkingDelta | ToolDelta, out: list[Event]) -> None:
         now = self._open
         if now is None or now.start.index != event.index:
-            self._turn(event, out)
+            self._change_part(event, out)
             return
         now.texts.append(event.json if isinstance(event, ToolDelta) else event.text)
         out.append(event)
-        if self._waiting and self._ends_early(out):
-            self._go_on(out)
+        if self._waiting and self._end_early(out):
+            self._resume(out)
 
-    def _turn(self, event: Event, out: list[Event]) -> None:
+    def _change_part(self, event: Event, out: list[Event]) -> None:
         """Take an event that begins or ends a part, or that is of another part than the open."""
         now = self._open
         if isinstance(event, PartEnd) and now is not None and event.index == now.start.index:
-            out.append(PartEnd(event.index, now.whole(event.part)))
+            out.append(PartEnd(event.index, now.finish_part(event.part)))
             self._open = None
             self._ended.pop(event.index, None)
-            self._go_on(out)
+            self._resume(out)
         elif self._waiting:
             self._waiting.append(event)
         elif isinstance(event, PartEnd):
             self._ended.pop(event.index, None)
             out.append(event)
-        elif not self._ends_early(out):
+        elif not self._end_early(out):
             self._waiting.append(event)
         elif isinstance(event, PartStart):
             self._open = _Open(event, [])
             out.append(event)
         elif isinstance(event, TextDelta | ThinkingDelta):
             start = replace(self._ended[event.index], signature=None)
-            self._open = _Open(start, [], again=True)
+            self._open = _Open(start, [], resumed=True)
             out.append(start)
             self._delta(event, out)
 
-    def _ends_early(self, out: list[Event]) -> bool:
+    def _end_early(self, out: list[Event]) -> bool:
         """End the open part so that another can begin; return False where it cannot end yet."""
         now = self._open
         if now is None:
             return True
-        part = now.ended()
+        part = now.make_part()
         if part is None:
             return False
         out.append(PartEnd(now.start.index, part))
@@ -155,12 +155,12 @@ class PartOrder:
         self._open = None
         return True
 
-    def _go_on(self, out: list[Event]) -> None:
+    def _resume(self, out: list[Event]) -> None:
         waiting, self._waiting = self._waiting, []
         out += self.feed(waiting)
 
     def _finish(self, out: list[Event]) -> None:
         """Tell what still waits, though a call before it never ended."""
-        while self._open is not None and not self._ends_early(out):
+        while self._open is not None and not self._end_early(out):
             self._open = None
-            self._go_on(out)
+            self._resume(out)

@@ -52,31 +52,31 @@ def split_turns(messages: Iterable[Message]) -> list[ClientTurn]:
     turns: list[ClientTurn] = []
     told: defaultdict[str, int] = defaultdict(int)
     answer: list[Message] = []
-    asked: list[str] = []
-    given: set[str] = set()  # calls whose result was read: Gemini CLI sends results twice
+    prompts: list[str] = []
+    answered: set[str] = set()  # calls whose result was read: Gemini CLI sends results twice
 
-    def settle() -> None:
-        given.difference_update(call.id for each in answer for call in each.tool_calls)
-        digest = _digest(answer, asked)
+    def end_turn() -> None:
+        answered.difference_update(call.id for each in answer for call in each.tool_calls)
+        digest = _digest(answer, prompts)
         turns.append(ClientTurn(tuple(answer), f"{digest} {told[digest]}"))
         told[digest] += 1
         answer.clear()
-        asked.clear()
+        prompts.clear()
 
     for message in messages:
         if message.role == "assistant":
             answer.append(message)
             continue
         if answer:
-            settle()
+            end_turn()
         if message.role == "user":
-            asked += _words(message, given)
+            prompts += _iter_texts(message, answered)
     if answer:
-        settle()
+        end_turn()
     return turns
 
 
-def turn_after(
+def make_turn(
     messages: Sequence[Message], turns: Sequence[ClientTurn], answer: Message
 ) -> ClientTurn:
     """Return the turn that an answer to a conversation is; ``turns`` are those it has already."""
@@ -92,17 +92,17 @@ def turn_after(
     return replace(turn, digest=f"{digest} {same}")
 
 
-def same_call(one: ToolCall, other: ToolCall) -> bool:
+def same_call(call: ToolCall, second: ToolCall) -> bool:
     """Return whether two calls ask for the same."""
-    return one.name == other.name and _stable(one.arguments) == _stable(other.arguments)
+    return call.name == second.name and _stable(call.arguments) == _stable(second.arguments)
 
 
-def key_of_call(id: str, *, client: str) -> str:
+def make_call_key(id: str, *, client: str) -> str:
     """Return the key of an answer by one of its calls."""
     return _key(client, "call", id)
 
 
-def key_of_turn(turn: ClientTurn, *, client: str) -> str:
+def make_turn_key(turn: ClientTurn, *, client: str) -> str:
     """Return the key of an answer by what is seen of it."""
     return _key(client, "turn", turn.digest)
 
@@ -111,18 +111,18 @@ def _key(client: str, kind: str, name: str) -> str:
     return blake2b(_bytes(f"{client}\0{kind}\0{name}"), digest_size=18).hexdigest()
 
 
-def _words(message: Message, given: set[str]) -> Iterator[str]:
+def _iter_texts(message: Message, answered: set[str]) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, Text):
             yield part.text
-        elif isinstance(part, ToolResult) and part.call_id not in given:
-            given.add(part.call_id)
+        elif isinstance(part, ToolResult) and part.call_id not in answered:
+            answered.add(part.call_id)
             yield from (inner.text for inner in part.content if isinstance(inner, Text))
 
 
-def _digest(answer: Sequence[Message], asked: Sequence[str]) -> str:
+def _digest(answer: Sequence[Message], prompts: Sequence[str]) -> str:
     seen = blake2b(digest_size=16)
-    seen.update(_bytes("".join(asked)) + b"\0")
+    seen.update(_bytes("".join(prompts)) + b"\0")
     seen.update(_bytes("".join(message.text for message in answer)) + b"\0")
     for message in answer:
         for call in message.tool_calls:

@@ -41,7 +41,7 @@ class Breakers:
         breaker.probing = True
         return False
 
-    async def went_well(self, name: str) -> None:
+    async def record_success(self, name: str) -> None:
         """Forget what failed."""
         self._all.pop(name, None)
 

@@ -130,14 +130,14 @@ class KeyRing:
     def __init__(self, configured: Callable[[], Sequence[GatewayKey]], store: KeyStore) -> None:
         self._configured = configured
         self._store = store
-        self._joined: tuple[Sequence[GatewayKey], Rows, tuple[GatewayKey, ...]] = ((), _NONE, ())
+        self._merge: tuple[Sequence[GatewayKey], Rows, tuple[GatewayKey, ...]] = ((), _NONE, ())
 
     async def all(self) -> tuple[GatewayKey, ...]:
         """Return every key, those of the file first; none means that everybody may come."""
         configured, rows = self._configured(), await self._store.rows()
-        if self._joined[0] is not configured or self._joined[1] is not rows:
-            self._joined = (configured, rows, _joined(configured, rows))
-        return self._joined[2]
+        if self._merge[0] is not configured or self._merge[1] is not rows:
+            self._merge = (configured, rows, _merge(configured, rows))
+        return self._merge[2]
 
     async def make(self, name: str, rules: Mapping[str, Json] | None = None) -> str:
         """Make a key and return it; nobody can see it again. Raises BadParameter.
@@ -148,37 +148,37 @@ class KeyRing:
             message = f"there is a key called {name!r} already; choose another name"
             raise BadParameter(message)
         text = make_key()
-        await self._store.put(_checked({**(rules or {}), "name": name, "hash": hash_key(text)}))
+        await self._store.put(_build_key({**(rules or {}), "name": name, "hash": hash_key(text)}))
         return text
 
     async def block(self, name: str, *, blocked: bool = True) -> None:
         """Block a key, or let it in again; raises BadParameter."""
-        key = await self._found(name)
-        own = self._own(name)
-        if own is not None and own.blocked:
+        key = await self._find_key(name)
+        configured_key = self._find_configured(name)
+        if configured_key is not None and configured_key.blocked:
             message = f"the key {name!r} is blocked in gateway.toml; change it there"
             raise BadParameter(message)
-        if own is not None and not blocked:
+        if configured_key is not None and not blocked:
             await self._store.remove(name)
         else:
             await self._store.put(replace(key, blocked=blocked))
 
     async def remove(self, name: str) -> None:
         """Forget a key; raises BadParameter for one of the file."""
-        await self._found(name)
-        if self._own(name) is not None:
+        await self._find_key(name)
+        if self._find_configured(name) is not None:
             message = f"the key {name!r} stands in gateway.toml; take it out there, or block it"
             raise BadParameter(message)
         await self._store.remove(name)
 
     def is_configured(self, name: str) -> bool:
         """Return whether a key stands in the file."""
-        return self._own(name) is not None
+        return self._find_configured(name) is not None
 
-    def _own(self, name: str) -> GatewayKey | None:
+    def _find_configured(self, name: str) -> GatewayKey | None:
         return next((key for key in self._configured() if key.name == name), None)
 
-    async def _found(self, name: str) -> GatewayKey:
+    async def _find_key(self, name: str) -> GatewayKey:
         for key in await self.all():
             if key.name == name:
                 return key
@@ -186,18 +186,18 @@ class KeyRing:
         raise BadParameter(message)
 
 
-def _joined(configured: Sequence[GatewayKey], rows: Rows) -> tuple[GatewayKey, ...]:
+def _merge(configured: Sequence[GatewayKey], rows: Rows) -> tuple[GatewayKey, ...]:
     names = {key.name for key in configured}
-    own = (
+    configured_key = (
         replace(key, blocked=True)
         if (row := rows.get(key.name)) and row.blocked and row.hash == key.hash
         else key
         for key in configured
     )
-    return (*own, *(key for key in rows.values() if key.name not in names))
+    return (*configured_key, *(key for key in rows.values() if key.name not in names))
 
 
-def _checked(row: Mapping[str, Json]) -> GatewayKey:
+def _build_key(row: Mapping[str, Json]) -> GatewayKey:
     try:
         key = convert_json(row, GatewayKey)
         for word in (key.thinking.default, key.thinking.force):

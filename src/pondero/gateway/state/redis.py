@@ -14,7 +14,7 @@ from typing import Any
 from ...canon import dump_json, load_json
 from ..config.model import GatewayKey
 from ..quotas.quota import Quota, QuotaUse
-from ..quotas.usage_counter import LocalUsageCounter, QuotaExceeded, wall, window_of
+from ..quotas.usage_counter import LocalUsageCounter, QuotaShortfall, find_window, now_ms
 from .answer_cache import LocalAnswerCache
 from .breakers import FAILURES, REST, WITHIN, Breakers
 from .keys import Rows, load_key
@@ -43,38 +43,37 @@ class RedisUsageCounter:
         self._owed: dict[str, Sequence[QuotaUse]] = {}
         self._telling: set[asyncio.Future[None]] = set()
         self._renewing: asyncio.Task[None] | None = None
-        link.onto.append(self._pay)
+        link.on_return.append(self._send_owed)
 
-    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
+    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
         """Take all of these, or none."""
         rows = [
-            (int(each.bound.rolling), each.bound.per, each.bound.most, each.amount)
-            for each in takings
+            (int(each.bound.rolling), each.bound.per, each.bound.most, each.amount) for each in uses
         ]
         try:
-            answer = await self._run("reserve", takings, [id, int(self._hold * 1000), *_flat(rows)])
+            answer = await self._run("reserve", uses, [id, int(self._hold * 1000), *_flat(rows)])
         except SharedStateLost:
             self._alone.add(id)
-            return await self._local.reserve(id, takings)
+            return await self._local.reserve(id, uses)
         if answer:
             at, taken, wait = (int(each) for each in answer)
-            return QuotaExceeded(takings[at].bound, taken, takings[at].amount, wait / 1000)
+            return QuotaShortfall(uses[at].bound, taken, uses[at].amount, wait / 1000)
         self._open.add(id)
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.ensure_future(self._renew())
         return None
 
-    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
+    def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
         """Correct what was reserved; where Redis is away, once it is back."""
         self._open.discard(id)
         if id in self._alone:
             self._alone.discard(id)
-            self._local.settle(id, takings)
-        self._owed[id] = takings
+            self._local.settle(id, uses)
+        self._owed[id] = uses
         if self._link.is_away and len(self._owed) > _OWED:
-            self._owed = {token_hex(12): _summed(self._owed.values())}
+            self._owed = {token_hex(12): _sum_uses(self._owed.values())}
             return
-        telling = asyncio.ensure_future(self._tell(id, takings))
+        telling = asyncio.ensure_future(self._send_use(id, uses))
         self._telling.add(telling)
         telling.add_done_callback(self._telling.discard)
 
@@ -96,7 +95,7 @@ class RedisUsageCounter:
             found = await self._link.ask(read)
         except SharedStateLost:
             return await self._local.current_use(bounds)
-        spans = [window_of(each, int(self._link.now or wall())) for each in bounds]
+        spans = [find_window(each, int(self._link.now or now_ms())) for each in bounds]
         return [
             sum(int(count) for slot, count in slots.items() if int(slot) >= span.since)
             for slots, span in zip(found, spans, strict=True)
@@ -107,18 +106,18 @@ class RedisUsageCounter:
         if self._renewing is not None:
             self._renewing.cancel()
         await self.wait_until_counted()
-        await self._pay()
+        await self._send_owed()
 
-    async def _pay(self) -> None:
+    async def _send_owed(self) -> None:
         """Tell Redis what requests took while it was away."""
-        for id, takings in list(self._owed.items()):
-            await self._tell(id, takings)
+        for id, uses in list(self._owed.items()):
+            await self._send_use(id, uses)
 
-    async def _tell(self, id: str, takings: Sequence[QuotaUse]) -> None:
+    async def _send_use(self, id: str, uses: Sequence[QuotaUse]) -> None:
         """Tell Redis what a request took; where it is away, that stays owed."""
-        rows = [(int(each.bound.rolling), each.bound.per, each.amount) for each in takings]
+        rows = [(int(each.bound.rolling), each.bound.per, each.amount) for each in uses]
         with suppress(SharedStateLost):
-            await self._run("settle", takings, [id, *_flat(rows)])
+            await self._run("settle", uses, [id, *_flat(rows)])
             self._owed.pop(id, None)
 
     async def _renew(self) -> None:
@@ -129,10 +128,8 @@ class RedisUsageCounter:
                 with suppress(SharedStateLost):
                     await self._link.run("renew", [_RESERVATIONS], [int(self._hold * 1000), *ids])
 
-    async def _run(
-        self, name: str, takings: Sequence[QuotaUse], arguments: Sequence[Argument]
-    ) -> Any:
-        keys = [_RESERVATIONS, *(each.bound.name for each in takings)]
+    async def _run(self, name: str, uses: Sequence[QuotaUse], arguments: Sequence[Argument]) -> Any:
+        keys = [_RESERVATIONS, *(each.bound.name for each in uses)]
         return await self._link.run(name, keys, arguments)
 
 
@@ -140,10 +137,10 @@ def _flat(rows: Iterable[Sequence[Argument]]) -> list[Argument]:
     return [value for row in rows for value in row]
 
 
-def _summed(several: Iterable[Sequence[QuotaUse]]) -> Sequence[QuotaUse]:
+def _sum_uses(several: Iterable[Sequence[QuotaUse]]) -> Sequence[QuotaUse]:
     sums: dict[Quota, int] = {}
-    for takings in several:
-        for each in takings:
+    for uses in several:
+        for each in uses:
             sums[each.bound] = sums.get(each.bound, 0) + each.amount
     return [QuotaUse(bound, amount) for bound, amount in sums.items()]
 
@@ -163,7 +160,7 @@ class RedisAnswerCache:
         async def read(redis: Any) -> list[bytes | None]:
             pipeline = redis.pipeline(transaction=False)
             for name in names:
-                pipeline.getex(_remembered(name), ex=self._seconds)
+                pipeline.getex(_make_answer_key(name), ex=self._seconds)
             found: list[bytes | None] = await pipeline.execute()
             return found
 
@@ -179,7 +176,7 @@ class RedisAnswerCache:
         async def write(redis: Any) -> None:
             pipeline = redis.pipeline(transaction=False)
             for name, value in items.items():
-                pipeline.set(_remembered(name), value, ex=self._seconds)
+                pipeline.set(_make_answer_key(name), value, ex=self._seconds)
             await pipeline.execute()
 
         try:
@@ -188,7 +185,7 @@ class RedisAnswerCache:
             await self._local.put(items)
 
 
-def _remembered(name: str) -> str:
+def _make_answer_key(name: str) -> str:
     return f"{PREFIX}answer:{name}"
 
 
@@ -221,24 +218,24 @@ class RedisSnapshot:
 class RedisBreakers:
     """The breakers of all deployments, alike for all replicas; each its own while Redis is away."""
 
-    def __init__(self, link: RedisLink, board: RedisSnapshot) -> None:
+    def __init__(self, link: RedisLink, snapshot: RedisSnapshot) -> None:
         self._link = link
-        self._board = board
+        self._snapshot = snapshot
         self._local = Breakers()
 
     async def is_open(self, name: str) -> bool:
         """Return whether to leave this deployment alone; False once, for the probe after a rest."""
-        if not self._link.is_away and name not in self._board.troubled:
+        if not self._link.is_away and name not in self._snapshot.troubled:
             return False
         try:
             return bool(await self._step("ask", name))
         except SharedStateLost:
             return await self._local.is_open(name)
 
-    async def went_well(self, name: str) -> None:
+    async def record_success(self, name: str) -> None:
         """Forget what failed."""
-        await self._local.went_well(name)
-        if name in self._board.troubled:
+        await self._local.record_success(name)
+        if name in self._snapshot.troubled:
             with suppress(SharedStateLost):
                 await self._step("well", name)
 
@@ -252,7 +249,7 @@ class RedisBreakers:
     async def cancel_probe(self, name: str) -> None:
         """End a probe that was cut short by the client."""
         await self._local.cancel_probe(name)
-        if name in self._board.troubled:
+        if name in self._snapshot.troubled:
             with suppress(SharedStateLost):
                 await self._step("left", name)
 
@@ -262,7 +259,7 @@ class RedisBreakers:
             return self._local.states()
         return {
             name: "closed" if not row.get("opened") else "probing" if row.get("probing") else "open"
-            for name, row in self._board.troubled.items()
+            for name, row in self._snapshot.troubled.items()
         }
 
     async def _step(self, step: str, name: str) -> Any:
@@ -276,14 +273,14 @@ class RedisKeys:
     While Redis is away those that were known stay.
     """
 
-    def __init__(self, link: RedisLink, board: RedisSnapshot | None = None) -> None:
+    def __init__(self, link: RedisLink, snapshot: RedisSnapshot | None = None) -> None:
         self._link = link
-        self._board = board
+        self._snapshot = snapshot
         self._read: tuple[bytes | None, Rows] = (None, {})
 
     async def rows(self) -> Rows:
         """Return the keys as they are now."""
-        version = self._board.version if self._board is not None else b"unknown"
+        version = self._snapshot.version if self._snapshot is not None else b"unknown"
         if version != self._read[0]:
             with suppress(SharedStateLost):
                 found = await self._link.ask(lambda redis: redis.hgetall(PREFIX + _KEYS))
@@ -305,7 +302,7 @@ class RedisKeys:
             pipeline.execute_command(command, PREFIX + _KEYS, *values)
             pipeline.incr(PREFIX + _VERSION)
             *_, version = await pipeline.execute()
-            if self._board is not None:
-                self._board.version = b"%d" % version
+            if self._snapshot is not None:
+                self._snapshot.version = b"%d" % version
 
         await self._link.ask(write)

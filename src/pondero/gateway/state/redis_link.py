@@ -58,7 +58,7 @@ class RedisLink:
         self._url = url
         self._clock = clock
         self._away_until: float | None = None
-        self.onto: list[Callable[[], Awaitable[None]]] = []
+        self.on_return: list[Callable[[], Awaitable[None]]] = []
         """What is done when Redis is back, before anything else."""
 
     @cached_property
@@ -96,7 +96,7 @@ class RedisLink:
         script = _script(name)
         values = (len(keys), *(PREFIX + key for key in keys), self.now, *arguments)
 
-        async def asked(redis: Any) -> Any:
+        async def run_script(redis: Any) -> Any:
             from redis.exceptions import NoScriptError  # noqa: PLC0415 - an extra
 
             try:
@@ -104,25 +104,25 @@ class RedisLink:
             except NoScriptError:
                 return await redis.eval(script.text, *values)
 
-        return await self.ask(asked)
+        return await self.ask(run_script)
 
     async def ask(self, command: Callable[[Any], Awaitable[Value]]) -> Value:
         """Return what Redis says to a command; raises StateLost where it is away."""
         from redis.exceptions import RedisError  # noqa: PLC0415 - an extra
 
         if self._away_until is not None and monotonic() < self._away_until:
-            raise self._lost()
+            raise self._make_lost()
         try:
             answer = await command(self._redis)
         except (RedisError, OSError, TimeoutError) as error:
             if self._away_until is None:
                 LOG.error("the shared state at %s is gone: %s", self._where, type(error).__name__)  # noqa: TRY400 - no traceback
             self._away_until = monotonic() + AWAY
-            raise self._lost() from None
+            raise self._make_lost() from None
         if self._away_until is not None:
             self._away_until = None
             LOG.warning("the shared state at %s is back", self._where)
-            for each in self.onto:
+            for each in self.on_return:
                 with suppress(SharedStateLost):
                     await each()
         return answer
@@ -140,6 +140,6 @@ class RedisLink:
         return f"{parts.hostname or parts.path}{f':{parts.port}' if parts.port else ''}"
 
     @staticmethod
-    def _lost() -> SharedStateLost:
+    def _make_lost() -> SharedStateLost:
         message = "the gateway cannot reach what it shares with its replicas; try again in a moment"
         return SharedStateLost(message, status=503, retry_after=AWAY)

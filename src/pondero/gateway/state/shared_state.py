@@ -25,7 +25,7 @@ class BreakerStore(Protocol):
         """Return whether to leave this deployment alone; False once, for the probe after a rest."""
         ...
 
-    async def went_well(self, name: str) -> None:
+    async def record_success(self, name: str) -> None:
         """Forget what failed."""
         ...
 
@@ -78,7 +78,7 @@ def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> 
     )
     from .redis_link import RedisLink  # noqa: PLC0415 - only where there is one
 
-    link = RedisLink(address_of(server))
+    link = RedisLink(resolve_address(server))
     board = RedisSnapshot(link)
     return SharedState(
         state=RedisUsageCounter(link),
@@ -90,7 +90,7 @@ def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> 
     )
 
 
-def address_of(server: ServerConfig) -> str:
+def resolve_address(server: ServerConfig) -> str:
     """Return the address of the shared state, which may be a reference; raises MissingKey."""
     return read_reference(server.state) if server.state.startswith(REFERENCES) else server.state
 
