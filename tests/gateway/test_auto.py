@@ -108,7 +108,7 @@ def test_the_kind_of_a_question_is_said_in_a_header_or_in_the_level():
     assert Gateway(route).ask("opus", x_pondero_kind="proofs")[0] == "high"
     assert Gateway(route).ask("opus/auto#proofs", x_pondero_kind="other")[0] == "high"
     assert Gateway(route).ask("opus/max", x_pondero_kind="proofs")[0] == "max"
-    with pytest.raises(BadThinking, match="is no kind"):
+    with pytest.raises(BadThinking, match="invalid kind"):
         parse_requested_level(header=None, suffix=None, body=UNSET, words=(), kind="a/b")
 
 
@@ -166,8 +166,8 @@ def test_auto_behind_a_routes_model_is_its_default(tmp_path, text, default):
         ('to = "auto:nope"', "no calibration is called 'nope'"),
         ('to = ["claude-opus-5/auto", "gpt-5.5/auto:x"]', "several defaults"),
         ('to = "claude-opus-5/auto"\nthinking = { default = "low" }', "several defaults"),
-        ('to = "claude-opus-5"\nthinking = { cap = "auto" }', "cap = 'auto' is no depth"),
-        ('to = "claude-opus-5"\nthinking = { floor = "auto:x" }', "is no depth"),
+        ('to = "claude-opus-5"\nthinking = { cap = "auto" }', "invalid cap 'auto'"),
+        ('to = "claude-opus-5"\nthinking = { floor = "auto:x" }', "invalid floor 'auto:x'"),
     ],
 )
 def test_a_route_that_cannot_be_meant_so_is_refused_with_its_line(tmp_path, text, why):
@@ -179,7 +179,7 @@ def test_a_key_made_at_run_time_has_no_auto_as_its_bound():
     row = {"name": "k", "hash": "sha256:" + "0" * 64}
     assert _build_key({**row, "thinking": {"default": "auto"}}).thinking.default == "auto"
     for bound in ("floor", "cap"):
-        with pytest.raises(BadParameter, match="is no depth"):
+        with pytest.raises(BadParameter, match="use a level"):
             _build_key({**row, "thinking": {bound: "auto"}})
 
 

@@ -1,8 +1,8 @@
-"""The admin API, which the console is drawn from: figures, live requests, keys, and the dial.
+"""The admin API: figures, live requests, keys, and plan previews; the console is drawn from it.
 
-``app`` gives it every request under ``/admin`` and ``/console``. Answers are JSON; live requests
-come as server-sent events. Errors are ``{"error": {"message": ...}}``. No key is ever in an answer,
-but the one just made, once.
+``app`` passes it every request under ``/admin`` and ``/console``. Answers are JSON, live requests
+server-sent events, errors ``{"error": {"message": ...}}``. No answer contains a key, except the one
+that creates it.
 """
 
 from asyncio import Queue, sleep, to_thread, wait_for
@@ -30,20 +30,20 @@ HOME = "/admin"
 _JSON = {**console.GUARDED, "content-type": "application/json", "cache-control": "no-store"}
 _EVENTS = {**_JSON, "content-type": "text/event-stream", "x-accel-buffering": "no"}
 _PING = b": still here\n\n"
-_GATHER = 0.2  # seconds: what comes meanwhile is one event, so that a burst does not drown a page
-_LOOK = 1.0  # seconds between looks for what other processes wrote into the ledger
+_GATHER = 0.2  # seconds of receipts in one event, so that a burst does not flood the page
+_LOOK = 1.0  # seconds between reads of other processes' rows in the ledger
 _SEEN = 4 * KEPT
 
 
 class Admin:
-    """Answers the requests of the person who runs a gateway."""
+    """Answers requests to the admin API and the console."""
 
     def __init__(self, gateway: GatewayContext) -> None:
         self._gateway = gateway
 
     @staticmethod
     def serves(path: str) -> bool:
-        """Return whether an address is the console's or the admin API's."""
+        """Return whether an address belongs to the console or the admin API."""
         return path.startswith((f"{console.HOME}/", f"{HOME}/")) or path == console.HOME
 
     async def answer(self, http: HttpRequest, path: str, writer: ResponseWriter) -> None:
@@ -74,11 +74,11 @@ class Admin:
         return _json(await handler(self._gateway, http, unquote(name)))
 
 
-# -- what goes on ---------------------------------------------------------------------------------
+# -- requests -------------------------------------------------------------------------------------
 
 
 async def _list_requests(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
-    """Return the latest requests, of all processes where there is a ledger."""
+    """Return the latest requests; with a ledger, those of all processes."""
     rows = {row.id: row for row in load_requests(gateway.feed.latest())}
     for row in await _load_written(gateway):
         rows.setdefault(row.id, row)
@@ -89,7 +89,7 @@ async def _list_requests(gateway: GatewayContext, _http: HttpRequest, _name: str
 async def _load_figures(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
     span = _query_value(http, "span") or "day"
     if span not in SPANS:
-        message = f"there is no span {span!r}; use {' '.join(SPANS)}"
+        message = f"invalid span {span!r}; use {' '.join(SPANS)}"
         raise BadParameter(message)
     database = gateway.ledger
     if database is None:
@@ -99,7 +99,7 @@ async def _load_figures(gateway: GatewayContext, http: HttpRequest, _name: str) 
 
 
 async def _load_written(gateway: GatewayContext) -> list[RequestRow]:
-    """Return the latest requests of the ledger; none while it is away, which it logs itself."""
+    """Return the latest requests in the ledger; none if it is unreachable, which it logs itself."""
     if gateway.ledger is None:
         return []
     try:
@@ -109,7 +109,7 @@ async def _load_written(gateway: GatewayContext) -> list[RequestRow]:
 
 
 async def _stream_live(gateway: GatewayContext, writer: ResponseWriter) -> None:
-    """Send requests as they end, until the viewer leaves or the server ends."""
+    """Send requests as they end, until the viewer disconnects or the server stops."""
     feed = gateway.feed
     writer.streams(_EVENTS, _PING)
     with feed.watch() as queue:
@@ -117,7 +117,7 @@ async def _stream_live(gateway: GatewayContext, writer: ResponseWriter) -> None:
         await writer.write(b": here\n\n")
         while not feed.is_over():
             rows = load_requests(await _gather(queue))
-            if len(rows) < KEPT:  # a flood of its own is enough to show
+            if len(rows) < KEPT:  # enough to show already
                 rows += await _load_written(gateway)
             await writer.write(_event(_take_unseen(rows, seen)))
     await writer.end()
@@ -133,7 +133,7 @@ async def _list_keys(gateway: GatewayContext, _http: HttpRequest, _name: str) ->
 
 
 async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Json:
-    """Return what a key may do and how much of that it has done; its hash stays here."""
+    """Return a key's rules and quota use, without its hash."""
     bounds = find_quotas(key, None)
     taken = await gateway.state.current_use(bounds)
     rules: dict[str, Json] = to_builtins(key)
@@ -160,7 +160,7 @@ async def _make_key(gateway: GatewayContext, http: HttpRequest, _name: str) -> J
     rules = dict(_object(http))
     name = rules.pop("name", None)
     if not isinstance(name, str) or not name.strip():
-        raise BadParameter("a key needs a name, which says whose it is")
+        raise BadParameter("a key needs a name that says whose it is")
     made = await gateway.keys.make(name.strip(), rules)
     return {"name": name.strip(), "key": made}
 
@@ -189,7 +189,7 @@ async def _plan(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
     named = _query_value(http, "key")
     key = next((each for each in await gateway.keys.all() if each.name == named), None)
     if named and key is None:
-        message = f"there is no key called {named!r}"
+        message = f"unknown key {named!r}"
         raise BadParameter(message)
     wish = _query_value(http, "thinking")
     return preview(
@@ -208,11 +208,11 @@ _HANDLERS: dict[tuple[str, str, bool], Handler] = {
     ("GET", "models", False): _list_models,
     ("GET", "plan", False): _plan,
 }
-"""What is where: method, place, and whether a name follows it."""
+"""By method, path, and whether a name follows it."""
 
 
 async def _gather(queue: Queue[Receipt]) -> list[Receipt]:
-    """Return what comes within a moment after the first; nothing where nothing comes for long."""
+    """Return the first receipt and those shortly after it; none after a second of silence."""
     try:
         first = await wait_for(queue.get(), _LOOK)
     except TimeoutError:
@@ -222,7 +222,7 @@ async def _gather(queue: Queue[Receipt]) -> list[Receipt]:
 
 
 def _take_unseen(rows: Iterable[RequestRow], seen: dict[str, None]) -> list[RequestRow]:
-    """Return the rows that were not sent yet, the oldest first; from now on they were."""
+    """Return the rows not sent yet, oldest first, and add them to ``seen``."""
     new = {row.id: row for row in rows if row.id not in seen}
     seen.update(dict.fromkeys(new))
     while len(seen) > _SEEN:
@@ -235,7 +235,10 @@ def _event(rows: list[RequestRow]) -> bytes:
 
 
 def _object(http: HttpRequest) -> dict[str, Json]:
-    """Return the body. A page of another site cannot send this type without being asked first."""
+    """Return the JSON body.
+
+    Requiring JSON's content type makes browsers ask before another site's page may send it.
+    """
     if http.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise BadParameter("send JSON, as content-type application/json")
     try:
@@ -243,7 +246,7 @@ def _object(http: HttpRequest) -> dict[str, Json]:
     except MsgspecError:
         found = None
     if not isinstance(found, dict):
-        raise BadParameter("the body is no JSON object")
+        raise BadParameter("the body is not a JSON object")
     return found
 
 

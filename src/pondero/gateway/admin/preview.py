@@ -1,6 +1,6 @@
-"""What the dial does, without asking anybody: the plan for a wish, and the body that would be sent.
+"""Previews a level for a model: the plan and the body that would be sent; nothing is sent.
 
-The console's dial and its list of models come from here, through the admin API.
+The admin API serves it to the console's dial and its list of models.
 """
 
 from functools import partial
@@ -25,7 +25,7 @@ QUESTION = "What is heavier, a pound of feathers or a pound of lead?"
 
 
 class ServedName(Struct, frozen=True, kw_only=True):
-    """A name that clients may say, the model that answers first, and the levels it has."""
+    """A model name that clients can use, the first model that answers it, and its levels."""
 
     name: str
     model: str
@@ -35,10 +35,10 @@ class ServedName(Struct, frozen=True, kw_only=True):
 
 
 class PlanPreview(Struct, frozen=True, kw_only=True):
-    """What would happen: ``plan`` as ``pondero plan --json`` prints it, and the whole body.
+    """A plan as ``pondero plan --json`` prints it, and the body to send.
 
-    ``said`` is what the answer's ``x-pondero-thinking`` would say; ``rule`` is the rule of the
-    route or the key that changed the wish.
+    ``said`` is the ``x-pondero-thinking`` header of the answer; ``rule`` the rule of the route or
+    key that changed the level.
     """
 
     name: str
@@ -52,7 +52,7 @@ class PlanPreview(Struct, frozen=True, kw_only=True):
 
 
 def list_served_names(routing: Routing) -> list[ServedName]:
-    """Return the names that are served."""
+    """Return the model names that this gateway serves."""
     return [
         ServedName(
             name=each.name,
@@ -73,9 +73,9 @@ def preview(
     *,
     key: GatewayKey | None = None,
 ) -> PlanPreview:
-    """Return what a wish becomes for a name; raises UsageError.
+    """Return the plan and body for a model name and level; raises UsageError.
 
-    A name of the catalog that this gateway does not serve is shown too, as nobody's rules hold.
+    A catalogued model that this gateway does not serve is previewed without rules.
     """
     entry, route, served, level = _resolve(routing, name)
     words = entry.capability.extra_words

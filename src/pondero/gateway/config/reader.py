@@ -1,7 +1,7 @@
-"""Reads gateway.toml strictly: every mistake names the file, the line and the cure.
+"""Reads gateway.toml strictly: each error names the file, the line and the correction.
 
-``cli/serve`` and ``launch`` call ``load``, or ``from_environment`` where there is no file; nothing
-starts on a wrong one. A key that stands in the file is refused and never quoted.
+``cli/serve`` and ``launch`` call ``load_config``; an invalid file starts nothing. A key in plain
+text is rejected and never quoted.
 """
 
 import os
@@ -47,7 +47,7 @@ Place = tuple[str | int, ...]
 
 
 def find_config(path: str | None = None) -> Path | None:
-    """Return the file to load: the one given, else gateway.toml of the config folder, if any."""
+    """Return the file to load: the given one, else gateway.toml in the config folder."""
     if path is not None:
         return Path(path)
     usual = Path(config_folder()) / FILE
@@ -55,9 +55,9 @@ def find_config(path: str | None = None) -> Path | None:
 
 
 def load_config(path: str | None, lookup: Lookup, *, offline: bool = False) -> GatewayConfig:
-    """Return the configuration: of the file that ``find_config`` finds, else of the environment.
+    """Return the configuration of the file that ``find_config`` finds, else of the environment.
 
-    With ``offline`` no key is needed, so that all providers are ready.
+    ``offline`` needs no keys, so every provider is ready.
     """
     file = find_config(path)
     config = load(file, lookup) if file is not None else GatewayConfig()
@@ -65,11 +65,11 @@ def load_config(path: str | None, lookup: Lookup, *, offline: bool = False) -> G
 
 
 def load(path: Path, lookup: Lookup) -> GatewayConfig:
-    """Return the configuration in a file; raises BadConfig with file, line and cure."""
+    """Return the configuration in a file; raises BadConfig."""
     try:
         text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror or error}"
+        message = f"could not read {path}: {error.strerror or error}"
         raise BadConfig(message) from None
     except UnicodeDecodeError:
         message = f"{path} is not UTF-8; save it as UTF-8 text"
@@ -79,10 +79,7 @@ def load(path: Path, lookup: Lookup) -> GatewayConfig:
 
 
 def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = False) -> GatewayConfig:
-    """Return the configuration of the same file, read anew; raises BadConfig.
-
-    Where the gateway listens stays as it is, and so must be guarded as before.
-    """
+    """Read the configuration again; raises BadConfig. The server's own settings stay."""
     path = str(config.path) if config.path is not None else None
     again = replace(load_config(path, lookup, offline=offline), server=config.server)
     check_exposure(again)
@@ -91,18 +88,18 @@ def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = Fals
 
 
 def check_exposure(config: GatewayConfig) -> None:
-    """Raise BadConfig where other machines could ask with this one's keys."""
+    """Raise BadConfig if other machines could use this one's provider keys."""
     if config.is_exposed:
         host = config.server.host
         message = (
-            f"on {host} anybody could ask with your keys; make a key for them with 'pondero keys "
+            f"on {host} any machine could use your provider keys; make a key with 'pondero keys "
             f"make --gateway NAME' and add it to {config.path or FILE}, or listen on 127.0.0.1"
         )
         raise BadConfig(message)
 
 
 def check_sharing(config: GatewayConfig) -> None:
-    """Raise BadConfig where several processes would each count a limit or budget for themselves."""
+    """Raise BadConfig if each of several processes would count a quota alone."""
     names = [key.name for key in config.keys if key.limit or key.budget]
     names += [route.match for route in config.routes if route.limit or route.budget]
     if config.server.workers > 1 and config.server.state == "memory" and names:
@@ -114,7 +111,7 @@ def check_sharing(config: GatewayConfig) -> None:
 
 
 def from_environment(lookup: Lookup) -> GatewayConfig:
-    """Return the configuration without a file: each provider that has a key, under its names."""
+    """Return the configuration without a file: each provider that has a key."""
     return default_config(GatewayConfig(), lookup)
 
 
@@ -123,7 +120,7 @@ def default_config(
 ) -> GatewayConfig:
     """Return a configuration that serves providers under pondero's own model names.
 
-    They are those that have a key or need none; with ``offline`` all of them.
+    They are those that have a key or need none; if ``offline``, all.
     """
     saved = frozenset(list_saved_keys())
     names = frozenset(
@@ -144,12 +141,12 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 
 
 def is_glob(match: str) -> bool:
-    """Return whether a route's name stands for many."""
+    """Return whether a route's name is a pattern."""
     return bool(_GLOB.search(match))
 
 
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
-_WITHOUT_DEPTH = ("default", "force")  # these may say "on", the model's own depth, and "auto"
+_WITHOUT_DEPTH = ("default", "force")  # these also accept "on", the model's default, and "auto"
 EXAMPLES: Mapping[str, str] = {
     "default": 'default = "medium"',
     "floor": 'floor = "low"',
@@ -187,7 +184,7 @@ EXAMPLES: Mapping[str, str] = {
     "on_state_loss": 'on_state_loss = "allow" or "refuse"',
     "log": 'log = "stderr", "off" or a path',
 }
-"""How each setting is written: the cure for a wrong one."""
+"""An example of each setting, for error messages."""
 
 
 _RENAMED = {
@@ -201,7 +198,7 @@ _LEDGERS = ("postgresql", "postgres")
 
 
 class _Reader:
-    """Reads one file into a Config; each method checks one section."""
+    """Reads one file into a configuration; each method checks one section."""
 
     def __init__(self, file: TomlFile, lookup: Lookup) -> None:
         self._file = file
@@ -258,7 +255,7 @@ class _Reader:
         return route
 
     def _without_auto(self, route: GatewayRoute, place: Place) -> GatewayRoute:
-        """Return a route whose models are names alone: ``auto`` behind one is its default."""
+        """Return a route whose models have no level: ``auto`` after a name becomes its default."""
         try:
             named = [(model, *self._lookup.apart(model)) for model in route.to]
         except UsageError as error:
@@ -273,7 +270,7 @@ class _Reader:
         return replace(route, to=to, thinking=replace(route.thinking, default=autos.pop()))
 
     def _check_model(self, model: str, place: Place) -> None:
-        """Raise BadConfig for a name that no catalog has, or a slip for one that it has."""
+        """Raise BadConfig for an unknown model, or one that looks misspelt."""
         try:
             entry = self._lookup.entry(model)
             wish = self._lookup.split(model).level
@@ -305,10 +302,10 @@ class _Reader:
     def _check_url(self, url: str, place: Place) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.username or parts.password:
-            cure = f"write {EXAMPLES['key']} beside an address without one"
+            cure = f"write {EXAMPLES['key']} and an address without a password"
             raise self._error(place, "this address contains a password", cure)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise self._error(place, f"{url!r} is no address", f"write {EXAMPLES['url']}")
+            raise self._error(place, f"invalid url {url!r}", f"write {EXAMPLES['url']}")
 
     def _key(
         self, place: Place, row: dict[str, Any], routes: tuple[GatewayRoute, ...]
@@ -325,7 +322,7 @@ class _Reader:
     def _check_bounds(self, row: GatewayKey | GatewayRoute, place: Place) -> None:
         for name, bound in (("budget", row.budget), ("limit", row.limit)):
             if bound is not None and not bound.bounds:
-                raise self._error((*place, name), "nothing is bounded", f"write {EXAMPLES[name]}")
+                raise self._error((*place, name), "no maximum is set", f"write {EXAMPLES[name]}")
 
     def _check_reachable(self, model: str, routes: tuple[GatewayRoute, ...], place: Place) -> None:
         matches = [route.match for route in routes]
@@ -337,7 +334,7 @@ class _Reader:
     # -- between rows ----------------------------------------------------------------------------
 
     def _check_order(self, routes: tuple[GatewayRoute, ...]) -> None:
-        """Raise BadConfig for a route that no name reaches, because an earlier one matches it."""
+        """Raise BadConfig for a route that an earlier one hides."""
         for number, route in enumerate(routes):
             for before, earlier in enumerate(routes[:number]):
                 same = earlier.match == route.match
@@ -362,7 +359,7 @@ class _Reader:
     # -- values ----------------------------------------------------------------------------------
 
     def _build_with_rules(self, row: dict[str, Any], kind: type[_T], place: Place) -> _T:
-        """Return a row that has a dial, whose numbers may be written as numbers."""
+        """Build a row with level rules, whose numbers may be TOML numbers."""
         said = self._table(row.get("thinking", {}), (*place, "thinking"))
         self._check_fields(said, LevelRules.__struct_fields__, (*place, "thinking"))
         numbers = {
@@ -381,14 +378,14 @@ class _Reader:
         return built
 
     def _depth(self, name: str, word: str, place: Place) -> int:
-        """Return how many tokens a level commonly means; raises BadConfig for no level."""
+        """Return the tokens that a level commonly means; raises BadConfig if it is no level."""
         at = (*place, "thinking", name)
         try:
             intent = parse_intent(word, words=self._words)
         except BadThinking as error:
             raise self._error(at, str(error)) from None
         if intent.kind in ("on", "auto") and name not in _WITHOUT_DEPTH:
-            raise self._error(at, f"{name} = {word!r} is no depth", f"write {EXAMPLES[name]}")
+            raise self._error(at, f"invalid {name} {word!r}", f"write {EXAMPLES[name]}")
         if intent.kind == "budget":
             return intent.tokens or 0
         return FIGURES.get(intent.level or "", 0)
@@ -429,7 +426,7 @@ class _Reader:
     def _rows(self, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
         rows = self._file.values.get(name, [])
         if not isinstance(rows, list):
-            raise self._error((name,), f"there may be several of {name}", f"write [[{name}]]")
+            raise self._error((name,), f"{name} is not a list of tables", f"write [[{name}]]")
         for number, row in enumerate(rows):
             yield (name, number), self._table(row, (name, number))
 

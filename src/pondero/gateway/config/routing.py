@@ -1,8 +1,7 @@
-"""Which models answer a name that a client says: the first route that matches, else pondero's own.
+"""Finds the models for a name that a client sends: the first matching route, else pondero's names.
 
-The server calls ``Routing.resolve`` for each request; an unknown name raises UnknownModel, which a
-front turns into its own 404. A level may stand behind a name (``opus/high``); a name that has a
-slash of its own (``openai/gpt-5.5``) stays whole.
+``pipeline`` calls ``Routing.resolve``; UnknownModel becomes the client API's own 404. A name may
+end in a level (``opus/high``); a name with its own slash (``openai/gpt-5.5``) stays whole.
 """
 
 from collections.abc import Iterable
@@ -17,13 +16,13 @@ from ...thinking import parse_auto
 from .model import GatewayConfig, GatewayKey, GatewayRoute
 from .reader import is_glob
 
-_KNOWN = 4096  # names kept resolved; a client that makes them up fills no memory
+_KNOWN = 4096  # cached names; bounded, because clients can invent names
 
 
 class ResolvedRoute(Struct, frozen=True):
-    """Who answers a name: ``entries`` in order of preference.
+    """The models for a name, in order of preference.
 
-    ``name`` is what was said without its level. ``route`` is None for a name of pondero's own.
+    ``name`` is without its level; ``route`` is None for one of pondero's own names.
     """
 
     name: str
@@ -33,14 +32,14 @@ class ResolvedRoute(Struct, frozen=True):
 
 
 class ServedRoute(Struct, frozen=True):
-    """A name that is served, and the first model that answers to it."""
+    """A name that is served, and the first model that answers it."""
 
     name: str
     entry: ModelEntry
 
 
 class Routing:
-    """Resolves the names of one configuration; it never changes."""
+    """Resolves the names of one configuration."""
 
     def __init__(self, config: GatewayConfig, lookup: Lookup) -> None:
         self._lookup = lookup
@@ -51,9 +50,9 @@ class Routing:
         self._resolved = lru_cache(_KNOWN)(self._resolve)
 
     def resolve(self, requested: str) -> ResolvedRoute:
-        """Return who answers a name; raises UnknownModel, or BadThinking for two levels.
+        """Return the models for a name; raises UnknownModel, or BadThinking for two levels.
 
-        Which model ``auto:NAME`` stands for is asked each time: another may be adopted meanwhile.
+        ``auto:NAME`` is not cached, because another calibration may be adopted meanwhile.
         """
         return (
             self._resolve(requested) if parse_auto(requested.strip()) else self._resolved(requested)
@@ -62,8 +61,8 @@ class Routing:
     def names(self) -> tuple[ServedRoute, ...]:
         """Return what is served, each name once.
 
-        A glob lists the catalogued names that it matches, but ``*`` alone none. A server that
-        users run themselves has the models they loaded there, so the catalog's are not listed.
+        A glob lists the catalogued names it matches, ``*`` alone none. Servers that users run
+        themselves are not listed: the catalog does not know which models they loaded.
         """
         return self._names
 
@@ -84,7 +83,7 @@ class Routing:
         return ResolvedRoute(stem, None, (self._find_own(stem),), level_text)
 
     def _match(self, requested: str, stem: str, level_text: str | None) -> ResolvedRoute | None:
-        """Return the first route that matches: the whole name, or the name before its level."""
+        """Return the first route that matches the whole name, or the name before its level."""
         for route, entries in self._routes:
             if route.match == requested:
                 return ResolvedRoute(requested, route, entries)
@@ -129,12 +128,12 @@ class Routing:
                 yield from (ServedRoute(self._shortest(entry), entry) for entry in entries)
 
     def _shortest(self, entry: ModelEntry) -> str:
-        """Return the bare name of a model where it means this very provider, else its full one."""
+        """Return a model's bare name if it means this provider, else its full one."""
         return entry.model if self._bare.get(entry.model) == entry.id else entry.id
 
     @cached_property
     def _bare(self) -> dict[str, str]:
-        """Return the bare names of the catalog, each with the full name it means."""
+        """Return the catalog's bare names, each with the full name it means."""
         found = {}
         for group in self._lookup.catalog.groups.values():
             if group.home in self._lookup.catalog.providers:
@@ -155,5 +154,5 @@ class Routing:
 
 
 def allows(key: GatewayKey, resolved: ResolvedRoute) -> bool:
-    """Return whether a key may ask for a model under the name it said."""
+    """Return whether a key may use a model name."""
     return not key.models or any(fnmatchcase(resolved.name, each) for each in key.models)

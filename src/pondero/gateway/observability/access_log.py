@@ -1,7 +1,7 @@
-"""The access log: one line of JSON a request, without a word of it and without a key.
+"""The access log: one line of JSON per request, without its content and without keys.
 
-``observers`` opens it where the configuration names one. A file is opened anew for each batch, so
-that it may be moved away at any time, and several processes may write the same one.
+``observers`` opens it if the configuration names one. The file is opened again for each batch, so
+it may be rotated at any time, and several processes may write to it.
 """
 
 import logging
@@ -33,11 +33,11 @@ class AccessLog:
         self._batches: BackgroundQueue[Receipt] = BackgroundQueue("the access log", self._write)
 
     def note(self, receipt: Receipt) -> None:
-        """Take a receipt; never waits."""
+        """Queue a receipt; never waits."""
         self._batches.put(receipt)
 
     def close(self) -> None:
-        """Write what was noted."""
+        """Write all queued receipts."""
         self._batches.close()
 
     def _write(self, receipts: list[Receipt]) -> None:
@@ -68,7 +68,7 @@ class AccessLog:
 
 
 def format_line(receipt: Receipt) -> str:
-    """Return a request as a line; what is not known is left out."""
+    """Return a request as one line; unknown fields are omitted."""
     fields = msgspec.structs.asdict(receipt)
     made = {
         "time": datetime.fromtimestamp(receipt.at, UTC).isoformat(timespec="milliseconds"),

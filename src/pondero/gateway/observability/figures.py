@@ -1,6 +1,6 @@
-"""What the console shows of the ledger: the latest requests, and what was spent over time.
+"""Reads the ledger for the console: the latest requests, and usage over time.
 
-The admin API calls these in a thread, because a database may take its time.
+The admin API calls these functions in a thread, because a database can be slow.
 """
 
 from collections import Counter
@@ -16,7 +16,7 @@ from .ledger_database import LedgerDatabase
 from .receipt import Receipt
 
 SPANS = {"hour": (60, 1), "day": (1_440, 30), "week": (10_080, 180), "month": (43_200, 720)}
-"""Minutes that a span has, and how many of them one step of its chart."""
+"""Minutes in a span, and minutes in one step of its chart."""
 RULES = ("cap", "floor", "force")
 _MOST = 200
 _COLUMNS = (
@@ -54,7 +54,7 @@ class RequestRow(Struct, frozen=True, kw_only=True):
 
 
 class UsageSlice(Struct, frozen=True, kw_only=True):
-    """What one model took at one level in one step of time, which begins at ``at``."""
+    """The use of one model at one level in one time step, which begins at ``at``."""
 
     at: int
     model: str
@@ -66,7 +66,7 @@ class UsageSlice(Struct, frozen=True, kw_only=True):
 
 
 class RuleHit(Struct, frozen=True, kw_only=True):
-    """How often a rule changed what a key asked of a name, and when it last did."""
+    """How often a rule changed a key's requests for a name, and when it last did."""
 
     why: str
     key: str
@@ -78,7 +78,7 @@ class RuleHit(Struct, frozen=True, kw_only=True):
 
 
 class ConsoleFigures(Struct, frozen=True, kw_only=True):
-    """What happened in a span of time: ``step`` is the seconds between two slices."""
+    """Usage in a time span; ``step``: seconds between two slices."""
 
     since: int
     until: int
@@ -90,7 +90,7 @@ class ConsoleFigures(Struct, frozen=True, kw_only=True):
 
 
 def load_requests(receipts: Iterable[Receipt]) -> list[RequestRow]:
-    """Return receipts as the console lists them, without a key of this process in them."""
+    """Return receipts as the console lists them, without this process's secrets."""
     redactor = SecretRedactor()
     return [_row_of(receipt, redactor) for receipt in receipts]
 
@@ -125,7 +125,7 @@ def _row_of(receipt: Receipt, redactor: SecretRedactor) -> RequestRow:
 
 
 def latest(database: LedgerDatabase, *, count: int = _MOST) -> list[RequestRow]:
-    """Return the requests that came last, the newest first; raises StoreError."""
+    """Return the latest requests, newest first; raises StoreError."""
     sql = f"SELECT {_COLUMNS} FROM pondero_receipts ORDER BY minute DESC, at DESC LIMIT ?"  # noqa: S608 - our own columns
     return [_row(*each) for each in database.rows(sql, (count,))]
 
@@ -162,7 +162,7 @@ def _row(*columns: Any) -> RequestRow:
 
 
 def load_figures(database: LedgerDatabase, span: str, *, now: float) -> ConsoleFigures:
-    """Return what happened in a span of time up to now; raises StoreError."""
+    """Return the usage in a time span up to now; raises StoreError."""
     minutes, step = SPANS[span]
     last = int(now // 60) // step
     since = last * step - minutes + step
@@ -227,7 +227,7 @@ def _make_rule_hit(columns: Sequence[Any]) -> RuleHit:
 
 
 def _count_adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
-    """Return how often each code of an adjustment occurred, the most frequent first."""
+    """Return how often each adjustment occurred, the most frequent first."""
     counts: Counter[str] = Counter()
     found = database.rows(
         "SELECT adjustments, count(*) FROM pondero_receipts "
@@ -241,7 +241,7 @@ def _count_adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
 
 
 def nearest_level(sent: str | None) -> str | None:
-    """Return the level that what was sent stands for; a number of tokens is near one."""
+    """Return the level of a sent value; a number of tokens has its nearest."""
     if sent is None or not sent.isdecimal():
         return sent if sent in LEVELS else None
     tokens = int(sent)

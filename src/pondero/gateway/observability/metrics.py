@@ -1,8 +1,8 @@
-"""Figures for Prometheus, at ``/metrics``: what all processes of a gateway counted together.
+"""Prometheus metrics at ``/metrics``, summed over the processes of a gateway.
 
-``observers`` makes a ``Metrics`` in each process that serves; ``server`` opens
-``share_between_processes`` around several of them. Every label has few values: models that
-answered, keys by name, levels. A name that only a client said is never one.
+``observers`` makes one ``Metrics`` per process; ``server`` opens ``share_between_processes`` around
+several. Labels have few values: models that answered, names of keys, levels; never a name that only
+a client sent.
 """
 
 import os
@@ -26,9 +26,9 @@ from ...canon import HttpResponse
 from .receipt import Receipt
 
 OTHER = "other"
-"""The label of a model that has never answered: anybody can make up names."""
+"""The label of a model that never answered: clients can invent names."""
 TOKENS = "tokens"
-"""The label of a level that was given as a number of tokens."""
+"""The label of a level given as a number of tokens."""
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
@@ -38,7 +38,7 @@ _KINDS = ("input", "cache_read", "cache_write", "output", "thinking")
 
 
 class Metrics:
-    """Counts receipts. ``breakers`` says how the deployments are, by name."""
+    """Counts receipts. ``breakers`` returns the state of each deployment by name."""
 
     def __init__(self, breakers: Callable[[], Mapping[str, str]] = dict) -> None:
         self.breakers = breakers
@@ -91,12 +91,12 @@ class Metrics:
         self._update_breakers()
 
     def page(self) -> HttpResponse:
-        """Return what was counted, by all processes that share it."""
+        """Return the metrics of all processes that share them."""
         self._update_breakers()
         registry = self._registry
         if _FOLDER in os.environ:
             registry = CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # as it comes
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # the library has no types
         return HttpResponse(200, {"content-type": CONTENT_TYPE_LATEST}, generate_latest(registry))
 
     def _model(self, receipt: Receipt) -> str:
@@ -106,14 +106,14 @@ class Metrics:
         return name if name in self._seen or not name else OTHER
 
     def _find_series(self, metric: M, *labels: object) -> M:
-        """Return the one with these labels; the library takes its time to find it again."""
+        """Return the series with these labels, cached because the library is slow at it."""
         known = self._known.get((metric, labels))
         if known is None:
             known = self._known[metric, labels] = metric.labels(*labels)
         return cast("M", known)
 
     def _update_breakers(self) -> None:
-        """Note how the deployments are; one that is forgotten is well again."""
+        """Set the breaker gauges; a deployment without a state is closed."""
         states = self.breakers()
         if not states and not self._known_breakers:
             return
@@ -141,11 +141,11 @@ def _level(sent: str | None) -> str:
 
 @contextmanager
 def share_between_processes() -> Iterator[None]:
-    """Let the processes that are forked in this block count together, in files of a folder."""
+    """Let processes forked in this block share metrics, in files of a folder."""
     with TemporaryDirectory(prefix="pondero-metrics-") as folder:
         before, os.environ[_FOLDER] = values.ValueClass, folder
-        # What a value is was chosen when the library was first imported.
-        values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]  # as it comes
+        # The library chose its value class at import, before the variable was set.
+        values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]  # the library has no types
         try:
             yield
         finally:
@@ -154,6 +154,6 @@ def share_between_processes() -> Iterator[None]:
 
 
 def forget(process: int) -> None:
-    """Take the state of a process that has ended out of the gauges; what it counted stays."""
+    """Remove an ended process from the gauges; its counters stay."""
     if _FOLDER in os.environ:
-        mark_process_dead(process)  # type: ignore[no-untyped-call]  # as it comes
+        mark_process_dead(process)  # type: ignore[no-untyped-call]  # the library has no types

@@ -1,9 +1,8 @@
-"""Whether a request may go on under the limits and budgets of its key and its route.
+"""Admits a request under the quotas of its key and its route.
 
-``answers`` calls ``admit`` before a model is asked, and ``Admission.settle`` when the request is
-over, however it ended. The most that a request can take is reserved in between: its prompt by an
-estimate with a quarter on top, and all the tokens that it lets the model write. What is refused
-counts nothing.
+``pipeline`` calls ``admit`` before a model is asked, and ``Admission.settle`` when the request is
+over, however it ended. In between, the most it can use is reserved: the estimated prompt plus a
+quarter, and all tokens the model may write. A rejected request counts nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +23,8 @@ from ..server.context import GatewayContext
 from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
 from .usage_counter import QuotaShortfall
 
-_MARGIN = 1.25  # what an estimate of a prompt may miss
-_UNKNOWN_OUTPUT = 32_000  # tokens that a model writes at most, where nobody knows how many
+_MARGIN = 1.25  # an estimated prompt may be this much larger
+_UNKNOWN_OUTPUT = 32_000  # tokens, for a model with an unknown maximum
 _WORDS: Mapping[Unit, str] = {
     "requests": "requests",
     "tokens": "tokens",
@@ -37,7 +36,7 @@ Amounts = Mapping[Unit, int]
 
 
 class Admission:
-    """One request that was let in: what it takes, as far as that is known."""
+    """The use of one admitted request, as far as it is known."""
 
     def __init__(
         self, gateway: GatewayContext, id: str, quotas: Sequence[Quota], prompt: int
@@ -53,7 +52,7 @@ class Admission:
         self._reply: Reply | None = None
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Take what comes, in case that it breaks off."""
+        """Count streamed events, in case the stream breaks off."""
         if not self._quotas:
             return
         self._begun = True
@@ -73,7 +72,7 @@ class Admission:
         self._reply = reply
 
     def settle(self, receipt: Receipt) -> None:
-        """Count what the request took, in place of what was reserved."""
+        """Replace the reservation by the actual use."""
         if self._quotas:
             took = self._count_use(receipt)
             uses = [QuotaUse(bound, took[bound.unit]) for bound in self._quotas]
@@ -94,7 +93,7 @@ class Admission:
         }
 
     def _find_usage(self, receipt: Receipt) -> Usage:
-        """Return the tokens of a request: counted by the service, else estimated from its words."""
+        """Return the tokens of a request: as the service counted, else estimated from its text."""
         if self._reply is not None and (usage := self._reply.usage).known_total:
             thought = usage.thinking
             if thought is None:
@@ -102,7 +101,7 @@ class Admission:
                 words = sum(len(part.text) for part in parts if isinstance(part, Thinking))
                 thought = min(usage.output or 0, ceil(words / CHARACTERS))
             seen = replace(usage, input=usage.input or 0, thinking=thought)
-            apart = usage.thinking or 0  # where it is not split off, the output has it inside
+            apart = usage.thinking or 0  # without a separate count, output includes it
             return replace(seen, output=(usage.output or 0) - (thought - apart))
         if not self._begun and receipt.end != "left":
             return Usage(input=0, output=0)  # services charge nothing for an error
@@ -119,7 +118,7 @@ _NOTHING: Amounts = {"requests": 0, "tokens": 0, "thinking_tokens": 0, "money": 
 
 
 async def admit(gateway: GatewayContext, routed: RoutedRequest) -> Admission:
-    """Reserve what a request may take; raises RateLimited, QuotaSpent and PermissionDenied."""
+    """Reserve the most a request may use; raises RateLimited, QuotaSpent and PermissionDenied."""
     call = routed.call
     quotas = find_quotas(call.requester.key, routed.resolved.route)
     units = {bound.unit for bound in quotas}
@@ -139,7 +138,7 @@ def _make_use(bound: Quota, amount: int) -> QuotaUse:
 
 
 def _reserve_amounts(routed: RoutedRequest, units: Iterable[Unit], prompt: int) -> Amounts:
-    """Return the most that a request can take of each unit, whichever of its models answers."""
+    """Return the most a request can use of each unit, whichever of its models answers."""
     if not set(units) - {"requests"}:
         return {**_NOTHING, "requests": 1}
     tokens = thinking = cost = 0
@@ -157,12 +156,12 @@ def _reserve_amounts(routed: RoutedRequest, units: Iterable[Unit], prompt: int) 
 
 
 def _find_max_output(routed: RoutedRequest, entry: ModelEntry) -> tuple[int, int]:
-    """Return the most that a model may write for a request, and the most of it that is thinking."""
+    """Return the most tokens a model may write, and the most of them that are thinking."""
     asked = routed.request.max_tokens
     output = asked or entry.capability.max_output or _UNKNOWN_OUTPUT
     try:
         plan = plan_attempt(routed, entry)[1]
-    except UsageError:  # it cannot be asked so; the attempt will say why
+    except UsageError:  # the attempt will report it
         return output, output
     output = max(output, plan.budget or 0)
     if plan.will_think is False:
@@ -174,7 +173,7 @@ def _price_in_billionths(entry: ModelEntry, usage: Usage) -> int:
     price = price_usage(entry.provider.name, entry.model, usage)
     if price is not None:
         return ceil(price * BILLION)
-    if entry.provider.auth == "none":  # a server of one's own
+    if entry.provider.auth == "none":  # the user's own server
         return 0
     cure = "" if has_prices() else "; prices come with pip install 'pondero[prices]'"
     message = f"no price is known for {entry.id}, so a cost budget cannot be enforced{cure}"

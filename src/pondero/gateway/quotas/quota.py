@@ -1,8 +1,8 @@
-"""What bounds a request: how much of which unit, for whom, in which span of time.
+"""Quotas: a maximum of one unit, for one holder, in one time span.
 
-``admission`` asks for the bounds of a key and a route; a state counts in their windows. A limit
-holds in every span of its length; a budget holds from one turn of the calendar to the next, in UTC.
-Amounts are whole numbers: money is counted in billionths of a dollar.
+``admission`` lists those of a key and a route; a usage counter counts in their windows. A rate
+limit applies to every span of its length, a budget to calendar periods in UTC. Amounts are whole
+numbers: cost is in billionths of a dollar.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from ..config.model import GatewayKey, GatewayRoute
 
 BILLION = 1_000_000_000
 SLOTS = 50
-"""How finely a rolling window is counted; the one now under way is one more."""
+"""Slots of a rolling window, besides the current one."""
 
 Unit = Literal["requests", "tokens", "thinking_tokens", "money"]
 _LENGTHS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
@@ -25,7 +25,7 @@ _MONDAY = 3  # days from a Monday to the first day of 1970
 
 
 class Quota(Struct, frozen=True):
-    """At most so much of a unit for a holder in a span of time: any such, or the calendar's."""
+    """A maximum for a holder, per rolling time span or calendar period."""
 
     holder: str
     unit: Unit
@@ -35,22 +35,22 @@ class Quota(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the name of what is counted; a changed ``most`` keeps the count."""
+        """Return the name of the counter; changing ``most`` keeps the count."""
         kind = "limit" if self.rolling else "budget"
         return f"{kind}:{self.unit}:{self.per}:{self.holder}"
 
 
 class QuotaUse(Struct, frozen=True):
-    """How much of a bound a request takes."""
+    """The amount of a quota that a request uses."""
 
     bound: Quota
     amount: int
 
 
 class Window(Struct, frozen=True):
-    """Which slots count at a moment: those from ``since`` on; what is taken goes into ``slot``.
+    """The slots that count at a moment: those from ``since`` on; new use goes into ``slot``.
 
-    ``ends`` says when a slot counts no more. Moments are milliseconds since 1970.
+    ``ends`` returns when a slot stops counting. Times are milliseconds since 1970.
     """
 
     since: int
@@ -59,7 +59,7 @@ class Window(Struct, frozen=True):
 
 
 def window(per: str, now: int, *, rolling: bool) -> Window:
-    """Return the window of a span of time at a moment; ``lua/windows.lua`` says the same."""
+    """Return the window of a time span at a moment; ``lua/windows.lua`` computes the same."""
     if rolling:
         width = _LENGTHS[per] // SLOTS
         slot = now // width
@@ -95,7 +95,7 @@ _CALENDAR = {"hour": _hour, "day": _day, "week": _week, "month": _month}
 
 
 def find_quotas(key: GatewayKey | None, route: GatewayRoute | None) -> Sequence[Quota]:
-    """Return what bounds the requests of a key on a route."""
+    """Return the quotas for the requests of a key on a route."""
     found: list[Quota] = []
     if key is not None:
         found += _list_quotas(f"key {key.name}", key)

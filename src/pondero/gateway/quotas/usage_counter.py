@@ -1,8 +1,7 @@
-"""What is counted against limits and budgets: reserved before a request, settled after it.
+"""Counts use against quotas: reserved before a request, corrected after it.
 
-``admission`` reserves the most that a request can take, so that many at once cannot take more than
-there is; once it is over, what it really took stands in place of the reservation.
-``LocalUsageCounter`` counts in this process, ``redis_state.RedisState`` for all replicas together.
+``admission`` reserves the most a request can use, so parallel requests cannot exceed a quota
+together. ``LocalUsageCounter`` counts in this process, ``state.redis`` for all replicas.
 """
 
 import time
@@ -15,7 +14,7 @@ from .quota import Quota, QuotaUse, Window, window
 
 
 class QuotaShortfall(Struct, frozen=True):
-    """Why nothing was reserved: so much of a bound is taken; ``wait`` is in seconds."""
+    """The quota that has no room for a request; ``wait``: seconds until it has."""
 
     bound: Quota
     taken: int
@@ -24,29 +23,30 @@ class QuotaShortfall(Struct, frozen=True):
 
 
 class UsageCounter(Protocol):
-    """Counts what is taken. Where a taking is refused, nothing at all is counted."""
+    """Counts use against quotas."""
 
     async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
-        """Take all of these for a request, or return which bound has no room for the longest."""
+        """Reserve all of these, or none and return the quota with the longest wait."""
         ...
 
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
-        """Put what a request really took in place of what was reserved for it.
+        """Replace a request's reservation by its actual use.
 
-        It does not wait: the client has its answer, and the server takes who waits for gone.
+        It does not wait: the client has its answer, and the server may cancel the request at any
+        time.
         """
         ...
 
     async def wait_until_counted(self) -> None:
-        """Wait until all that was settled is counted."""
+        """Wait until all settled use is counted."""
         ...
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
-        """Return how much of each bound is taken now, reservations included."""
+        """Return the current use of each quota, reservations included."""
         ...
 
     async def aclose(self) -> None:
-        """End what the state has open."""
+        """Release resources."""
         ...
 
 
@@ -56,7 +56,7 @@ def now_ms() -> int:
 
 
 class LocalUsageCounter:
-    """A state in this process: it ends with it."""
+    """Counts in this process's memory."""
 
     def __init__(self, clock: Callable[[], int] = now_ms) -> None:
         self._clock = clock
@@ -64,7 +64,7 @@ class LocalUsageCounter:
         self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and bound
 
     async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
-        """Take all of these, or none."""
+        """Reserve all of these, or none."""
         now = self._clock()
         windows = [find_window(each.bound, now) for each in uses]
         full = [
@@ -81,7 +81,7 @@ class LocalUsageCounter:
         return None
 
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
-        """Correct what was reserved; what is too long ago is counted no more."""
+        """Correct a reservation; one whose window has passed counts no more."""
         reserved = self._reserved.pop(id, {})
         now = self._clock()
         for each in uses:
@@ -91,24 +91,24 @@ class LocalUsageCounter:
                 self._add(name, slot, each.amount - before)
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
-        """Return how much of each bound is taken now."""
+        """Return the current use of each quota."""
         now = self._clock()
         return [
             sum(self._current_slots(each.name, find_window(each, now)).values()) for each in quotas
         ]
 
     async def wait_until_counted(self) -> None:
-        """Everything is counted at once."""
+        """Return at once: use is counted immediately."""
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
     def _add(self, name: str, slot: int, amount: int) -> None:
         slots = self._counts.setdefault(name, {})
         slots[slot] = slots.get(slot, 0) + amount
 
     def _current_slots(self, name: str, span: Window) -> dict[int, int]:
-        """Return the slots that count; the others are forgotten."""
+        """Return the slots that count, and drop the others."""
         slots = self._counts.get(name, {})
         for old in [slot for slot in slots if slot < span.since]:
             del slots[old]
@@ -130,5 +130,5 @@ class LocalUsageCounter:
 
 
 def find_window(bound: Quota, now: int) -> Window:
-    """Return the window in which a bound counts at a moment."""
+    """Return the window of a quota at a moment."""
     return window(bound.per, now, rolling=bound.rolling)

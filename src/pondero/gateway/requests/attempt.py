@@ -72,7 +72,7 @@ class Path(Struct, frozen=True):
 PASSTHROUGH = Path("passed", readdress_request, Passthrough)
 """Both sides speak one dialect: the bytes stay, but for the level and the model's name."""
 TRANSLATION = Path("translated", translate_request, Translation)
-"""Two dialects, or a history that must change: all bytes are written anew from canon."""
+"""Two dialects, or a history that must change: all bytes are written from canon."""
 
 
 class Attempt(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""An error as the front's own answer: its status, its shape, and the words its clients act on."""
+"""Writes an error in the client API's own status, shape and wording, which clients act on."""
 
 import re
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ from ...errors import (
 from ...store import redact_secrets
 
 TOO_LONG = "context_length_exceeded"
-"""The code of a prompt that does not fit; every front has its own words for it."""
+"""The code of a prompt that is too long; each client API has its own text for it."""
 
-# The gateway's own key being refused is no fault of the client's: a 401 would make it ask for one.
+# A provider that rejects the gateway's key is a 502: a 401 would make the client ask for a key.
 _STATUSES: Mapping[type[PonderoError], int] = {
     ContextTooLong: 400,
     AuthFailed: 502,
@@ -66,9 +66,9 @@ _AGAIN = ("retry-after", "retry-after-ms", "x-should-retry")
 def write_error(
     error: Exception, client_dialect: str, service: Service[Json], entry: ModelEntry | None = None
 ) -> HttpResponse:
-    """Return what the client is told; ``entry`` is the model that failed, where one was asked.
+    """Return the response for an error; ``entry`` is the model that failed, if one was asked.
 
-    What a service of the front's own wire said goes through as it came, but for our own key.
+    The error of a service with the client's own dialect is passed on, with our key redacted.
     """
     if isinstance(error, Rejected):
         return error.response
@@ -86,7 +86,7 @@ def write_error(
 
 
 def find_status(error: Exception, service: Service[Json]) -> int:
-    """Return the status of an error on a front; what nobody foresaw is a 500."""
+    """Return the HTTP status of an error for a client API; unexpected ones are 500."""
     if isinstance(error, Overloaded):
         return service.overloaded_status
     found = (status for kind, status in _STATUSES.items() if isinstance(error, kind))
@@ -97,7 +97,7 @@ def find_status(error: Exception, service: Service[Json]) -> int:
 def error_response(
     service: Service[Json], status: int, message: str, *, code: str | None = None
 ) -> HttpResponse:
-    """Return a refusal of the gateway's own, in the front's shape."""
+    """Return the gateway's own rejection in the client API's shape."""
     return service.error(status, message, code=code, retry_after=None)
 
 
@@ -112,7 +112,7 @@ def _is_own(error: ServiceError, client_dialect: str, entry: ModelEntry | None) 
 
 
 def _redact(body: bytes) -> bytes:
-    """Return what a service said without the gateway's key, which some repeat."""
+    """Return a service's error without the gateway's key, which some services quote."""
     return redact_secrets(body.decode("utf-8", "surrogateescape")).encode(
         "utf-8", "surrogateescape"
     )
@@ -125,7 +125,7 @@ def _message(error: Exception) -> str:
 
 
 def _describe_too_long(error: ContextTooLong, entry: ModelEntry | None) -> str:
-    """Return the sentence that makes agents shorten their conversation and try again."""
+    """Return the sentence that makes agents shorten their conversation and retry."""
     numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(error.message)]
     limit = entry.capability.context if entry is not None else None
     if len(numbers) >= 2:

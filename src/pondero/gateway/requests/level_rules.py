@@ -1,7 +1,7 @@
-"""Which level a request goes out with: the client's wish under the rules of its route and key.
+"""Computes the level to send: the requested one, under the rules of its route and key.
 
-``answers`` calls ``apply_rules`` for every model that it is about to ask, because what "nothing was
-asked" means depends on the model. The outcome stands in the answer's ``x-pondero-thinking``.
+``attempt`` calls ``apply_rules`` for each model, because the default depends on the model. The
+``x-pondero-thinking`` header reports the outcome.
 """
 
 import math
@@ -14,13 +14,13 @@ from ...errors import BadThinking
 from ...thinking import DEPTH, FIGURES, UNSET, Capability, Intent, Plan, parse_auto, parse_intent
 from ..config.model import LevelRules
 
-_BEYOND = 2 * FIGURES["max"]  # a word that only one family has, such as ultra, is above max
+_BEYOND = 2 * FIGURES["max"]  # a level of one family only, such as ultra, is above max
 
 
 class RequestedLevel(Struct, frozen=True):
-    """What the client wants, and where it says so: a header, the model's name, or the body.
+    """The level a client requests, and where: a header, the model's name, or the body.
 
-    ``kind`` is which kind of question this is, for a calibration that tells kinds apart.
+    ``kind``: the kind of question, for a calibration that distinguishes kinds.
     """
 
     intent: Intent
@@ -29,7 +29,7 @@ class RequestedLevel(Struct, frozen=True):
 
 
 class AppliedLevel(Struct, frozen=True):
-    """The intent to plan with; ``why`` is the rule that made it differ from the wish, if any."""
+    """The level to plan with; ``why`` is the rule that changed it, if one did."""
 
     intent: Intent
     requested_level: RequestedLevel
@@ -37,11 +37,11 @@ class AppliedLevel(Struct, frozen=True):
 
     @property
     def requested(self) -> str:
-        """Return what the client asked for, before any rule."""
+        """Return the requested level, before any rule."""
         return _format_level(self.requested_level.intent)
 
     def header(self, plan: Plan) -> str:
-        """Return the line that says what was asked, what was sent, and why they differ."""
+        """Return the header that says what was asked, what was sent, and why they differ."""
         sent = plan.level if plan.budget is None else plan.budget
         notes = (note.code for note in plan.adjustments if note.what in DEPTH)
         why = self.why or next(notes, None) or self.requested_level.said_in
@@ -56,9 +56,11 @@ def parse_requested_level(
     words: Sequence[str],
     kind: str | None = None,
 ) -> RequestedLevel:
-    """Return the strongest wish; raises BadThinking for a header or suffix that is no level."""
+    """Return the level of the header, else of the name, else of the body; raises BadThinking."""
     if kind is not None and parse_auto(f"auto#{kind}") is None:
-        message = f"x-pondero-kind: {kind!r} is no kind; use letters, digits, blanks and - _ . : +"
+        message = (
+            f"x-pondero-kind: invalid kind {kind!r}; use letters, digits, blanks and - _ . : +"
+        )
         raise BadThinking(message)
     for said, where in ((header, "header"), (suffix, "name")):
         if said is not None:
@@ -77,10 +79,10 @@ def apply_rules(
     *,
     resolve: Callable[[Intent], Intent] = _keep_auto,
 ) -> AppliedLevel:
-    """Return the intent for one model; of two rules of a kind the narrower one holds.
+    """Return the level for one model; of two rules of a kind the narrower applies.
 
-    A cap wins over a floor. Both also hold for what a model does when nothing is asked of it, and
-    for the level that ``auto`` stands for, which ``resolve`` finds.
+    A cap wins over a floor. Both also limit a model's default, and the level that ``auto`` stands
+    for, which ``resolve`` finds.
     """
     words = capability.extra_words
     if forced := _find_first(rule.force for rule in rules):
@@ -113,7 +115,7 @@ def _find_first(values: Iterable[str | None]) -> str | None:
 
 
 def _max_tokens(intent: Intent, capability: Capability) -> float:
-    """Return how many tokens a wish can mean at most; a depth that nobody knows has no end."""
+    """Return the most tokens a level can mean; infinite if unknown."""
     if intent.kind in ("unset", "on", "native"):
         if capability.thinks_unasked is False and intent.kind == "unset":
             return 0

@@ -18,7 +18,7 @@ Places = tuple[tuple[str, ...], ...]
 
 
 def rename_model(body: bytes, places: Places, model: str) -> bytes:
-    """Return a JSON object in which the answering model has this name; other bytes stay."""
+    """Return a JSON object with another model name; other bytes stay."""
     for path in places:
         if b'"%b"' % path[-1].encode() in body:
             body = _rename_at(body, path, model)
@@ -41,7 +41,7 @@ def _rename_at(body: bytes, path: tuple[str, ...], model: str) -> bytes:
 
 
 class ModelRenamer:
-    """Bytes of a stream in, the same bytes out, whole lines at a time, under another name."""
+    """Renames the model in a stream, a whole line at a time."""
 
     def __init__(self, places: Places, model: str, content_type: str) -> None:
         self._rename = _LINES.get(content_type.partition(";")[0].strip(), _keep_line)
@@ -50,7 +50,7 @@ class ModelRenamer:
         self._partial = b""
 
     def feed(self, data: bytes) -> bytes:
-        """Return what is complete; of the last line, nothing before its end has come."""
+        """Return complete lines; SSE lines can be split across chunks."""
         if self._rename is _keep_line:
             return data
         whole, newline, self._partial = (self._partial + data).rpartition(b"\n")
@@ -81,7 +81,7 @@ def _sse_line(line: bytes, places: Places, model: str) -> bytes:
 
 
 def _array_line(line: bytes, places: Places, model: str) -> bytes:
-    """Rename in a line of JSON; of an indented array, no line is a whole object."""
+    """Rename in a line of JSON; in an indented array no line is a whole object."""
     if line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}"):
         return rename_model(line, places, model)
     name = b"|".join(path[0].encode() for path in places if len(path) == 1)

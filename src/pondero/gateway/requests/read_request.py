@@ -1,6 +1,6 @@
-"""Reads a request off ASGI: its body within bounds, unpacked, and the key that it shows.
+"""Reads a request from ASGI: its body within limits, decompressed, and the key in it.
 
-Limits come before everything else: nothing of a body that is too large is decoded or parsed.
+The size limit applies first: a body that is too large is neither decompressed nor parsed.
 """
 
 import zlib
@@ -22,11 +22,11 @@ _AWS = "AWS4-HMAC-SHA256 "
 
 
 class TooLarge(Exception):
-    """The body is larger than the gateway takes, packed or unpacked."""
+    """The body exceeds the gateway's limit, compressed or not."""
 
 
 async def read_body(receive: Receive, limit: int) -> bytes | None:
-    """Return the body; None where the client left. Raises TooLarge."""
+    """Return the body; None if the client disconnected. Raises TooLarge."""
     pieces: list[bytes] = []
     size, more = 0, True
     while more:
@@ -42,7 +42,7 @@ async def read_body(receive: Receive, limit: int) -> bytes | None:
 
 
 def make_http_request(scope: Message, body: bytes, limit: int) -> HttpRequest:
-    """Return the request with its body unpacked; raises TooLarge and BadParameter."""
+    """Return the request with its body decompressed; raises TooLarge and BadParameter."""
     headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
     encoding = headers.pop("content-encoding", "").strip().lower()
     if encoding not in ("", "identity"):
@@ -54,10 +54,10 @@ def make_http_request(scope: Message, body: bytes, limit: int) -> HttpRequest:
 
 
 def decompress(body: bytes, encoding: str, limit: int) -> bytes:
-    """Return a body unpacked; raises TooLarge where it has no end, BadParameter where it is bad."""
+    """Return a body decompressed; raises TooLarge, and BadParameter if it is damaged."""
     unpack = _DECODERS.get(encoding)
     if unpack is None:
-        message = f"bodies packed as {encoding!r} are not taken; use {' '.join(_DECODERS)}"
+        message = f"unsupported content-encoding {encoding!r}; use {' '.join(_DECODERS)}"
         raise BadParameter(message)
     try:
         return unpack(body, limit)
@@ -83,13 +83,13 @@ def _gzip(body: bytes, limit: int) -> bytes:
 def _deflate(body: bytes, limit: int) -> bytes:
     try:
         return _zlib(body, limit, 15)
-    except zlib.error:  # without its header, as some clients send it
+    except zlib.error:  # some clients omit the header
         return _zlib(body, limit, -15)
 
 
 def _zstd(body: bytes, limit: int) -> bytes:
     try:
-        import zstandard  # noqa: PLC0415 - an extra; only Codex packs so
+        import zstandard  # noqa: PLC0415 - an extra; only Codex uses it
     except ImportError:
         raise MissingExtra("zstd bodies need zstandard: pip install 'pondero[gateway]'") from None
     pieces, size = [], 0
@@ -107,7 +107,7 @@ def _zstd(body: bytes, limit: int) -> bytes:
 _DECODERS = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate, "zstd": _zstd}
 
 
-# -- who asks -------------------------------------------------------------------------------------
+# -- the requester --------------------------------------------------------------------------------
 
 
 async def identify(
@@ -126,7 +126,7 @@ async def identify(
     requester = find_requester(http, await gateway.keys.all())
     if requester is None:
         service = get_dialect(client_dialect or guess_dialect(http)).service()
-        message = "this gateway does not know the key; 'pondero keys make --gateway' makes one"
+        message = "unknown gateway key; 'pondero keys make --gateway' makes one"
         raise Rejected(error_response(service, 401, message))
     return requester
 
@@ -157,14 +157,16 @@ def find_requester(http: HttpRequest, keys: Sequence[GatewayKey]) -> Requester |
 
 
 def _iter_keys(headers: Mapping[str, str], url: str) -> Iterator[str]:
-    """Yield the keys that a request shows, in any vendor's way."""
+    """Yield the keys in a request, wherever a vendor's SDK puts them."""
     for name in ("x-api-key", "x-goog-api-key", "api-key"):
         if key := headers.get(name):
             yield key
     authorization = headers.get("authorization", "")
     if authorization[:7].lower() == "bearer ":
         yield authorization[7:].strip()
-    elif authorization.startswith(_AWS):  # boto3 signs; the name it signs under is the key
+    elif authorization.startswith(
+        _AWS
+    ):  # boto3 signs requests; the access key id is the gateway key
         _, _, credential = authorization.partition("Credential=")
         yield credential.partition("/")[0]
     yield from parse_qs(urlsplit(url).query).get("key", ())

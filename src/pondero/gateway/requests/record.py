@@ -38,7 +38,7 @@ class RequestRecord:
         self._facts.setdefault("first", monotonic() - self._begun)
 
     def finish(self) -> None:
-        """Give the receipt to the observers, and replace the reservation by what was used."""
+        """Give the receipt to the observers, and settle its reservation."""
         receipt = Receipt(
             **self._facts,
             said=self.requested_model,

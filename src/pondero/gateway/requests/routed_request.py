@@ -86,7 +86,7 @@ def route(
     """Return the models that may answer; raises UnknownModel and PermissionDenied."""
     resolved = gateway.routing.resolve(parsed.request.model)
     if call.requester.key is not None and not allows(call.requester.key, resolved):
-        message = f"this key may not ask for {parsed.request.model!r}"
+        message = f"this key may not use {parsed.request.model!r}"
         raise PermissionDenied(message, status=403)
     return resolved
 

@@ -1,7 +1,7 @@
-"""Counts the tokens of a prompt, as each front asks for it.
+"""Counts the tokens of a prompt for each client API.
 
-Where the model's own service counts, it is asked. Elsewhere the count is an estimate, and a header
-says so: agents use it to decide when to shorten a conversation.
+If the model's own service counts, it is asked. Otherwise the count is an estimate and a header says
+so; agents use it to decide when to shorten a conversation.
 """
 
 from math import ceil
@@ -29,17 +29,17 @@ from .attempt import make_attempt
 from .errors import add_headers, write_error
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 
-CHARACTERS = 3.6  # of one token, in prose and code of the usual mixture
-_AROUND = 4  # tokens around each message, part and tool
+CHARACTERS = 3.6  # per token, in a usual mix of prose and code
+_AROUND = 4  # extra tokens of each message, part and tool
 _PICTURE = 1_500
 _MEDIA = 3_000
-_LONGEST = 1 << 20  # bytes of an answer that is only a number
+_LONGEST = 1 << 20  # bytes of a response that has only a number
 
 
 async def count_prompt(
     gateway: GatewayContext, http: HttpRequest, requester: Requester
 ) -> HttpResponse | None:
-    """Return the count that a request asks for; None where it asks for something else."""
+    """Return the token count of a prompt; None for any other request."""
     for name in NAMES:
         service = get_dialect(name).service()
         models = service.models
@@ -57,7 +57,7 @@ async def _count(
     gateway: GatewayContext, call: ClientRequest, service: Service[Json], models: ModelEndpoints
 ) -> HttpResponse:
     if models.parse_count is None or models.write_count is None:
-        return service.error(404, "tokens are not counted here", code=None, retry_after=None)
+        return service.error(404, "this API has no token count", code=None, retry_after=None)
     try:
         call = msgspec.structs.replace(call, http=models.parse_count(call.http))
         parsed = service.parse(call.http)
@@ -83,7 +83,7 @@ async def _count(
 
 
 async def _ask_service(gateway: GatewayContext, routed: RoutedRequest) -> int | None:
-    """Return the count of the model's own service; None where it has none, or fails."""
+    """Return the count of the model's own service; None if it has none, or fails."""
     entry = routed.resolved.entries[0]
     caller = get_dialect(entry.provider.dialect).caller()
     if caller.count_request is None:
@@ -109,7 +109,7 @@ async def _ask_service(gateway: GatewayContext, routed: RoutedRequest) -> int | 
 
 
 def estimate(request: Request) -> int:
-    """Return about how many tokens a request has."""
+    """Return an estimate of a request's tokens."""
     characters = sum(len(text.text) for text in request.system)
     characters += sum(
         len(tool.name)
@@ -128,7 +128,7 @@ def estimate(request: Request) -> int:
 
 
 def _size(part: object) -> tuple[int, int]:
-    """Return the characters of a part, and the tokens of what is not text."""
+    """Return the characters of a part, and the tokens of media."""
     match part:
         case Text() | Thinking():
             return len(part.text), 0

@@ -1,8 +1,7 @@
-"""The gateway as an ASGI application: which address is which, and who may come.
+"""The gateway as an ASGI application: finds the handler for an address.
 
-``server`` runs it. Every front is served at the addresses its clients know: conversations go to
-``answers``, counts of tokens to ``counts``, lists of models to ``listing``; the console and what it
-is drawn from to ``admin``.
+``run`` serves it. Conversations go to ``pipeline``, token counts to ``token_count``, model lists to
+``model_list``, the console and its data to ``admin.api``.
 """
 
 import logging
@@ -33,13 +32,13 @@ from .context import GatewayContext
 LOG = logging.getLogger("pondero.gateway")
 
 _UPGRADE = HttpResponse(
-    426,  # Codex tries a WebSocket first; this ends it at once, a 404 costs seven tries
+    426,  # Codex tries a WebSocket first; a 404 would cost seven tries
     {"content-type": "application/json", "upgrade": "HTTP/1.1"},
-    b'{"error":{"message":"there is no WebSocket here; use HTTP","type":"invalid_request_error"}}',
+    b'{"error":{"message":"WebSocket is not supported; use HTTP","type":"invalid_request_error"}}',
 )
 _HELLO = HttpResponse(200, {"content-type": "application/json"}, b'{"status":"ok"}')
 _LAME = HttpResponse(
-    200,  # it serves as before; what is asked meanwhile reaches the ledger later
+    200,  # requests are answered, and reach the ledger later
     {"content-type": "application/json"},
     b'{"status":"ok","ledger":"away"}',
 )
@@ -47,7 +46,7 @@ _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first req
 
 
 class App:
-    """The application; ``gateway`` is what its requests share, ``seen`` who is told of them."""
+    """The application; ``gateway`` is shared by all requests, ``seen`` has the observers."""
 
     def __init__(self, gateway: GatewayContext, seen: Observers | None = None) -> None:
         self.gateway = gateway
@@ -83,7 +82,7 @@ class App:
             await self._serve(http, writer)
 
     async def _run_lifespan(self, receive: Receive, send: Send) -> None:
-        """Begin and end with the server."""
+        """Handle start and stop of the server."""
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
         await self.gateway.shared.aclose()
@@ -108,7 +107,7 @@ class App:
                 await writer.whole(write_error(RuntimeError(), client_dialect or "", service))
 
     async def _answer_public(self, http: HttpRequest, path: str, writer: ResponseWriter) -> bool:
-        """Answer what needs no key, and say whether it was that."""
+        """Answer a request that needs no key; return whether it was one."""
         if http.headers.get("upgrade", "").lower() == "websocket":
             await writer.whole(_UPGRADE)
         elif http.method == "HEAD" and path in _GREETINGS:
@@ -143,16 +142,16 @@ class App:
 
 @lru_cache(maxsize=256)
 def find_dialect(path: str) -> str | None:
-    """Return the wire whose conversations are at an address; None where none is."""
+    """Return the dialect whose conversations are at a path; None if there is none."""
     return next((name for name in NAMES if get_dialect(name).service().matches_path(path)), None)
 
 
 def write_not_found(http: HttpRequest) -> HttpResponse:
-    """Return that nothing is at this address, in the shape of the wire it is meant for."""
+    """Return the error for an unknown address, in the dialect it was most likely meant for."""
     path = urlsplit(http.url).path
     service = get_dialect(guess_dialect(http)).service()
     if path.endswith("/responses/compact"):
-        message = "this gateway compacts no conversations; the client has a way of its own"
+        message = "this gateway does not compact conversations; the client can do it itself"
         return error_response(service, 501, message)
     return error_response(service, 404, f"the gateway serves no {http.method} {path}")
 

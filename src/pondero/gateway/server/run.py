@@ -1,8 +1,7 @@
-"""Runs the gateway: in this process, in several that share a socket, or in a thread for tests.
+"""Runs the gateway: in this process, in several that share a socket, or in a thread.
 
-``pondero serve`` calls ``run``, ``pondero launch`` and tests use ``run_gateway_in_thread``. SIGHUP
-reads the configuration again; SIGTERM and Ctrl-C let open answers end first, a second Ctrl-C does
-not.
+``pondero serve`` calls ``run``; ``pondero launch`` and tests use ``run_gateway_in_thread``. SIGHUP
+reloads the configuration. SIGTERM and Ctrl-C let open answers end first, a second Ctrl-C does not.
 """
 
 import gc
@@ -36,7 +35,7 @@ LOG = logging.getLogger("pondero.gateway")
 Ready = Callable[[str], None]
 
 _YOUNG = 20_000  # objects
-_ONCE = 1.0  # second: what comes within it is the same Ctrl-C
+_ONCE = 1.0  # second: signals within it are the same Ctrl-C
 
 
 def run(
@@ -46,7 +45,7 @@ def run(
     ready: Ready | None = None,
     observers: Sequence[Observer] = (),
 ) -> None:
-    """Serve until told to stop, which raises; ``ready`` is called with the address."""
+    """Serve until a signal, which raises; ``ready`` is called with the address."""
     _check_extra()
     check_exposure(config)
     check_sharing(config)
@@ -110,9 +109,8 @@ def _serve_process(
             unblock_signals({signal.SIGHUP})
         server = _make_server(gateway, seen)
         shutdown.attach(server)
-        # The catalog and the modules live as long as the process: the collector that walks through
-        # them again and again would cost a tenth of every request. What a request makes is gone
-        # with it; to look for cycles in that after every 700 objects costs as much.
+        # Collecting the catalog and modules again and again would cost a tenth of every request,
+        # and looking for cycles after every 700 objects as much.
         gc.collect()
         gc.freeze()
         gc.set_threshold(_YOUNG)
@@ -120,11 +118,11 @@ def _serve_process(
 
 
 class _Shutdown:
-    """Ends the server of this process when a signal says so; ``signal_number`` is the first.
+    """Stops the server of this process after a signal; ``signal_number`` is the first.
 
-    It raises nothing: an exception may come up where Python passes over it, as in the callback of a
-    weak reference. uvicorn's own handler would raise the signal again when its last answer has
-    ended, and end the process with what observers have yet to write.
+    It raises nothing: Python swallows exceptions in places such as the callback of a weak
+    reference. uvicorn's own handler would raise the signal again after its last answer, and end the
+    process before observers have written.
     """
 
     def __init__(self) -> None:
@@ -136,7 +134,7 @@ class _Shutdown:
         unblock_signals(END)
 
     def attach(self, server: Any) -> None:
-        """Let this server end when a signal comes, or has come."""
+        """Stop this server at a signal, also one that has already come."""
         self._make_server = server
         server.handle_exit = self._handle
         server.should_exit = self.signal_number is not None
@@ -152,7 +150,7 @@ class _Shutdown:
 
 
 def _reload(gateway: GatewayContext) -> None:
-    """Read the configuration anew; a wrong one is reported, and the old one stays."""
+    """Reload the configuration; an invalid one is logged and the old one stays."""
     forget()
     new = _load_newest(gateway.config, gateway.transport)
     if new is not gateway.config:
@@ -176,7 +174,7 @@ def _run_workers(
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
 ) -> None:
-    """Serve in several processes on one socket, and start another for each that dies."""
+    """Serve in several processes on one socket, and replace those that die."""
     from ..observability.metrics import forget as forget_process  # noqa: PLC0415 - an extra
 
     def work(*, changed: bool) -> None:

@@ -1,7 +1,7 @@
-"""The carrier: an answer of the back on its way to the client, with envelopes in the front's slots.
+"""Embeds signatures as envelopes in an answer on its way to the client.
 
-The translated road makes one for each answer and writes what it returns with the front's service
-side, sealed by ``read_envelope``. For the memory, ``record`` is the answer as it was.
+``translation`` makes one embedder per answer and writes the events it returns with the client's
+dialect, signed by ``read_envelope``. ``record`` is the unchanged answer for the answer cache.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,15 +57,15 @@ _KINDS: dict[type, PartKind] = {
 
 
 def read_envelope(part: Part, _shown: str, _before: Sequence[Json], /) -> Json | None:
-    """Return the envelope that the carrier put on a part: the ``Sealer`` of a translated answer."""
+    """Return the envelope on a part: the signer of a translated answer."""
     signature = None if isinstance(part, ToolResult) else part.signature
     return signature.value if signature is not None and signature.dialect == DIALECT else None
 
 
 class _OpenPart(Struct):
-    """The part that is being told; ``index`` is where the client sees it, None where it does not.
+    """The part being written; ``index`` is the client's, None if it does not see the part.
 
-    ``entry`` is what an envelope ahead of it says, ``signature`` the envelope in its own slot.
+    ``entry`` is its entry in an earlier envelope, ``signature`` the envelope in its own slot.
     """
 
     start: PartStart
@@ -75,15 +75,15 @@ class _OpenPart(Struct):
 
 
 class SignatureEmbedder:
-    """Feed the events of an answer as they come; write those that it returns.
+    """Feed it the events of an answer and write those it returns.
 
-    Parts come strictly one after another, calls have ids of the front, and no seal is left but
-    envelopes. A seal goes ahead of its part: the end of thinking is held until the next part begins
-    and takes what is known of that part along. What is known later waits for the next envelope; if
-    none comes, only the memory has it.
+    Parts are returned strictly one after another, calls have ids in the client's format, and the
+    only signatures are envelopes. An envelope precedes the part it describes: the end of thinking
+    is held until the next part begins. Entries known later wait for the next envelope; without one,
+    only the answer cache has them.
 
     ``seed`` is unique to the answer; ``call_id`` makes an id of 32 hexadecimal digits.
-    ``text_inside``: the client may lose the text of thinking, or is not shown it.
+    ``text_inside``: the envelope has the text of thinking, because the client may lose it.
     """
 
     def __init__(
@@ -102,18 +102,18 @@ class SignatureEmbedder:
         self._text_inside = text_inside or slots.may_lose_thinking
         self._answer = blake2b(seed, digest_size=6).hexdigest()
         self._sequence = PartOrder()
-        self._parts: dict[int, Part] = {}  # of the back, as they were
-        self._ids: dict[int, str] = {}  # of the front, by the index of the call
-        self._texts: list[tuple[int, str]] = []  # that the client sees, with the index of each
+        self._parts: dict[int, Part] = {}  # the model's, unchanged
+        self._ids: dict[int, str] = {}  # the client's, by the index of the call
+        self._texts: list[tuple[int, str]] = []  # that the client sees, each with its index
         self._open_part: _OpenPart | None = None
         self._held: tuple[int, Thinking] | None = None
         self._waiting: list[Entry] = []
-        self._has_envelope = False  # the client has an envelope, or will
+        self._has_envelope = False  # the client has an envelope, or will have one
         self._next = 0
 
     @property
     def record(self) -> CachedAnswer:
-        """Return the answer as far as its parts are complete, for the memory."""
+        """Return the answer's complete parts, for the answer cache."""
         places = sorted(self._parts)
         return CachedAnswer(
             self._answer,
@@ -123,7 +123,7 @@ class SignatureEmbedder:
         )
 
     def whole(self, message: Message) -> Message:
-        """Return an answer that came in one piece as the client is to see it."""
+        """Return an answer in one piece as the client is to see it."""
         events: list[Event] = []
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolResult):
@@ -136,7 +136,7 @@ class SignatureEmbedder:
         return Message("assistant", tuple(e.part for e in opened if isinstance(e, PartEnd)))
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """Return the events for the client; those that must wait come with later ones."""
+        """Return the events for the client; some wait for later ones."""
         if self._open_part is not None and self._sequence.take_words(events, self._open_part.index):
             return events
         out: list[Event] = []
@@ -162,7 +162,7 @@ class SignatureEmbedder:
         opened = self._open_part = _OpenPart(event)
         if event.kind == "tool_call":
             self._start_call(opened, out)
-        elif event.kind not in ("text", "other"):  # a text begins with its first word
+        elif event.kind not in ("text", "other"):  # a text begins with its first delta
             self._release(out)
             self._open(opened, out)
 
@@ -177,7 +177,7 @@ class SignatureEmbedder:
     def _start_text(self, opened: _OpenPart, out: list[Event]) -> None:
         known = self._parts.get(opened.start.index)
         signature = known.signature if isinstance(known, Text) else opened.start.signature
-        # In a slot of its own the entry says too where a text begins: clients keep it in pieces.
+        # The entry also marks where a text begins: clients store it in pieces.
         if signature is not None or (self._slots.text and self._has_envelope):
             opened.entry = EnvelopeText(opened.start.index, len(self._texts), signature)
             self._waiting.append(opened.entry)
@@ -185,7 +185,7 @@ class SignatureEmbedder:
             opened.signature = self._envelope()
         elif self._slots.trailing_thinking:
             self._send_waiting(out)
-        else:  # an empty part before mere words would be seen
+        else:  # an empty part before text would be visible
             self._release(out)
         self._open(opened, out)
 
@@ -275,7 +275,7 @@ class SignatureEmbedder:
         )
 
     def _end_late(self, part: Part, at: int) -> None:
-        """Take the true end of a part that had to end before it."""
+        """Take the end of a part that had to be ended earlier."""
         match part:
             case Thinking() if part.signature is not None:
                 self._waiting.append(EnvelopeThinking(at, part.signature, part.redacted, ""))
@@ -296,7 +296,7 @@ class SignatureEmbedder:
     # -- envelopes ---------------------------------------------------------------------------------
 
     def _send_waiting(self, out: list[Event]) -> None:
-        """Send off the seals that wait: with held thinking, or in a part of their own."""
+        """Send waiting entries: with held thinking, or in a part of their own."""
         if self._held is None and self._slots.thinking and self._needs_envelope():
             out.append(PartStart(self._next, "thinking"))
             self._held = (self._next, Thinking(""))
@@ -304,23 +304,24 @@ class SignatureEmbedder:
         self._release(out)
 
     def _release(self, out: list[Event]) -> None:
-        """End the thinking that is held, with all that waits in its envelope."""
+        """End the held thinking, with all waiting entries in its envelope."""
         if self._held is not None:
             index, part = self._held
             self._held = None
             out.append(PartEnd(index, replace(part, signature=self._envelope())))
 
     def _envelope(self) -> Signature | None:
-        """Return all that waits in an envelope; None where nothing is worth one yet."""
+        """Return an envelope of all waiting entries; None if none is needed yet."""
         if not self._needs_envelope():
             return None
         entries, self._waiting, self._has_envelope = tuple(self._waiting), [], True
         return Signature(DIALECT, pack_envelope(Envelope(self._origin, self._answer, entries)))
 
     def _needs_envelope(self) -> bool:
-        """Return whether something waits that must come back.
+        """Return whether an entry waits that must come back.
 
-        Of a call without a seal that is only the id: thinking may be bound to all ids before it.
+        For a call without a signature that is only its id: thinking may be bound to all ids before
+        it.
         """
         return any(self._has_envelope or not _has_no_signature(entry) for entry in self._waiting)
 

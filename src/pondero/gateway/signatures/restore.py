@@ -1,9 +1,8 @@
-"""What a client sends back of earlier answers, made what it was: ids, seals, thinking, origins.
+"""Restores earlier answers in a client's request: ids, signatures, thinking, origins.
 
-The translated road asks the memory for ``cache_keys`` a request and calls ``restore_history``
-before the plan is made; after the answer, ``cache_items`` says what to keep. A remembered answer is
-attached only where its calls and words are what the client sent. What nobody knows stays as it
-came, for the handoff to judge.
+Before an answer, the pipeline looks up ``cache_keys`` and calls ``restore_history``; after it, the
+answer is cached under ``cache_items``. A cached answer is used only if its calls and text equal
+what the client sent. Unknown answers stay unchanged, for the handoff to judge.
 """
 
 from collections import defaultdict
@@ -39,15 +38,15 @@ from .envelope import (
 )
 from .turns import ClientTurn, make_call_key, make_turn, make_turn_key, same_call, split_turns
 
-_PROOF = 64  # characters; no seal of a service is shorter, and no id is longer
+_PROOF = 64  # characters; every service's signature is longer, and every id shorter
 
 
 def cache_keys(
     request: Request, *, client: str, turns: Sequence[ClientTurn] | None = None
 ) -> list[str]:
-    """Return the keys under which the answers in a request may be remembered.
+    """Return the keys under which the answers in a request may be cached.
 
-    ``turns`` are those of the request, here and below, for a caller that has them already.
+    ``turns``, here and below: those of the request, for callers that have them already.
     """
     keys: list[str] = []
     for turn in split_turns(request.messages) if turns is None else turns:
@@ -63,7 +62,7 @@ def cache_items(
     client: str,
     turns: Sequence[ClientTurn] | None = None,
 ) -> dict[str, bytes]:
-    """Return what to remember of the answer to a request; the request as the client sent it."""
+    """Return the cache entries for the answer to a request, as the client sent it."""
     calls = record.message.tool_calls
     seen = Message("assistant", (Text(record.text), *calls))
     known = split_turns(request.messages) if turns is None else turns
@@ -71,7 +70,7 @@ def cache_items(
     whole = dump_json(record).encode()
     items = {make_turn_key(turn, client=client): whole}
     for id, call in zip(record.calls, calls, strict=True):
-        # A call but the first is looked up alone: where a client left the first one out.
+        # Other calls than the first are found alone, in case a client drops the first.
         alone = CachedAnswer(record.answer, replace(record.message, parts=(call,)), (id,), "")
         value = whole if id == record.calls[0] else dump_json(alone).encode()
         items[make_call_key(id, client=client)] = value
@@ -86,9 +85,9 @@ def restore_history(
     found: Mapping[str, bytes],
     turns: Sequence[ClientTurn] | None = None,
 ) -> Request:
-    """Return a request with its answers as their makers gave them, as far as that is known.
+    """Return a request with the answers in it as their models gave them, if known.
 
-    ``client_dialect`` is the dialect of the client, and ``found`` what the memory has for the keys.
+    ``found`` has the values of ``cache_keys``.
     """
     restorer = _Restorer(client_dialect, client, found)
     following = iter(split_turns(request.messages) if turns is None else turns)
@@ -104,7 +103,7 @@ def restore_history(
 
 
 class _ClientPart(Struct, frozen=True):
-    """A part as a client sent it, without its envelopes, and these."""
+    """A part from a client, and the envelopes taken out of it."""
 
     part: Part
     envelopes: tuple[Envelope, ...] = ()
@@ -117,8 +116,8 @@ class _Restorer:
         self._client_dialect = client_dialect
         self._client = client
         self._found = found
-        self._own: dict[str, str] = {}  # the ids of the makers, by those that the client knows
-        self._open: defaultdict[str, int] = defaultdict(int)  # calls that wait for a result
+        self._own: dict[str, str] = {}  # the models' ids by the client's
+        self._open: defaultdict[str, int] = defaultdict(int)  # calls without a result
         self._answered: set[str] = set()
 
     # -- the user's --------------------------------------------------------------------------------
@@ -145,7 +144,7 @@ class _Restorer:
     # -- the assistant's ---------------------------------------------------------------------------
 
     def restore_turn(self, turn: ClientTurn) -> Iterator[Message]:
-        """Yield the answers that a turn holds: nearly always one."""
+        """Yield the answers in a turn: nearly always one."""
         for call in turn.calls:
             self._open[call.id] = 1
             self._own.pop(call.id, None)
@@ -159,7 +158,7 @@ class _Restorer:
             yield from turn.messages
 
     def _answer(self, sent: Sequence[_ClientPart], turn: ClientTurn | None) -> Message | None:
-        """Return an answer as its maker gave it; None where nothing is known of it."""
+        """Return an answer as its model gave it; None if it is unknown."""
         opened = _AnswerEnvelopes(sent, self._client_dialect)
         parts = [each.part for each in sent]
         for record in self._iter_cached(parts, turn):
@@ -172,7 +171,7 @@ class _Restorer:
     def _iter_cached(
         self, parts: Sequence[Part], turn: ClientTurn | None
     ) -> Iterator[CachedAnswer]:
-        """Yield the remembered answers that this may be: by its first call, then by its words."""
+        """Yield cached answers that may be this one: by its first call, then by its text."""
         keys = [make_call_key(call.id, client=self._client) for call in _calls(parts)[:1]]
         if turn is not None:
             keys.append(make_turn_key(turn, client=self._client))
@@ -187,7 +186,7 @@ class _Restorer:
             return None  # written by another version
 
     def _restore_from_envelopes(self, opened: "_AnswerEnvelopes") -> Message | None:
-        """Return an answer by its envelopes, and calls that no envelope names by the memory."""
+        """Return an answer by its envelopes; calls without an entry by the answer cache."""
         origin = opened.origin
         parts: list[Part] = []
         for part in opened.parts():
@@ -216,7 +215,7 @@ class _Restorer:
 
 
 def _open_parts(parts: Sequence[Part]) -> list[_ClientPart]:
-    """Return parts with their envelopes taken out; one that a client sent twice counts once."""
+    """Return parts without their envelopes; an envelope that a client sent twice counts once."""
     seen: set[str] = set()
     sent: list[_ClientPart] = []
     for part in parts:
@@ -235,9 +234,9 @@ def _open_parts(parts: Sequence[Part]) -> list[_ClientPart]:
 
 
 def _append_text(sent: _ClientPart, part: Part) -> _ClientPart | None:
-    """Return a text with the next piece of it; None where a part is not the next piece.
+    """Return a text with its next piece; None if the part is not one.
 
-    Where a text has an envelope of its own, one without is what came after the first piece.
+    After a text with its own envelope, a text without one is its next piece.
     """
     text = sent.part
     if not (isinstance(text, Text) and isinstance(part, Text) and part.signature is None):
@@ -250,7 +249,7 @@ def _append_text(sent: _ClientPart, part: Part) -> _ClientPart | None:
 
 
 def _split_answers(sent: Sequence[_ClientPart]) -> list[list[_ClientPart]]:
-    """Return the answers of a turn apart: a new one begins where another envelope names it."""
+    """Split a turn into answers: another envelope's answer id begins a new one."""
     answers: list[list[_ClientPart]] = [[]]
     current = ""
     for each in sent:
@@ -267,14 +266,14 @@ def _calls(parts: Sequence[Part]) -> list[ToolCall]:
 
 
 def _matches(record: CachedAnswer, parts: Sequence[Part]) -> bool:
-    """Return whether a client sent back what it saw of an answer: the same calls and words."""
+    """Return whether a client sent an answer back as it saw it: the same calls and text."""
     calls, own = _calls(parts), record.message.tool_calls
     if len(calls) != len(own) or not all(map(same_call, calls, own)):
         return False
     if any(not c.minted and c.id != id for c, id in zip(calls, record.calls, strict=True)):
         return False
     if not _find_proofs(parts) <= _find_proofs(record.message.parts):
-        return False  # the client kept the seals of another answer with the same words
+        return False  # the client has the signatures of another answer with the same text
     others = [p for p in parts if not isinstance(p, Text | Thinking | ToolCall)]
     known = [
         replace(p, signature=None) for p in record.message.parts if not isinstance(p, ToolResult)
@@ -285,7 +284,7 @@ def _matches(record: CachedAnswer, parts: Sequence[Part]) -> bool:
 
 
 def _find_proofs(parts: Sequence[Part]) -> set[str]:
-    """Return the opaque texts in the seals of parts; ids are shorter, and a summary is shown."""
+    """Return the opaque texts in signatures; ids are shorter, and summaries are shown."""
     return {
         text
         for part in parts
@@ -296,7 +295,7 @@ def _find_proofs(parts: Sequence[Part]) -> set[str]:
 
 
 def _copy_breakpoints(own: Sequence[Part], sent: Sequence[Part]) -> tuple[Part, ...]:
-    """Return the parts of a maker with the cache marks of a client."""
+    """Return a model's parts with the client's cache breakpoints."""
     parts = list(own)
     calls = iter(_calls(sent))
     texts = [part.cache for part in sent if isinstance(part, Text) and part.cache is not None]
@@ -310,7 +309,7 @@ def _copy_breakpoints(own: Sequence[Part], sent: Sequence[Part]) -> tuple[Part, 
 
 
 class _AnswerEnvelopes:
-    """What the envelopes of one answer hold; nothing, where it has none."""
+    """The contents of the envelopes of one answer."""
 
     def __init__(self, sent: Sequence[_ClientPart], client_dialect: str) -> None:
         self._sent = sent
@@ -347,7 +346,7 @@ class _AnswerEnvelopes:
                 pass
 
     def parts(self) -> Iterator[Part]:
-        """Yield the parts in the client's order, thinking where its envelope stands."""
+        """Yield the parts in the client's order, thinking at its envelope's place."""
         told: set[int] = set()
         texts = 0
         for each in self._sent:
@@ -367,7 +366,7 @@ class _AnswerEnvelopes:
                 yield part
 
     def _drop_client_signature(self, part: Part) -> Part:
-        """Return a part without what the front's wire put beside it: ids, the name of a field."""
+        """Return a part without data that the client's dialect added: ids, field names."""
         if (
             isinstance(part, ToolResult)
             or part.signature is None
@@ -377,7 +376,7 @@ class _AnswerEnvelopes:
         return replace(part, signature=None)
 
     def call(self, call: ToolCall) -> ToolCall | None:
-        """Return a call as its maker gave it; without an id it is the next one of its name."""
+        """Return a call as its model gave it; without an id, the next one of its name."""
         id = call.id
         if call.minted:
             id = next((each.id for each in self._calls.values() if each.name == call.name), id)

@@ -1,6 +1,6 @@
-"""The turns of a conversation as a client sees them: by that, a remembered answer is found again.
+"""Turns of a conversation as a client sees them, and their keys in the answer cache.
 
-``returned`` reads the answers of a request from here, and where each may be remembered.
+``restore`` looks answers up by them.
 """
 
 import json
@@ -18,10 +18,10 @@ _STABLE = Encoder(order="deterministic")
 
 
 class ClientTurn(Struct, frozen=True):
-    """Consecutive assistant messages: some clients send back one for each chunk of an answer.
+    """Consecutive assistant messages: some clients send one for each chunk of an answer.
 
-    ``digest`` is of what a client sees of it and of the user's words before it. Where the same was
-    said before in the conversation, the digest is another one.
+    ``digest`` covers the text and calls a client sees, the user's text before them, and how often
+    the same occurred before.
     """
 
     messages: tuple[Message, ...]
@@ -34,7 +34,7 @@ class ClientTurn(Struct, frozen=True):
 
     @property
     def parts(self) -> list[Part]:
-        """Return all parts; a text that goes on in the next message is one text."""
+        """Return all parts; a text continued in the next message is one text."""
         parts: list[Part] = []
         for message in self.messages:
             rest = message.parts
@@ -53,7 +53,7 @@ def split_turns(messages: Iterable[Message]) -> list[ClientTurn]:
     told: defaultdict[str, int] = defaultdict(int)
     answer: list[Message] = []
     prompts: list[str] = []
-    answered: set[str] = set()  # calls whose result was read: Gemini CLI sends results twice
+    answered: set[str] = set()  # calls with a result: Gemini CLI sends results twice
 
     def end_turn() -> None:
         answered.difference_update(call.id for each in answer for call in each.tool_calls)
@@ -79,9 +79,9 @@ def split_turns(messages: Iterable[Message]) -> list[ClientTurn]:
 def make_turn(
     messages: Sequence[Message], turns: Sequence[ClientTurn], answer: Message
 ) -> ClientTurn:
-    """Return the turn that an answer to a conversation is; ``turns`` are those it has already."""
+    """Return an answer to a conversation as a turn; ``turns`` are the earlier ones."""
     at = len(messages)
-    while at and messages[at - 1].role == "assistant":  # the answer goes on where these ended
+    while at and messages[at - 1].role == "assistant":  # the answer continues these
         at -= 1
     before = turns[:-1] if at < len(messages) else turns
     while at and messages[at - 1].role != "assistant":
@@ -93,17 +93,17 @@ def make_turn(
 
 
 def same_call(call: ToolCall, second: ToolCall) -> bool:
-    """Return whether two calls ask for the same."""
+    """Return whether two calls have the same name and arguments."""
     return call.name == second.name and _stable(call.arguments) == _stable(second.arguments)
 
 
 def make_call_key(id: str, *, client: str) -> str:
-    """Return the key of an answer by one of its calls."""
+    """Return the cache key of an answer by one of its calls."""
     return _key(client, "call", id)
 
 
 def make_turn_key(turn: ClientTurn, *, client: str) -> str:
-    """Return the key of an answer by what is seen of it."""
+    """Return the cache key of an answer by its turn."""
     return _key(client, "turn", turn.digest)
 
 
@@ -131,7 +131,7 @@ def _digest(answer: Sequence[Message], prompts: Sequence[str]) -> str:
 
 
 def _stable(value: Json) -> bytes:
-    """Return JSON as bytes that are the same however a client writes it."""
+    """Return JSON as bytes that do not depend on how a client formats it."""
     value = _plain(value)
     try:
         return _STABLE.encode(value)

@@ -1,8 +1,7 @@
-"""Limits, budgets, breakers, remembered answers and keys in Redis, alike for all replicas.
+"""Quotas, breakers, cached answers and keys in Redis, shared by all replicas.
 
-The scripts in ``lua/`` do what must happen at once. While Redis is away each replica counts for
-itself; what was spent meanwhile is told to Redis when it is back. ``app`` lets no request in then,
-where the configuration says so.
+The scripts in ``lua/`` make changes atomic. While Redis is unreachable each replica counts alone
+and reports its use later; with ``on_state_loss = "refuse"`` no request is answered then.
 """
 
 import asyncio
@@ -21,9 +20,9 @@ from .keys import Rows, load_key
 from .redis_link import PREFIX, Argument, RedisLink, SharedStateLost
 
 HOLD = 90.0
-"""Seconds after which the reservation of a process that died expires."""
+"""Seconds before the reservation of a dead process expires."""
 PROBE = 60.0
-"""Seconds after which a probe that told nothing is taken for dead."""
+"""Seconds before a probe without a result is given up."""
 _OWED = 1_000
 _RESERVATIONS = "reservations"
 _BREAKERS = "breakers"
@@ -32,13 +31,13 @@ _VERSION = "keys:version"
 
 
 class RedisUsageCounter:
-    """Counts for all replicas; ``hold`` is in seconds."""
+    """Counts for all replicas; ``hold``: seconds before an unconfirmed reservation expires."""
 
     def __init__(self, link: RedisLink, *, hold: float = HOLD) -> None:
         self._link = link
         self._hold = hold
         self._local = LocalUsageCounter()
-        self._alone: set[str] = set()  # requests that were let in while Redis was away
+        self._alone: set[str] = set()  # requests admitted while Redis was unreachable
         self._open: set[str] = set()
         self._owed: dict[str, Sequence[QuotaUse]] = {}
         self._telling: set[asyncio.Future[None]] = set()
@@ -46,7 +45,7 @@ class RedisUsageCounter:
         link.on_return.append(self._send_owed)
 
     async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
-        """Take all of these, or none."""
+        """Reserve all of these, or none."""
         rows = [
             (int(each.bound.rolling), each.bound.per, each.bound.most, each.amount) for each in uses
         ]
@@ -64,7 +63,7 @@ class RedisUsageCounter:
         return None
 
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
-        """Correct what was reserved; where Redis is away, once it is back."""
+        """Correct a reservation; if Redis is unreachable, later."""
         self._open.discard(id)
         if id in self._alone:
             self._alone.discard(id)
@@ -78,11 +77,11 @@ class RedisUsageCounter:
         telling.add_done_callback(self._telling.discard)
 
     async def wait_until_counted(self) -> None:
-        """Wait until Redis was told, or is away."""
+        """Wait until Redis has the use, or is unreachable."""
         await asyncio.gather(*self._telling)
 
     async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
-        """Return how much of each bound is taken now, by all replicas."""
+        """Return the current use of each quota, by all replicas."""
 
         async def read(redis: Any) -> list[dict[bytes, bytes]]:
             pipeline = redis.pipeline(transaction=False)
@@ -102,26 +101,26 @@ class RedisUsageCounter:
         ]
 
     async def aclose(self) -> None:
-        """Tell Redis what is still owed, and end."""
+        """Send Redis the use it does not have yet, and stop."""
         if self._renewing is not None:
             self._renewing.cancel()
         await self.wait_until_counted()
         await self._send_owed()
 
     async def _send_owed(self) -> None:
-        """Tell Redis what requests took while it was away."""
+        """Send Redis the use of requests while it was unreachable."""
         for id, uses in list(self._owed.items()):
             await self._send_use(id, uses)
 
     async def _send_use(self, id: str, uses: Sequence[QuotaUse]) -> None:
-        """Tell Redis what a request took; where it is away, that stays owed."""
+        """Send Redis a request's use; if it is unreachable, keep it for later."""
         rows = [(int(each.bound.rolling), each.bound.per, each.amount) for each in uses]
         with suppress(SharedStateLost):
             await self._run("settle", uses, [id, *_flat(rows)])
             self._owed.pop(id, None)
 
     async def _renew(self) -> None:
-        """Keep the reservations of requests that still run."""
+        """Extend the reservations of requests that still run."""
         while self._open:
             await asyncio.sleep(self._hold / 3)
             if ids := list(self._open):
@@ -146,7 +145,7 @@ def _sum_uses(several: Iterable[Sequence[QuotaUse]]) -> Sequence[QuotaUse]:
 
 
 class RedisAnswerCache:
-    """Remembered answers of all replicas; what is not used for its time goes."""
+    """The answer cache of all replicas; unused entries expire."""
 
     def __init__(self, link: RedisLink, local: LocalAnswerCache, *, seconds: float) -> None:
         self._link = link
@@ -154,7 +153,7 @@ class RedisAnswerCache:
         self._seconds = max(1, round(seconds))
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return what is remembered under these keys; what is used is kept for longer."""
+        """Return the values of these keys, and extend their time."""
         names = list(keys)
 
         async def read(redis: Any) -> list[bytes | None]:
@@ -171,7 +170,7 @@ class RedisAnswerCache:
         return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
     async def put(self, items: Mapping[str, bytes]) -> None:
-        """Remember these values."""
+        """Store these values."""
 
         async def write(redis: Any) -> None:
             pipeline = redis.pipeline(transaction=False)
@@ -190,10 +189,10 @@ def _make_answer_key(name: str) -> str:
 
 
 class RedisSnapshot:
-    """What a replica looks up in Redis at the start of each request, in one round trip.
+    """What a replica reads from Redis at the start of each request, in one round trip.
 
-    ``version`` counts the changes of run-time keys; ``troubled`` are the deployments that failed
-    lately, so that those which did not cost no further question.
+    ``version`` counts the changes of run-time keys; ``troubled`` has the deployments with recent
+    failures, so the others need no further request.
     """
 
     def __init__(self, link: RedisLink) -> None:
@@ -202,7 +201,7 @@ class RedisSnapshot:
         self.troubled: Mapping[str, Any] = {}
 
     async def look(self) -> None:
-        """Look; raises StateLost."""
+        """Read it; raises SharedStateLost."""
 
         async def read(redis: Any) -> list[Any]:
             pipeline = redis.pipeline(transaction=False)
@@ -216,7 +215,7 @@ class RedisSnapshot:
 
 
 class RedisBreakers:
-    """The breakers of all deployments, alike for all replicas; each its own while Redis is away."""
+    """The breakers of all replicas; while Redis is unreachable, each has its own."""
 
     def __init__(self, link: RedisLink, snapshot: RedisSnapshot) -> None:
         self._link = link
@@ -224,7 +223,7 @@ class RedisBreakers:
         self._local = Breakers()
 
     async def is_open(self, name: str) -> bool:
-        """Return whether to leave this deployment alone; False once, for the probe after a rest."""
+        """Return whether a deployment is paused; False once after the pause, for the probe."""
         if not self._link.is_away and name not in self._snapshot.troubled:
             return False
         try:
@@ -233,28 +232,28 @@ class RedisBreakers:
             return await self._local.is_open(name)
 
     async def record_success(self, name: str) -> None:
-        """Forget what failed."""
+        """Clear its failures."""
         await self._local.record_success(name)
         if name in self._snapshot.troubled:
             with suppress(SharedStateLost):
                 await self._step("well", name)
 
     async def record_failure(self, name: str) -> None:
-        """Note a failure."""
+        """Record a failure."""
         try:
             await self._step("failed", name)
         except SharedStateLost:
             await self._local.record_failure(name)
 
     async def cancel_probe(self, name: str) -> None:
-        """End a probe that was cut short by the client."""
+        """End a probe that the client cut short."""
         await self._local.cancel_probe(name)
         if name in self._snapshot.troubled:
             with suppress(SharedStateLost):
                 await self._step("left", name)
 
     def states(self) -> dict[str, str]:
-        """Return every deployment that failed lately, as this replica last saw it."""
+        """Return every deployment with recent failures, as this replica last saw it."""
         if self._link.is_away:
             return self._local.states()
         return {
@@ -268,9 +267,9 @@ class RedisBreakers:
 
 
 class RedisKeys:
-    """Keys made and blocked at run time, for all replicas: each looks for a change at each request.
+    """Run-time keys of all replicas, checked for changes at each request.
 
-    While Redis is away those that were known stay.
+    While Redis is unreachable the known keys stay.
     """
 
     def __init__(self, link: RedisLink, snapshot: RedisSnapshot | None = None) -> None:
@@ -279,7 +278,7 @@ class RedisKeys:
         self._read: tuple[bytes | None, Rows] = (None, {})
 
     async def rows(self) -> Rows:
-        """Return the keys as they are now."""
+        """Return the current keys."""
         version = self._snapshot.version if self._snapshot is not None else b"unknown"
         if version != self._read[0]:
             with suppress(SharedStateLost):
@@ -289,11 +288,11 @@ class RedisKeys:
         return self._read[1]
 
     async def put(self, key: GatewayKey) -> None:
-        """Keep a key; raises StateLost."""
+        """Store a key; raises SharedStateLost."""
         await self._change("hset", key.name, dump_json(key))
 
     async def remove(self, name: str) -> None:
-        """Forget a key; raises StateLost."""
+        """Delete a key; raises SharedStateLost."""
         await self._change("hdel", name)
 
     async def _change(self, command: str, *values: str) -> None:

@@ -56,7 +56,7 @@ export function moment(at, step) {
   return step < 43_200 ? `${day}, ${String(when.getHours()).padStart(2, "0")}h` : day;
 }
 
-/** Return a ladder of seven notches: filled up to what was sent, with a mark at what was asked. */
+/** Return a ladder of seven notches: filled up to the sent level, with a mark at the requested one. */
 export function ladder(sent, asked) {
   const top = LEVELS.indexOf(sent);
   const mark = LEVELS.indexOf(asked);
