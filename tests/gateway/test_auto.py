@@ -15,10 +15,10 @@ from pondero.gateway.admin.preview import preview
 from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
 from pondero.gateway.config.reader import default_config, load
 from pondero.gateway.config.routing import Routing, allows
-from pondero.gateway.requests.level_rules import wish_of
+from pondero.gateway.requests.level_rules import parse_requested_level
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
-from pondero.gateway.state.keys import _checked
+from pondero.gateway.state.keys import _build_key
 from pondero.store import load_catalog
 from pondero.thinking import UNSET
 
@@ -108,8 +108,8 @@ def test_the_kind_of_a_question_is_said_in_a_header_or_in_the_level():
     assert Gateway(route).ask("opus", x_pondero_kind="proofs")[0] == "high"
     assert Gateway(route).ask("opus/auto#proofs", x_pondero_kind="other")[0] == "high"
     assert Gateway(route).ask("opus/max", x_pondero_kind="proofs")[0] == "max"
-    with pytest.raises(BadThinking, match="is no kind"):
-        wish_of(header=None, suffix=None, body=UNSET, words=(), kind="a/b")
+    with pytest.raises(BadThinking, match="invalid kind"):
+        parse_requested_level(header=None, suffix=None, body=UNSET, words=(), kind="a/b")
 
 
 def test_a_key_is_held_to_the_model_that_a_calibration_stands_for():
@@ -166,8 +166,8 @@ def test_auto_behind_a_routes_model_is_its_default(tmp_path, text, default):
         ('to = "auto:nope"', "no calibration is called 'nope'"),
         ('to = ["claude-opus-5/auto", "gpt-5.5/auto:x"]', "several defaults"),
         ('to = "claude-opus-5/auto"\nthinking = { default = "low" }', "several defaults"),
-        ('to = "claude-opus-5"\nthinking = { cap = "auto" }', "cap = 'auto' is no depth"),
-        ('to = "claude-opus-5"\nthinking = { floor = "auto:x" }', "is no depth"),
+        ('to = "claude-opus-5"\nthinking = { cap = "auto" }', "invalid cap 'auto'"),
+        ('to = "claude-opus-5"\nthinking = { floor = "auto:x" }', "invalid floor 'auto:x'"),
     ],
 )
 def test_a_route_that_cannot_be_meant_so_is_refused_with_its_line(tmp_path, text, why):
@@ -177,10 +177,10 @@ def test_a_route_that_cannot_be_meant_so_is_refused_with_its_line(tmp_path, text
 
 def test_a_key_made_at_run_time_has_no_auto_as_its_bound():
     row = {"name": "k", "hash": "sha256:" + "0" * 64}
-    assert _checked({**row, "thinking": {"default": "auto"}}).thinking.default == "auto"
+    assert _build_key({**row, "thinking": {"default": "auto"}}).thinking.default == "auto"
     for bound in ("floor", "cap"):
-        with pytest.raises(BadParameter, match="is no depth"):
-            _checked({**row, "thinking": {bound: "auto"}})
+        with pytest.raises(BadParameter, match="use a level"):
+            _build_key({**row, "thinking": {bound: "auto"}})
 
 
 def test_the_consoles_preview_shows_what_auto_becomes():

@@ -34,7 +34,7 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects import NAMES, AnswerContext, ReplyContext, SignatureSlots, get_dialect
-from pondero.gateway.signatures.embedder import SignatureEmbedder, embedded_signature
+from pondero.gateway.signatures.embedder import SignatureEmbedder, read_envelope
 from pondero.gateway.signatures.restore import cache_items, cache_keys, restore_history
 from pondero.handoff import Destination, handoff
 
@@ -96,7 +96,7 @@ class Client(Side):
         return ReplyContext(
             request=parsed.request,
             context=parsed.context,
-            sign=embedded_signature,
+            sign=read_envelope,
             seed=b"s",
             shown=shown,
         )

@@ -1,4 +1,4 @@
-"""The gateway: clients of any wire in front, models of any provider behind, seals kept."""
+"""The gateway: clients of any API in front, models of any provider behind, signatures preserved."""
 
 from ..lazy import Loader, make_lazy_getattr
 
@@ -79,5 +79,5 @@ __all__ = [
     "run_gateway_in_thread",
 ]
 
-# Load what serves on first use: reading a configuration needs none of it.
+# Loaded on first use: reading a configuration needs no server.
 __getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

@@ -248,7 +248,7 @@ def test_a_ledger_that_is_away_is_said_and_the_threads_are_shown(stats, asked, c
     code, out, err = stats()
     assert code == 0
     assert "one/high" in out
-    assert "without the gateway's ledger: PostgreSQL does not keep the ledger" in err
+    assert "without the gateway's ledger: the ledger in PostgreSQL failed" in err
     assert stats("--config", str(config_dir / "gateway.toml"))[0] != 0
 
 

@@ -21,7 +21,7 @@ from pondero.gateway.observability.feed import KEPT, Feed
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
-from pondero.gateway.server.run import _server
+from pondero.gateway.server.run import _make_server
 
 HERE = {"host": "127.0.0.1:8787"}
 ADMIN, PLAIN = "pnd_admin", "pnd_plain"
@@ -171,7 +171,7 @@ def test_what_a_key_has_taken_of_its_bounds_is_shown():
     gate = gate_of()
     bounds = {
         "limit": {"requests": 5},
-        "budget": {"money": 2.5, "thinking_tokens": 9_000_000, "per": "day"},
+        "budget": {"cost": 2.5, "thinking_tokens": 9_000_000, "per": "day"},
     }
     made = json.loads(said(gate, "POST", "/admin/keys", {"name": "ci", **bounds}).body)["key"]
     assert asked(gate, made) == 200
@@ -267,6 +267,8 @@ def test_a_request_is_listed_with_what_was_asked_and_what_was_sent():
     assert (row["asked"], row["sent"], row["why"]) == ("max", "medium", "cap")
     assert row["model"] == "anthropic:claude-opus-5"
     assert row["end"] == "done"
+    assert (row["client_api"], row["requested_model"]) == ("anthropic", "opus/max")
+    assert row["path"] == "passed"
 
 
 def test_the_page_is_guarded_by_its_headers():
@@ -297,12 +299,12 @@ def test_live_requests_come_as_events_until_the_server_ends():
 
     assert answer.headers["content-type"] == "text/event-stream"
     (event,) = [line for line in answer.body.split(b"\n") if line.startswith(b"data: ")]
-    assert json.loads(event[6:])["requests"][0]["said"] == "opus"
+    assert json.loads(event[6:])["requests"][0]["requested_model"] == "opus"
 
 
 def test_live_requests_end_with_the_server_they_come_from():
     gate = gate_of()
-    server = _server(gate)
+    server = _make_server(gate)
 
     assert not gate.feed.is_over()
     server.should_exit = True

@@ -194,7 +194,7 @@ def test_a_made_key_works_and_a_blocked_one_does_not(browser, tmp_path):
         page.get_by_role("button", name="Done").click()
         card = page.locator("[data-key=ci]")
 
-        expect(card).to_contain_text("at most low")
+        expect(card).to_contain_text("maximum level low")
         assert key not in page.content()
         assert ask(where, "opus", key=key) == 200
         assert ask(where, "opus", key="pnd_wrong") == 401

@@ -40,7 +40,7 @@ def test_a_reference_to_nothing_says_what_helps(monkeypatch, tmp_path):
     monkeypatch.delenv("MY_KEY", raising=False)
     with pytest.raises(MissingKey, match="env:MY_KEY is empty; set that variable"):
         secrets.find_provider_key(config("env:MY_KEY"), GOOGLE)
-    with pytest.raises(MissingKey, match="cannot be read: No such file"):
+    with pytest.raises(MissingKey, match=r"could not read .*: No such file"):
         secrets.find_provider_key(config(f"file:{tmp_path}/no"), GOOGLE)
 
 
@@ -64,9 +64,9 @@ def test_a_clients_key_is_known_by_its_hash_alone():
     ]
 
     assert mine != other
-    assert secrets.holder(keys, mine) == keys[1]
-    assert secrets.holder(keys, f"{mine}x") is None
-    assert secrets.holder(keys, "\udc80") is None
+    assert secrets.find_holder(keys, mine) == keys[1]
+    assert secrets.find_holder(keys, f"{mine}x") is None
+    assert secrets.find_holder(keys, "\udc80") is None
     assert mine not in repr(keys)
 
 

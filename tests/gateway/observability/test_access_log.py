@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.canon import Usage
-from pondero.gateway.observability.access_log import AccessLog, line_of
+from pondero.gateway.observability.access_log import AccessLog, format_line
 from pondero.gateway.observability.receipt import Receipt
 
 RECEIPT = Receipt(
@@ -29,7 +29,7 @@ RECEIPT = Receipt(
 
 
 def test_a_line_says_what_is_known_and_nothing_else():
-    assert json.loads(line_of(RECEIPT)) == {
+    assert json.loads(format_line(RECEIPT)) == {
         "time": "2025-11-15T00:00:00.250+00:00",
         "id": "a1",
         "key": "ci",
@@ -53,7 +53,7 @@ def test_a_line_says_what_is_known_and_nothing_else():
 
 @given(st.text(), st.text())
 def test_a_request_is_one_line_whatever_a_client_calls_things(said, key):
-    line = line_of(Receipt(id="a", at=0.0, key=key, front="chat", said=said))
+    line = format_line(Receipt(id="a", at=0.0, key=key, front="chat", said=said))
     assert len(line.splitlines()) == 1 or "\n" not in line
     assert json.loads(line)["id"] == "a"
 

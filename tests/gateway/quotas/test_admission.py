@@ -24,8 +24,8 @@ from pondero.gateway.config.model import (
 )
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.receipt import Receipt
-from pondero.gateway.quotas.quota import BILLION, bounds_of
-from pondero.gateway.requests.errors import failure
+from pondero.gateway.quotas.quota import BILLION, find_quotas
+from pondero.gateway.requests.errors import write_error
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.shared_state import make_shared_state
@@ -58,7 +58,7 @@ class Served:
         self.gate = GatewayContext(
             config, Emulator(), observers=[self.receipts.append], shared=shared
         )
-        self.bounds = bounds_of(key, route)
+        self.bounds = find_quotas(key, route)
         self._app = App(self.gate)
 
     async def came(self, http: HttpRequest) -> Came:
@@ -91,7 +91,7 @@ def test_every_wire_says_429_and_when_to_come_again(name):
     """The front's own service side writes it; its own caller side must understand it."""
     service, caller = get_dialect(name).service(), get_dialect(name).caller()
     for kind in (RateLimited, QuotaSpent):
-        response = failure(kind("no room", status=429, retry_after=17), name, service)
+        response = write_error(kind("no room", status=429, retry_after=17), name, service)
         assert response.status == 429
         read = caller.error(ResponseHead(response.status, response.headers), response.body)
         assert isinstance(read, RateLimited | QuotaSpent)
@@ -112,7 +112,7 @@ def test_a_limit_lets_in_exactly_so_many():
 
 
 def test_what_is_counted_is_what_the_service_counted():
-    everything = SpendBudget(money=5, thinking_tokens=100_000, tokens=100_000)
+    everything = SpendBudget(cost=5, thinking_tokens=100_000, tokens=100_000)
     served = Served(replace(CI, budget=everything))
     answers = asyncio.run(_several(served, [asked(), asked(stream=True)]))
 
@@ -125,7 +125,9 @@ def test_what_is_counted_is_what_the_service_counted():
 @pytest.mark.parametrize("unit", ["money", "tokens", "thinking_tokens"])
 def test_a_budget_that_does_not_cover_a_request_refuses_it_and_counts_nothing(unit):
     most = {"money": 0.2, "tokens": 9000, "thinking_tokens": 8000}[unit]
-    served = Served(replace(CI, budget=SpendBudget(**{unit: most}, per="day")))
+    served = Served(
+        replace(CI, budget=SpendBudget(**{"cost" if unit == "money" else unit: most}, per="day"))
+    )
     answers = asyncio.run(_several(served, [asked(most=6000)] * 60))
     statuses = [each.status for each in answers]
     first = statuses.index(429)
@@ -160,7 +162,7 @@ def test_without_thinking_an_answer_needs_no_budget_for_it():
 
 def test_a_model_whose_price_nobody_knows_is_not_asked_on_a_budget_in_money():
     route = GatewayRoute("opus", ("anthropic:claude-nobody-knows-1",))
-    served = Served(replace(CI, budget=SpendBudget(money=5)), route)
+    served = Served(replace(CI, budget=SpendBudget(cost=5)), route)
     (answer,) = asyncio.run(_several(served, [asked()]))
 
     assert answer.status == 403
@@ -178,7 +180,7 @@ def test_a_route_has_bounds_for_all_who_take_it():
 @pytest.mark.parametrize("state", ["memory", "redis"])
 def test_a_thousand_at_once_cannot_overspend(state, request):
     address = "memory" if state == "memory" else request.getfixturevalue("redis").url
-    key = replace(CI, budget=SpendBudget(tokens=60_000, money=3, per="day"))
+    key = replace(CI, budget=SpendBudget(tokens=60_000, cost=3, per="day"))
 
     async def run() -> None:
         served = Served(key, state=address)

@@ -81,18 +81,18 @@ def test_a_grammar_tool_of_a_namespace_is_called_with_text_and_its_call_comes_ba
     assert (call["name"], call["namespace"], call["input"]) == ("apply_patch", "files", PATCH)
     result = {"type": "custom_tool_call_output", "call_id": call["call_id"], "output": "Done."}
     answered(app, [*question, *output, result], stream=stream)
-    assert PATCH in texts_in(emulator.log.entries[-1].body)
+    assert PATCH in iter_envelopes(emulator.log.entries[-1].body)
 
 
-def texts_in(value: Any) -> Iterator[str]:
+def iter_envelopes(value: Any) -> Iterator[str]:
     """Yield the texts in a body, and those in its texts that are JSON."""
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from texts_in(inner)
+            yield from iter_envelopes(inner)
     elif isinstance(value, str):
         yield value
         if value.startswith("{"):
-            yield from texts_in(json.loads(value))
+            yield from iter_envelopes(json.loads(value))
 
 
 def answered(app: App, items: list[Any], *, stream: bool) -> list[Any]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pondero.errors import BadThinking
 from pondero.gateway.config.model import LevelRules
-from pondero.gateway.requests.level_rules import RequestedLevel, decide, wish_of
+from pondero.gateway.requests.level_rules import RequestedLevel, apply_rules, parse_requested_level
 from pondero.store import load_catalog
 from pondero.thinking import FIGURES, LEVELS, OFF, UNSET, Intent, parse_intent
 
@@ -28,17 +28,19 @@ def _depth(intent: Intent) -> float:
 def test_the_header_wins_over_the_name_and_the_name_over_the_body():
     low = parse_intent("low")
     said = {"body": low, "words": ()}
-    assert wish_of(header="high", suffix="max", **said) == RequestedLevel(
+    assert parse_requested_level(header="high", suffix="max", **said) == RequestedLevel(
         parse_intent("high"), "header"
     )
-    assert wish_of(header=None, suffix="max", **said) == RequestedLevel(parse_intent("max"), "name")
-    assert wish_of(header=None, suffix=None, **said) == RequestedLevel(low, "body")
-    assert wish_of(header=None, suffix=None, body=UNSET, words=()).said_in == "unset"
+    assert parse_requested_level(header=None, suffix="max", **said) == RequestedLevel(
+        parse_intent("max"), "name"
+    )
+    assert parse_requested_level(header=None, suffix=None, **said) == RequestedLevel(low, "body")
+    assert parse_requested_level(header=None, suffix=None, body=UNSET, words=()).said_in == "unset"
 
 
 def test_a_header_that_is_no_level_is_refused():
     with pytest.raises(BadThinking, match="did you mean 'high'"):
-        wish_of(header="hihg", suffix=None, body=UNSET, words=())
+        parse_requested_level(header="hihg", suffix=None, body=UNSET, words=())
 
 
 @pytest.mark.parametrize(
@@ -58,23 +60,23 @@ def test_a_header_that_is_no_level_is_refused():
     ],
 )
 def test_what_a_rule_makes_of_a_wish(wish, dial, level, why):
-    decided = decide(RequestedLevel(wish, "body"), OPUS, [dial])
+    decided = apply_rules(RequestedLevel(wish, "body"), OPUS, [dial])
     assert (decided.intent.level, decided.why) == (level, why)
 
 
 def test_a_cap_holds_for_what_a_model_does_unasked():
-    decided = decide(RequestedLevel(UNSET, "unset"), OPUS, [LevelRules(cap="low")])
+    decided = apply_rules(RequestedLevel(UNSET, "unset"), OPUS, [LevelRules(cap="low")])
     assert (decided.intent, decided.why) == (parse_intent("low"), "cap")
 
 
 @given(WISHES, WORDS, WORDS, WORDS)
 def test_no_wish_passes_the_narrower_of_two_caps(wish, one, other, floor):
     rules = [LevelRules(cap=one, floor=floor), LevelRules(cap=other)]
-    intent = decide(RequestedLevel(wish, "body"), OPUS, rules).intent
+    intent = apply_rules(RequestedLevel(wish, "body"), OPUS, rules).intent
     assert _depth(intent) <= min(_depth(parse_intent(one)), _depth(parse_intent(other)))
 
 
 @given(WISHES, WORDS)
 def test_no_wish_stays_under_a_floor(wish, floor):
-    intent = decide(RequestedLevel(wish, "body"), OPUS, [LevelRules(floor=floor)]).intent
+    intent = apply_rules(RequestedLevel(wish, "body"), OPUS, [LevelRules(floor=floor)]).intent
     assert _depth(intent) >= _depth(parse_intent(floor))

@@ -11,7 +11,7 @@ from pondero import models
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, LevelRules
-from pondero.gateway.requests.passthrough import ModelRenamer
+from pondero.gateway.requests.model_name import ModelRenamer
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 

@@ -22,7 +22,7 @@ from pondero.canon import (
     ToolCall,
 )
 from pondero.dialects import get_dialect
-from pondero.gateway.signatures.embedder import SignatureEmbedder, embedded_signature
+from pondero.gateway.signatures.embedder import SignatureEmbedder, read_envelope
 from pondero.gateway.signatures.envelope import (
     EnvelopeCall,
     EnvelopeText,
@@ -261,8 +261,6 @@ def test_the_same_answer_gives_the_same_envelopes_and_another_seed_other_ids():
 
 
 def test_the_sealer_gives_envelopes_and_no_seal_of_a_maker():
-    assert (
-        embedded_signature(Text("x", Signature("pondero", "an envelope")), "", ()) == "an envelope"
-    )
-    assert embedded_signature(Text("x", SIGNED), "", ()) is None
-    assert embedded_signature(Text("x"), "", ()) is None
+    assert read_envelope(Text("x", Signature("pondero", "an envelope")), "", ()) == "an envelope"
+    assert read_envelope(Text("x", SIGNED), "", ()) is None
+    assert read_envelope(Text("x"), "", ()) is None

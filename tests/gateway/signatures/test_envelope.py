@@ -15,10 +15,10 @@ from pondero.gateway.signatures.envelope import (
     EnvelopeHidden,
     EnvelopeText,
     EnvelopeThinking,
-    is_in,
+    contains_envelope,
+    iter_envelopes,
     open_envelope,
     pack_envelope,
-    texts_in,
 )
 
 ORIGIN = Origin("google", "gemini-3-flash-preview")
@@ -47,7 +47,7 @@ def test_an_envelope_comes_back_as_it_was_in_either_alphabet(envelope):
 @given(envelopes)
 def test_an_envelope_is_padded_base64_of_the_standard_alphabet(envelope):
     text = pack_envelope(envelope)
-    assert is_in(text.encode())
+    assert contains_envelope(text.encode())
     assert len(text) % 4 == 0
     assert set(text.rstrip("=")) <= set(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -95,8 +95,8 @@ def test_json_that_is_nested_too_deeply_is_no_envelope():
 def test_envelopes_are_found_wherever_a_wire_has_its_slots():
     one, two = (pack_envelope(Envelope(ORIGIN, mark)) for mark in "ab")
     value = {"reasoning_details": [{"data": one}, {"id": 7}], "extra": {"google": {"x": two}}}
-    assert list(texts_in(value)) == [one, two]
-    assert list(texts_in(urlsafe_b64encode(b"another's").decode())) == []
+    assert list(iter_envelopes(value)) == [one, two]
+    assert list(iter_envelopes(urlsafe_b64encode(b"another's").decode())) == []
 
 
 def test_an_envelope_adds_little():

@@ -95,7 +95,7 @@ def test_after_the_rest_one_request_probes(play):
         assert await breakers.is_open("a")
         clock.now += REST
         assert not await breakers.is_open("a")
-        await breakers.went_well("a")
+        await breakers.record_success("a")
         assert [await breakers.is_open("a") for _ in range(3)] == [False] * 3
 
     play(run)
@@ -157,7 +157,7 @@ def test_failures_at_one_replica_rest_a_deployment_at_all(redis):
 
 
 steps = st.lists(
-    st.sampled_from(["record_failure", "went_well", "cancel_probe", "is_open", 1.0, 8.0, REST])
+    st.sampled_from(["record_failure", "record_success", "cancel_probe", "is_open", 1.0, 8.0, REST])
 )
 
 
@@ -193,7 +193,7 @@ def test_a_breaker_in_redis_does_what_one_here_does(redis, moves):
     asyncio.run(run())
 
 
-@given(st.lists(st.sampled_from(["record_failure", "went_well", "asked", "waited"])))
+@given(st.lists(st.sampled_from(["record_failure", "record_success", "asked", "waited"])))
 def test_it_is_never_shut_for_good(moves):
     async def run() -> None:
         clock = Clock()

@@ -9,11 +9,17 @@ from tests.gateway.asgi import came
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
 from pondero.errors import BadParameter
-from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, RateLimitRule
-from pondero.gateway.config.secrets import hash_key, holder
+from pondero.gateway.config.model import (
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    RateLimitRule,
+    SpendBudget,
+)
+from pondero.gateway.config.secrets import find_holder, hash_key
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
-from pondero.gateway.state.keys import FileKeys, KeyRing, LocalKeys
+from pondero.gateway.state.keys import FileKeys, KeyRing, LocalKeys, load_key
 
 OWN = GatewayKey("own", hash_key("the-text-of-own"))
 ROUTE = GatewayRoute("opus", ("anthropic:claude-opus-5",))
@@ -51,6 +57,11 @@ def test_a_made_key_works_at_once_and_a_blocked_one_does_not():
     assert asyncio.run(run()) == [401, 200, 401, 200, 401, 200, 401]
 
 
+def test_a_key_stored_with_the_old_name_of_a_budget_is_read():
+    stored = '{"name":"ci","hash":"sha256:0","budget":{"money":5.0,"per":"day"}}'
+    assert load_key(stored).budget == SpendBudget(cost=5.0, per="day")
+
+
 def test_what_one_process_changes_holds_in_the_others(tmp_path):
     """Two stores over one file stand for two processes."""
 
@@ -61,7 +72,7 @@ def test_what_one_process_changes_holds_in_the_others(tmp_path):
         assert [key.name for key in await other.all()] == ["own"]
         assert not path.exists()
         text = await one.make("ci", {"thinking": {"cap": "low"}, "limit": {"requests": 3}})
-        found = holder(await other.all(), text)
+        found = find_holder(await other.all(), text)
         assert found is not None
         assert (found.name, found.thinking.cap, found.limit) == (
             "ci",
@@ -97,7 +108,7 @@ def test_the_file_wins_over_what_is_kept_of_another_key_of_its_name():
         ("", {}),
         ("ci", {"thinking": {"cap": "hihg"}}),
         ("ci", {"limit": {}}),
-        ("ci", {"budget": {"money": -1}}),
+        ("ci", {"budget": {"cost": -1}}),
         ("ci", {"colour": "red"}),
         ("ci", {"hash": 3, "models": "opus"}),
     ],

@@ -29,7 +29,7 @@ from pondero.gateway.config.model import (
 )
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.receipt import Receipt
-from pondero.gateway.quotas.quota import bounds_of
+from pondero.gateway.quotas.quota import find_quotas
 from pondero.gateway.state.answer_cache import LocalAnswerCache
 from pondero.gateway.state.keys import KeyRing
 from pondero.gateway.state.redis import RedisAnswerCache, RedisKeys, RedisUsageCounter
@@ -79,7 +79,7 @@ def taken(url: str, key: GatewayKey) -> list[int]:
 
     async def run() -> list[int]:
         link = RedisLink(url)
-        counts = await RedisUsageCounter(link).current_use(bounds_of(key, None))
+        counts = await RedisUsageCounter(link).current_use(find_quotas(key, None))
         await link.aclose()
         return counts
 

@@ -1,1 +1,1 @@
-"""The admin API, and the console drawn from it."""
+"""The admin API and the console drawn from it."""

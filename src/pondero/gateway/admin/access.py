@@ -1,8 +1,8 @@
-"""Who may see the console and use the admin API, and from which pages.
+"""Checks who may use the console and the admin API, and from which pages.
 
-With an admin's key in use, only who shows one may. Without any, the gateway must listen on this
-machine alone, and whoever reaches it may, as it is with requests; a page of another site may not,
-however it got the browser to ask, and neither may what comes through a proxy.
+If an admin key exists, every request needs one. Without one, the gateway must listen on this
+machine alone and the request must come from it, neither through a proxy nor from a page of another
+site.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 
 from ...canon import HttpRequest
 from ..config.model import GatewayConfig, GatewayKey, is_loopback
-from ..requests.read_request import who
+from ..requests.read_request import find_requester
 
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
-_OWN = ("same-origin", "none")  # of sec-fetch-site: this page itself, or somebody typed the address
+_OWN = ("same-origin", "none")  # of sec-fetch-site: this page itself, or a typed address
 
 
 class AccessDenied(Exception):
-    """This visitor may not; ``status`` says whether a key would help."""
+    """The request may not use the admin API; ``status`` 401 means that a key would help."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -25,10 +25,10 @@ class AccessDenied(Exception):
 
 
 def check_origin(http: HttpRequest, config: GatewayConfig, keys: Sequence[GatewayKey]) -> None:
-    """Raise NotAllowed for a request under a wrong name, or made by a page of another site.
+    """Raise AccessDenied for a wrong host name or a request by another site's page.
 
-    A name that somebody else owns can be made to mean this machine; the browser would then take
-    their page for ours.
+    DNS can make a foreign name point to this machine (DNS rebinding); the browser would then treat
+    that site's page as ours.
     """
     host = http.headers.get("host", "")
     name = urlsplit(f"//{host}").hostname or ""
@@ -50,15 +50,15 @@ def check_origin(http: HttpRequest, config: GatewayConfig, keys: Sequence[Gatewa
 
 
 def check_admin(http: HttpRequest, keys: Sequence[GatewayKey]) -> None:
-    """Raise NotAllowed where an admin's key is needed and not shown, or shown in the address."""
+    """Raise AccessDenied without an admin key in the ``Authorization`` header, if one exists."""
     if not any(key.admin for key in keys):
         return
-    found = who(HttpRequest(http.method, "", _spoken(http.headers)), keys)
+    found = find_requester(HttpRequest(http.method, "", _keep_authorization(http.headers)), keys)
     if found is None:
         raise AccessDenied(401, "an admin key is required: send 'Authorization: Bearer KEY'")
     if found.key is None or not found.key.admin:
         raise AccessDenied(403, f"the key {found.name!r} is not an admin key")
 
 
-def _spoken(headers: Mapping[str, str]) -> dict[str, str]:
+def _keep_authorization(headers: Mapping[str, str]) -> dict[str, str]:
     return {"authorization": headers.get("authorization", "")}

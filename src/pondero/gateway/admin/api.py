@@ -1,8 +1,8 @@
-"""The admin API, which the console is drawn from: figures, live requests, keys, and the dial.
+"""The admin API: figures, live requests, keys, and plan previews; the console is drawn from it.
 
-``app`` gives it every request under ``/admin`` and ``/console``. Answers are JSON; live requests
-come as server-sent events. Errors are ``{"error": {"message": ...}}``. No key is ever in an answer,
-but the one just made, once.
+``app`` passes it every request under ``/admin`` and ``/console``. Answers are JSON, live requests
+server-sent events, errors ``{"error": {"message": ...}}``. No answer contains a key, except the one
+that creates it.
 """
 
 from asyncio import Queue, sleep, to_thread, wait_for
@@ -19,133 +19,133 @@ from ..config.model import GatewayKey
 from ..observability.feed import KEPT
 from ..observability.figures import SPANS, RequestRow, latest, load_figures, load_requests
 from ..observability.receipt import Receipt
-from ..quotas.quota import BILLION, Quota, bounds_of
+from ..quotas.quota import BILLION, Quota, find_quotas
 from ..requests.response_writer import ResponseWriter
 from ..server.context import GatewayContext
 from . import console
 from .access import AccessDenied, check_admin, check_origin
-from .preview import offers, preview
+from .preview import list_served_names, preview
 
 HOME = "/admin"
 _JSON = {**console.GUARDED, "content-type": "application/json", "cache-control": "no-store"}
 _EVENTS = {**_JSON, "content-type": "text/event-stream", "x-accel-buffering": "no"}
 _PING = b": still here\n\n"
-_GATHER = 0.2  # seconds: what comes meanwhile is one event, so that a burst does not drown a page
-_LOOK = 1.0  # seconds between looks for what other processes wrote into the ledger
+_GATHER = 0.2  # seconds of receipts in one event, so that a burst does not flood the page
+_LOOK = 1.0  # seconds between reads of other processes' rows in the ledger
 _SEEN = 4 * KEPT
 
 
 class Admin:
-    """Answers the requests of the person who runs a gateway."""
+    """Answers requests to the admin API and the console."""
 
-    def __init__(self, gate: GatewayContext) -> None:
-        self._gate = gate
+    def __init__(self, gateway: GatewayContext) -> None:
+        self._gateway = gateway
 
     @staticmethod
     def serves(path: str) -> bool:
-        """Return whether an address is the console's or the admin API's."""
+        """Return whether an address belongs to the console or the admin API."""
         return path.startswith((f"{console.HOME}/", f"{HOME}/")) or path == console.HOME
 
-    async def answer(self, http: HttpRequest, path: str, outlet: ResponseWriter) -> None:
+    async def answer(self, http: HttpRequest, path: str, writer: ResponseWriter) -> None:
         """Answer one request."""
-        keys = await self._gate.keys.all()
+        keys = await self._gateway.keys.all()
         try:
-            check_origin(http, self._gate.config, keys)
+            check_origin(http, self._gateway.config, keys)
             if not path.startswith(f"{HOME}/"):
-                await outlet.whole(_page(http, path))
+                await writer.whole(_page(http, path))
                 return
             check_admin(http, keys)
             if path == f"{HOME}/live" and http.method == "GET":
-                await _live(self._gate, outlet)
+                await _stream_live(self._gateway, writer)
                 return
-            await outlet.whole(await self._answered(http, path))
+            await writer.whole(await self._route(http, path))
         except AccessDenied as no:
-            await outlet.whole(_error(no.status, str(no)))
+            await writer.whole(_error(no.status, str(no)))
         except StoreError as error:
-            await outlet.whole(_error(503, str(error)))
+            await writer.whole(_error(503, str(error)))
         except PonderoError as error:
-            await outlet.whole(_error(400, str(error)))
+            await writer.whole(_error(400, str(error)))
 
-    async def _answered(self, http: HttpRequest, path: str) -> HttpResponse:
+    async def _route(self, http: HttpRequest, path: str) -> HttpResponse:
         place, _, name = path.removeprefix(f"{HOME}/").partition("/")
-        handler = _PLACES.get((http.method, place, bool(name)))
+        handler = _HANDLERS.get((http.method, place, bool(name)))
         if handler is None:
             return _error(404, f"there is no {http.method} {path}")
-        return _json(await handler(self._gate, http, unquote(name)))
+        return _json(await handler(self._gateway, http, unquote(name)))
 
 
-# -- what goes on ---------------------------------------------------------------------------------
+# -- requests -------------------------------------------------------------------------------------
 
 
-async def _requests(gate: GatewayContext, _http: HttpRequest, _name: str) -> Json:
-    """Return the latest requests, of all processes where there is a ledger."""
-    rows = {row.id: row for row in load_requests(gate.feed.latest())}
-    for row in await _written(gate):
+async def _list_requests(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
+    """Return the latest requests; with a ledger, those of all processes."""
+    rows = {row.id: row for row in load_requests(gateway.feed.latest())}
+    for row in await _load_written(gateway):
         rows.setdefault(row.id, row)
     newest = sorted(rows.values(), key=lambda row: row.at, reverse=True)
     return {"requests": newest[:KEPT]}
 
 
-async def _figures(gate: GatewayContext, http: HttpRequest, _name: str) -> Json:
-    span = _asked(http, "span") or "day"
+async def _load_figures(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
+    span = _query_value(http, "span") or "day"
     if span not in SPANS:
-        message = f"there is no span {span!r}; use {' '.join(SPANS)}"
+        message = f"invalid span {span!r}; use {' '.join(SPANS)}"
         raise BadParameter(message)
-    database = gate.ledger
+    database = gateway.ledger
     if database is None:
         return {"figures": None}
-    found = await to_thread(load_figures, database, span, now=gate.now())
+    found = await to_thread(load_figures, database, span, now=gateway.now())
     return {"figures": found}
 
 
-async def _written(gate: GatewayContext) -> list[RequestRow]:
-    """Return the latest requests of the ledger; none while it is away, which it logs itself."""
-    if gate.ledger is None:
+async def _load_written(gateway: GatewayContext) -> list[RequestRow]:
+    """Return the latest requests in the ledger; none if it is unreachable, which it logs itself."""
+    if gateway.ledger is None:
         return []
     try:
-        return await to_thread(latest, gate.ledger)
+        return await to_thread(latest, gateway.ledger)
     except StoreError:
         return []
 
 
-async def _live(gate: GatewayContext, outlet: ResponseWriter) -> None:
-    """Send requests as they end, until the viewer leaves or the server ends."""
-    feed = gate.feed
-    outlet.streams(_EVENTS, _PING)
+async def _stream_live(gateway: GatewayContext, writer: ResponseWriter) -> None:
+    """Send requests as they end, until the viewer disconnects or the server stops."""
+    feed = gateway.feed
+    writer.streams(_EVENTS, _PING)
     with feed.watch() as queue:
-        seen = dict.fromkeys(row.id for row in await _written(gate))
-        await outlet.write(b": here\n\n")
+        seen = dict.fromkeys(row.id for row in await _load_written(gateway))
+        await writer.write(b": here\n\n")
         while not feed.is_over():
-            rows = load_requests(await _gathered(queue))
-            if len(rows) < KEPT:  # a flood of its own is enough to show
-                rows += await _written(gate)
-            await outlet.write(_event(_unseen(rows, seen)))
-    await outlet.end()
+            rows = load_requests(await _gather(queue))
+            if len(rows) < KEPT:  # enough to show already
+                rows += await _load_written(gateway)
+            await writer.write(_event(_take_unseen(rows, seen)))
+    await writer.end()
 
 
 # -- keys -----------------------------------------------------------------------------------------
 
 
-async def _keys(gate: GatewayContext, _http: HttpRequest, _name: str) -> Json:
-    every = await gate.keys.all()
-    rows = [await _key(gate, key) for key in every]
+async def _list_keys(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
+    every = await gateway.keys.all()
+    rows = [await _describe_key(gateway, key) for key in every]
     return {"keys": rows, "guarded": any(key.admin for key in every)}
 
 
-async def _key(gate: GatewayContext, key: GatewayKey) -> Json:
-    """Return what a key may do and how much of that it has done; its hash stays here."""
-    bounds = bounds_of(key, None)
-    taken = await gate.state.current_use(bounds)
+async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Json:
+    """Return a key's rules and quota use, without its hash."""
+    bounds = find_quotas(key, None)
+    taken = await gateway.state.current_use(bounds)
     rules: dict[str, Json] = to_builtins(key)
     del rules["hash"]
     return {
         **rules,
-        "made_here": not gate.keys.is_configured(key.name),
-        "bounds": [_bound(*pair) for pair in zip(bounds, taken, strict=True)],
+        "made_here": not gateway.keys.is_configured(key.name),
+        "bounds": [_describe_quota(*pair) for pair in zip(bounds, taken, strict=True)],
     }
 
 
-def _bound(bound: Quota, taken: int) -> Json:
+def _describe_quota(bound: Quota, taken: int) -> Json:
     unit = BILLION if bound.unit == "money" else 1
     return {
         "unit": bound.unit,
@@ -156,61 +156,63 @@ def _bound(bound: Quota, taken: int) -> Json:
     }
 
 
-async def _make(gate: GatewayContext, http: HttpRequest, _name: str) -> Json:
+async def _make_key(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
     rules = dict(_object(http))
     name = rules.pop("name", None)
     if not isinstance(name, str) or not name.strip():
-        raise BadParameter("a key needs a name, which says whose it is")
-    made = await gate.keys.make(name.strip(), rules)
+        raise BadParameter("a key needs a name that says whose it is")
+    made = await gateway.keys.make(name.strip(), rules)
     return {"name": name.strip(), "key": made}
 
 
-async def _change(gate: GatewayContext, http: HttpRequest, name: str) -> Json:
+async def _change_key(gateway: GatewayContext, http: HttpRequest, name: str) -> Json:
     blocked = _object(http).get("blocked")
     if not isinstance(blocked, bool):
         raise BadParameter('a key is changed with {"blocked": true} or {"blocked": false}')
-    await gate.keys.block(name, blocked=blocked)
+    await gateway.keys.block(name, blocked=blocked)
     return {"name": name, "blocked": blocked}
 
 
-async def _remove(gate: GatewayContext, _http: HttpRequest, name: str) -> Json:
-    await gate.keys.remove(name)
+async def _remove_key(gateway: GatewayContext, _http: HttpRequest, name: str) -> Json:
+    await gateway.keys.remove(name)
     return {"name": name}
 
 
 # -- the dial -------------------------------------------------------------------------------------
 
 
-async def _models(gate: GatewayContext, _http: HttpRequest, _name: str) -> Json:
-    return {"models": offers(gate.routing), "levels": LEVELS}
+async def _list_models(gateway: GatewayContext, _http: HttpRequest, _name: str) -> Json:
+    return {"models": list_served_names(gateway.routing), "levels": LEVELS}
 
 
-async def _plan(gate: GatewayContext, http: HttpRequest, _name: str) -> Json:
-    named = _asked(http, "key")
-    key = next((each for each in await gate.keys.all() if each.name == named), None)
+async def _plan(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
+    named = _query_value(http, "key")
+    key = next((each for each in await gateway.keys.all() if each.name == named), None)
     if named and key is None:
-        message = f"there is no key called {named!r}"
+        message = f"unknown key {named!r}"
         raise BadParameter(message)
-    wish = _asked(http, "thinking")
-    return preview(gate.config, gate.routing, _asked(http, "model") or "", wish, key=key)
+    wish = _query_value(http, "thinking")
+    return preview(
+        gateway.config, gateway.routing, _query_value(http, "model") or "", wish, key=key
+    )
 
 
 Handler = Callable[[GatewayContext, HttpRequest, str], Awaitable[Json]]
-_PLACES: dict[tuple[str, str, bool], Handler] = {
-    ("GET", "requests", False): _requests,
-    ("GET", "figures", False): _figures,
-    ("GET", "keys", False): _keys,
-    ("POST", "keys", False): _make,
-    ("PATCH", "keys", True): _change,
-    ("DELETE", "keys", True): _remove,
-    ("GET", "models", False): _models,
+_HANDLERS: dict[tuple[str, str, bool], Handler] = {
+    ("GET", "requests", False): _list_requests,
+    ("GET", "figures", False): _load_figures,
+    ("GET", "keys", False): _list_keys,
+    ("POST", "keys", False): _make_key,
+    ("PATCH", "keys", True): _change_key,
+    ("DELETE", "keys", True): _remove_key,
+    ("GET", "models", False): _list_models,
     ("GET", "plan", False): _plan,
 }
-"""What is where: method, place, and whether a name follows it."""
+"""By method, path, and whether a name follows it."""
 
 
-async def _gathered(queue: Queue[Receipt]) -> list[Receipt]:
-    """Return what comes within a moment after the first; nothing where nothing comes for long."""
+async def _gather(queue: Queue[Receipt]) -> list[Receipt]:
+    """Return the first receipt and those shortly after it; none after a second of silence."""
     try:
         first = await wait_for(queue.get(), _LOOK)
     except TimeoutError:
@@ -219,8 +221,8 @@ async def _gathered(queue: Queue[Receipt]) -> list[Receipt]:
     return [first, *(queue.get_nowait() for _ in range(queue.qsize()))]
 
 
-def _unseen(rows: Iterable[RequestRow], seen: dict[str, None]) -> list[RequestRow]:
-    """Return the rows that were not sent yet, the oldest first; from now on they were."""
+def _take_unseen(rows: Iterable[RequestRow], seen: dict[str, None]) -> list[RequestRow]:
+    """Return the rows not sent yet, oldest first, and add them to ``seen``."""
     new = {row.id: row for row in rows if row.id not in seen}
     seen.update(dict.fromkeys(new))
     while len(seen) > _SEEN:
@@ -233,7 +235,10 @@ def _event(rows: list[RequestRow]) -> bytes:
 
 
 def _object(http: HttpRequest) -> dict[str, Json]:
-    """Return the body. A page of another site cannot send this type without being asked first."""
+    """Return the JSON body.
+
+    Requiring JSON's content type makes browsers ask before another site's page may send it.
+    """
     if http.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise BadParameter("send JSON, as content-type application/json")
     try:
@@ -241,11 +246,11 @@ def _object(http: HttpRequest) -> dict[str, Json]:
     except MsgspecError:
         found = None
     if not isinstance(found, dict):
-        raise BadParameter("the body is no JSON object")
+        raise BadParameter("the body is not a JSON object")
     return found
 
 
-def _asked(http: HttpRequest, name: str) -> str | None:
+def _query_value(http: HttpRequest, name: str) -> str | None:
     return next(iter(parse_qs(urlsplit(http.url).query).get(name, ())), None)
 
 

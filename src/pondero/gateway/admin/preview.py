@@ -1,6 +1,6 @@
-"""What the dial does, without asking anybody: the plan for a wish, and the body that would be sent.
+"""Previews a level for a model: the plan and the body that would be sent; nothing is sent.
 
-The console's dial and its list of models come from here, through the admin API.
+The admin API serves it to the console's dial and its list of models.
 """
 
 from functools import partial
@@ -18,14 +18,14 @@ from ...thinking import LEVELS, UNSET, Plan, Policy, RequestParameters, parse_in
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_url
-from ..requests.level_rules import AppliedLevel, RequestedLevel, decide
+from ..requests.level_rules import AppliedLevel, RequestedLevel, apply_rules
 
 QUESTION = "What is heavier, a pound of feathers or a pound of lead?"
 """What the body that is shown asks."""
 
 
 class ServedName(Struct, frozen=True, kw_only=True):
-    """A name that clients may say, the model that answers first, and the levels it has."""
+    """A model name that clients can use, the first model that answers it, and its levels."""
 
     name: str
     model: str
@@ -35,10 +35,10 @@ class ServedName(Struct, frozen=True, kw_only=True):
 
 
 class PlanPreview(Struct, frozen=True, kw_only=True):
-    """What would happen: ``plan`` as ``pondero plan --json`` prints it, and the whole body.
+    """A plan as ``pondero plan --json`` prints it, and the body to send.
 
-    ``said`` is what the answer's ``x-pondero-thinking`` would say; ``rule`` is the rule of the
-    route or the key that changed the wish.
+    ``said`` is the ``x-pondero-thinking`` header of the answer; ``rule`` the rule of the route or
+    key that changed the level.
     """
 
     name: str
@@ -51,8 +51,8 @@ class PlanPreview(Struct, frozen=True, kw_only=True):
     body: Json
 
 
-def offers(routing: Routing) -> list[ServedName]:
-    """Return the names that are served."""
+def list_served_names(routing: Routing) -> list[ServedName]:
+    """Return the model names that this gateway serves."""
     return [
         ServedName(
             name=each.name,
@@ -69,28 +69,30 @@ def preview(
     config: GatewayConfig,
     routing: Routing,
     name: str,
-    wish: str | None,
+    level_text: str | None,
     *,
     key: GatewayKey | None = None,
 ) -> PlanPreview:
-    """Return what a wish becomes for a name; raises UsageError.
+    """Return the plan and body for a model name and level; raises UsageError.
 
-    A name of the catalog that this gateway does not serve is shown too, as nobody's rules hold.
+    A catalogued model that this gateway does not serve is previewed without rules.
     """
-    entry, route, served, level = _found(routing, name)
+    entry, route, served, level = _resolve(routing, name)
     words = entry.capability.extra_words
-    said = wish or level
+    said = level_text or level
     wanted = RequestedLevel(
         parse_intent(said, words=words) if said else UNSET, "name" if said else "unset"
     )
     rules = [each.thinking for each in (route, key) if each is not None]
     found = partial(resolve_auto, entry, policy=Policy())
-    decided = decide(wanted, entry.capability, rules, settled=found)
-    made = make_plan(entry, decided.intent, asked=RequestParameters(), policy=Policy())
-    return _shown(config, entry, decided, made, name=name, served=served)
+    applied = apply_rules(wanted, entry.capability, rules, resolve=found)
+    made = make_plan(entry, applied.intent, asked=RequestParameters(), policy=Policy())
+    return _write_preview(config, entry, applied, made, name=name, served=served)
 
 
-def _found(routing: Routing, name: str) -> tuple[ModelEntry, GatewayRoute | None, bool, str | None]:
+def _resolve(
+    routing: Routing, name: str
+) -> tuple[ModelEntry, GatewayRoute | None, bool, str | None]:
     try:
         resolved = routing.resolve(name)
     except UnknownModel:
@@ -99,10 +101,10 @@ def _found(routing: Routing, name: str) -> tuple[ModelEntry, GatewayRoute | None
     return resolved.entries[0], resolved.route, True, resolved.level
 
 
-def _shown(
+def _write_preview(
     config: GatewayConfig,
     entry: ModelEntry,
-    decided: AppliedLevel,
+    applied: AppliedLevel,
     made: Plan,
     *,
     name: str,
@@ -121,8 +123,8 @@ def _shown(
     return PlanPreview(
         name=name,
         served=served,
-        said=decided.header(made),
-        rule=decided.why,
+        said=applied.header(made),
+        rule=applied.why,
         method=http.method,
         url=http.url,
         plan=made.to_json(),

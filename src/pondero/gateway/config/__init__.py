@@ -1,1 +1,1 @@
-"""What gateway.toml says, and which model a name means."""
+"""The contents of gateway.toml, and the models that a name means."""

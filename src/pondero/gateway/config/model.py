@@ -1,8 +1,7 @@
-"""What a configuration of the gateway says, as values.
+"""The gateway's configuration as values.
 
-``config_file.load`` builds them from gateway.toml, ``config_file.from_environment`` without one;
-``routing``, the dial at the gate and the server read them. A provider's key is a reference here
-(``env:``, ``file:``, ``keyring:``), a client's key a hash: no secret is in these values.
+``reader`` builds them from gateway.toml or the environment. They contain no secret: a provider's
+key is a reference (``env:``, ``file:``, ``keyring:``), a client's key a hash.
 """
 
 from collections.abc import Mapping
@@ -13,9 +12,9 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 REFERENCES = ("env:", "file:", "keyring:")
-"""How a key is referred to; no key itself stands in the file."""
+"""Kinds of key references; the file contains no key itself."""
 HASH = "sha256:"
-"""How the hash of a client's key begins."""
+"""Prefix of the hash of a client's key."""
 
 _MIB = 1 << 20
 
@@ -34,21 +33,21 @@ class LevelRules(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SpendBudget(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much may be spent in a span of time: dollars, tokens, and tokens of thinking."""
+    """Maximum dollars, tokens and thinking tokens per calendar period."""
 
-    money: Amount | None = None
+    cost: Amount | None = None
     thinking_tokens: Count | None = None
     per: Literal["hour", "day", "week", "month"] = "month"
     tokens: Count | None = None
 
     @property
     def bounds(self) -> bool:
-        """Return whether anything is bounded."""
-        return any(most is not None for most in (self.money, self.tokens, self.thinking_tokens))
+        """Return whether it has a maximum."""
+        return any(most is not None for most in (self.cost, self.tokens, self.thinking_tokens))
 
 
 class RateLimitRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """How much may be asked in any span of time of this length."""
+    """Maximum requests and tokens in any time span of this length."""
 
     requests: Count | None = None
     tokens: Count | None = None
@@ -56,16 +55,16 @@ class RateLimitRule(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def bounds(self) -> bool:
-        """Return whether anything is bounded."""
+        """Return whether it has a maximum."""
         return self.requests is not None or self.tokens is not None
 
 
 class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
-    """What happens to requests whose model is called ``match``: exact, or a glob.
+    """The models for requests whose model name matches ``match``, a name or a glob.
 
-    ``to`` are models in order of preference; ``retries`` are made before the next of them. Under
-    ``strict`` an adjustment is a refusal. ``show`` is where the Chat wire puts thinking. ``budget``
-    and ``limit`` hold for all who take this route together.
+    ``to``: models in order of preference; ``retries``: per model, before the next. ``strict``:
+    reject a request instead of adjusting it. ``show``: where the Chat API puts thinking. ``budget``
+    and ``limit`` apply to all requests on this route together.
     """
 
     match: Annotated[str, Meta(min_length=1)]
@@ -79,16 +78,16 @@ class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ProviderOverride(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where a provider is, and a reference to its key, where they are not the usual ones."""
+    """An address and a key reference in place of a provider's usual ones."""
 
     url: str | None = None
     key: str | None = None
 
 
 class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
-    """Who may come. ``models`` are names and globs of what it may ask for; none means all.
+    """A client's key. ``models``: names and globs it may request; empty means all.
 
-    An ``admin`` may also see the console and make keys.
+    An ``admin`` key may also use the console and create keys.
     """
 
     name: Annotated[str, Meta(min_length=1)]
@@ -102,12 +101,12 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the gateway listens, where it keeps what it must remember, and its bounds.
+    """Where the gateway listens, where it stores shared state and records, and its limits.
 
     ``state`` is "memory" or a Redis address; ``ledger`` is "sqlite", "off" or a PostgreSQL
-    address; either may be a reference, because addresses may hold passwords. ``memory_seconds``
-    and ``memory_bytes`` bound what is remembered of answers for clients that drop seals.
-    ``on_state_loss`` says what happens to requests while a shared state cannot be reached.
+    address. Either may be a reference, because addresses may contain passwords.
+    ``answer_cache_seconds`` and ``answer_cache_bytes`` limit the answers cached for clients that
+    drop signatures. ``on_state_loss``: whether requests are answered while Redis is unreachable.
     ``log`` is "stderr", "off", or a file.
     """
 
@@ -117,18 +116,18 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     ledger: str = "sqlite"
     workers: Annotated[int, Meta(ge=1, le=256)] = 1
     max_body: Count = 64 * _MIB
-    memory_seconds: Seconds = 3600
-    memory_bytes: Annotated[int, Meta(ge=0)] = 64 * _MIB
+    answer_cache_seconds: Seconds = 3600
+    answer_cache_bytes: Annotated[int, Meta(ge=0)] = 64 * _MIB
     drain_seconds: Seconds = 30
     on_state_loss: Literal["allow", "refuse"] = "allow"
     log: str = "stderr"
 
 
 class GatewayConfig(Struct, frozen=True):
-    """The whole configuration. ``path`` is its file, None where there is none.
+    """The whole configuration. ``path`` is its file, if there is one.
 
-    ``open`` are the providers whose models are served under pondero's own names; none where there
-    are routes.
+    ``open``: providers whose models are served under pondero's own names; empty if there are
+    routes.
     """
 
     server: ServerConfig = ServerConfig()
@@ -140,7 +139,7 @@ class GatewayConfig(Struct, frozen=True):
 
     @property
     def is_exposed(self) -> bool:
-        """Return whether other machines could come without showing a key."""
+        """Return whether other machines could send requests without a key."""
         return not self.keys and not is_loopback(self.server.host)
 
 

@@ -1,7 +1,7 @@
-"""Reads gateway.toml strictly: every mistake names the file, the line and the cure.
+"""Reads gateway.toml strictly: each error names the file, the line and the correction.
 
-``cli/serve`` and ``launch`` call ``load``, or ``from_environment`` where there is no file; nothing
-starts on a wrong one. A key that stands in the file is refused and never quoted.
+``cli/serve`` and ``launch`` call ``load_config``; an invalid file starts nothing. A key in plain
+text is rejected and never quoted.
 """
 
 import os
@@ -47,7 +47,7 @@ Place = tuple[str | int, ...]
 
 
 def find_config(path: str | None = None) -> Path | None:
-    """Return the file to load: the one given, else gateway.toml of the config folder, if any."""
+    """Return the file to load: the given one, else gateway.toml in the config folder."""
     if path is not None:
         return Path(path)
     usual = Path(config_folder()) / FILE
@@ -55,9 +55,9 @@ def find_config(path: str | None = None) -> Path | None:
 
 
 def load_config(path: str | None, lookup: Lookup, *, offline: bool = False) -> GatewayConfig:
-    """Return the configuration: of the file that ``find_config`` finds, else of the environment.
+    """Return the configuration of the file that ``find_config`` finds, else of the environment.
 
-    With ``offline`` no key is needed, so that all providers are ready.
+    ``offline`` needs no keys, so every provider is ready.
     """
     file = find_config(path)
     config = load(file, lookup) if file is not None else GatewayConfig()
@@ -65,11 +65,11 @@ def load_config(path: str | None, lookup: Lookup, *, offline: bool = False) -> G
 
 
 def load(path: Path, lookup: Lookup) -> GatewayConfig:
-    """Return the configuration in a file; raises BadConfig with file, line and cure."""
+    """Return the configuration in a file; raises BadConfig."""
     try:
         text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
-        message = f"{path} cannot be read: {error.strerror or error}"
+        message = f"could not read {path}: {error.strerror or error}"
         raise BadConfig(message) from None
     except UnicodeDecodeError:
         message = f"{path} is not UTF-8; save it as UTF-8 text"
@@ -79,10 +79,7 @@ def load(path: Path, lookup: Lookup) -> GatewayConfig:
 
 
 def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = False) -> GatewayConfig:
-    """Return the configuration of the same file, read anew; raises BadConfig.
-
-    Where the gateway listens stays as it is, and so must be guarded as before.
-    """
+    """Read the configuration again; raises BadConfig. The server's own settings stay."""
     path = str(config.path) if config.path is not None else None
     again = replace(load_config(path, lookup, offline=offline), server=config.server)
     check_exposure(again)
@@ -91,18 +88,18 @@ def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = Fals
 
 
 def check_exposure(config: GatewayConfig) -> None:
-    """Raise BadConfig where other machines could ask with this one's keys."""
+    """Raise BadConfig if other machines could use this one's provider keys."""
     if config.is_exposed:
         host = config.server.host
         message = (
-            f"on {host} anybody could ask with your keys; create a key for them: 'pondero keys "
-            f"create --gateway NAME', and add it to {config.path or FILE}, or listen on 127.0.0.1"
+            f"on {host} any machine could use your provider keys; create a key with 'pondero keys "
+            f"create --gateway NAME' and add it to {config.path or FILE}, or listen on 127.0.0.1"
         )
         raise BadConfig(message)
 
 
 def check_sharing(config: GatewayConfig) -> None:
-    """Raise BadConfig where several processes would each count a limit or budget for themselves."""
+    """Raise BadConfig if each of several processes would count a quota alone."""
     names = [key.name for key in config.keys if key.limit or key.budget]
     names += [route.match for route in config.routes if route.limit or route.budget]
     if config.server.workers > 1 and config.server.state == "memory" and names:
@@ -114,7 +111,7 @@ def check_sharing(config: GatewayConfig) -> None:
 
 
 def from_environment(lookup: Lookup) -> GatewayConfig:
-    """Return the configuration without a file: each provider that has a key, under its names."""
+    """Return the configuration without a file: each provider that has a key."""
     return default_config(GatewayConfig(), lookup)
 
 
@@ -123,7 +120,7 @@ def default_config(
 ) -> GatewayConfig:
     """Return a configuration that serves providers under pondero's own model names.
 
-    They are those that have a key or need none; with ``offline`` all of them.
+    They are those that have a key or need none; if ``offline``, all.
     """
     saved = frozenset(list_saved_keys())
     names = frozenset(
@@ -144,13 +141,13 @@ def _is_ready(provider: catalog.Provider, own: ProviderOverride, saved: frozense
 
 
 def is_glob(match: str) -> bool:
-    """Return whether a route's name stands for many."""
+    """Return whether a route's name is a pattern."""
     return bool(_GLOB.search(match))
 
 
-_SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds what signs a request
-_WITHOUT_DEPTH = ("default", "force")  # these may say "on", the model's own depth, and "auto"
-WRITTEN: Mapping[str, str] = {
+_SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
+_WITHOUT_DEPTH = ("default", "force")  # these also accept "on", the model's default, and "auto"
+EXAMPLES: Mapping[str, str] = {
     "default": 'default = "medium"',
     "floor": 'floor = "low"',
     "cap": 'cap = "high"',
@@ -163,7 +160,7 @@ WRITTEN: Mapping[str, str] = {
     "show": 'show = "reasoning_content"; or reasoning, both, tags, none',
     "url": 'url = "http://127.0.0.1:9100"',
     "key": 'key = "env:NAME", "file:PATH" or "keyring:NAME"',
-    "money": "money = 50",
+    "cost": "cost = 50",
     "thinking_tokens": "thinking_tokens = 5000000",
     "per": 'per = "month" in a budget, per = "minute" in a limit',
     "requests": "requests = 60",
@@ -171,7 +168,7 @@ WRITTEN: Mapping[str, str] = {
     "name": 'name = "ci"',
     "hash": "the line that 'pondero keys create --gateway' prints",
     "models": 'models = ["opus", "claude-*"]',
-    "budget": 'budget = { money = 50, per = "month" }',
+    "budget": 'budget = { cost = 50, per = "month" }',
     "limit": 'limit = { requests = 60, per = "minute" }',
     "blocked": "blocked = true",
     "admin": "admin = true",
@@ -181,22 +178,27 @@ WRITTEN: Mapping[str, str] = {
     "ledger": 'ledger = "sqlite", "off" or "postgresql://host/name"',
     "workers": "workers = 2",
     "max_body": "max_body = 67108864",
-    "memory_seconds": "memory_seconds = 3600",
-    "memory_bytes": "memory_bytes = 67108864",
+    "answer_cache_seconds": "answer_cache_seconds = 3600",
+    "answer_cache_bytes": "answer_cache_bytes = 67108864",
     "drain_seconds": "drain_seconds = 30",
     "on_state_loss": 'on_state_loss = "allow" or "refuse"',
     "log": 'log = "stderr", "off" or a path',
 }
-"""How each setting is written: the cure for a wrong one."""
+"""An example of each setting, for error messages."""
 
 
+_RENAMED = {
+    "memory_seconds": "answer_cache_seconds",
+    "memory_bytes": "answer_cache_bytes",
+    "money": "cost",
+}
 _SECTIONS = ("server", "route", "provider", "key")
 _STATES = ("redis", "rediss", "unix")
 _LEDGERS = ("postgresql", "postgres")
 
 
 class _Reader:
-    """Reads one file into a Config; each method checks one section."""
+    """Reads one file into a configuration; each method checks one section."""
 
     def __init__(self, file: TomlFile, lookup: Lookup) -> None:
         self._file = file
@@ -204,7 +206,7 @@ class _Reader:
         self._words = lookup.catalog.extra_words()
 
     def config(self, path: Path) -> GatewayConfig:
-        self._known(self._file.values, _SECTIONS, ())
+        self._check_fields(self._file.values, _SECTIONS, ())
         routes = tuple(self._route(place, row) for place, row in self._rows("route"))
         self._check_order(routes)
         config = GatewayConfig(
@@ -221,7 +223,7 @@ class _Reader:
 
     def _server(self) -> ServerConfig:
         row = self._table(self._file.values.get("server", {}), ("server",))
-        server = self._built(row, ServerConfig, ("server",))
+        server = self._build(row, ServerConfig, ("server",))
         self._check_store("state", server.state, ("memory",), _STATES)
         self._check_store("ledger", server.ledger, ("sqlite", "off"), _LEDGERS)
         return server
@@ -233,66 +235,66 @@ class _Reader:
             return
         parts = urlsplit(said)
         if parts.password:
-            raise self._wrong(
+            raise self._error(
                 ("server", name),
                 "this address contains a password",
                 f'write {name} = "env:NAME" and put the address into that variable',
             )
         if parts.scheme not in schemes:
-            raise self._wrong(
-                ("server", name), f"invalid {name} {said!r}", f"write {WRITTEN[name]}"
+            raise self._error(
+                ("server", name), f"invalid {name} {said!r}", f"write {EXAMPLES[name]}"
             )
 
     def _route(self, place: Place, row: dict[str, Any]) -> GatewayRoute:
         to = row.get("to")
         row = {**row, "to": [to]} if isinstance(to, str) else row
-        route = self._without_auto(self._dialled(row, GatewayRoute, place), place)
+        route = self._without_auto(self._build_with_rules(row, GatewayRoute, place), place)
         for model in route.to:
             self._check_model(model, (*place, "to"))
         self._check_bounds(route, place)
         return route
 
     def _without_auto(self, route: GatewayRoute, place: Place) -> GatewayRoute:
-        """Return a route whose models are names alone: ``auto`` behind one is its default."""
+        """Return a route whose models have no level: ``auto`` after a name becomes its default."""
         try:
             named = [(model, *self._lookup.apart(model)) for model in route.to]
         except UsageError as error:
-            raise self._wrong((*place, "to"), str(error)) from None
+            raise self._error((*place, "to"), str(error)) from None
         autos = {wish for _, _, wish in named if wish is not None and parse_auto(wish) is not None}
         if not autos:
             return route
         if len({*autos, route.thinking.default} - {None}) > 1:
             cure = 'write one thinking = { default = "auto" } for all of them'
-            raise self._wrong((*place, "to"), "this route has several defaults", cure)
+            raise self._error((*place, "to"), "this route has several defaults", cure)
         to = tuple(stem if wish in autos else model for model, stem, wish in named)
         return replace(route, to=to, thinking=replace(route.thinking, default=autos.pop()))
 
     def _check_model(self, model: str, place: Place) -> None:
-        """Raise BadConfig for a name that no catalog has, or a slip for one that it has."""
+        """Raise BadConfig for an unknown model, or one that looks misspelt."""
         try:
             entry = self._lookup.entry(model)
             wish = self._lookup.split(model).level
         except UsageError as error:
-            raise self._wrong(place, str(error)) from None
+            raise self._error(place, str(error)) from None
         if wish is not None:
             short = model[: -len(wish) - 1]
             cure = f'write to = "{short}" and thinking = {{ default = "{wish}" }}'
-            raise self._wrong(place, f"{model!r} names a level", cure)
+            raise self._error(place, f"{model!r} names a level", cure)
         if entry.near is not None:
             cure = f"did you mean {entry.provider.name}:{entry.near}?"
-            raise self._wrong(place, f"unknown model {model!r}", cure)
+            raise self._error(place, f"unknown model {model!r}", cure)
 
     def _provider(self, name: str, row: Any) -> ProviderOverride:
         place: Place = ("provider", name)
         known = self._lookup.catalog.providers
         if name not in known:
             guess = did_you_mean(name, known)
-            raise self._wrong(place, f"unknown provider {name!r}", f"{guess}see 'pondero models'")
-        provider = self._built(self._table(row, place), ProviderOverride, place)
+            raise self._error(place, f"unknown provider {name!r}", f"{guess}see 'pondero models'")
+        provider = self._build(self._table(row, place), ProviderOverride, place)
         if provider.key is not None and not provider.key.startswith(REFERENCES):
             variable = next(iter(known[name].keys), "NAME")
             cure = f'write key = "env:{variable}", "file:PATH" or "keyring:{variable}"'
-            raise self._wrong((*place, "key"), "do not put the key itself in this file", cure)
+            raise self._error((*place, "key"), "do not put the key itself in this file", cure)
         if provider.url is not None:
             self._check_url(provider.url, (*place, "url"))
         return provider
@@ -300,18 +302,18 @@ class _Reader:
     def _check_url(self, url: str, place: Place) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.username or parts.password:
-            cure = f"write {WRITTEN['key']} beside an address without one"
-            raise self._wrong(place, "this address contains a password", cure)
+            cure = f"write {EXAMPLES['key']} and an address without a password"
+            raise self._error(place, "this address contains a password", cure)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise self._wrong(place, f"{url!r} is no address", f"write {WRITTEN['url']}")
+            raise self._error(place, f"invalid url {url!r}", f"write {EXAMPLES['url']}")
 
     def _key(
         self, place: Place, row: dict[str, Any], routes: tuple[GatewayRoute, ...]
     ) -> GatewayKey:
-        key = self._dialled(row, GatewayKey, place)
+        key = self._build_with_rules(row, GatewayKey, place)
         if not _DIGEST.fullmatch(key.hash):
-            cure = f"write {WRITTEN['hash']}; it begins with {HASH}"
-            raise self._wrong((*place, "hash"), "this is not the hash of a key", cure)
+            cure = f"write {EXAMPLES['hash']}; it begins with {HASH}"
+            raise self._error((*place, "hash"), "this is not the hash of a key", cure)
         self._check_bounds(key, place)
         for model in key.models if routes else ():
             self._check_reachable(model, routes, (*place, "models"))
@@ -320,112 +322,118 @@ class _Reader:
     def _check_bounds(self, row: GatewayKey | GatewayRoute, place: Place) -> None:
         for name, bound in (("budget", row.budget), ("limit", row.limit)):
             if bound is not None and not bound.bounds:
-                raise self._wrong((*place, name), "nothing is bounded", f"write {WRITTEN[name]}")
+                raise self._error((*place, name), "no maximum is set", f"write {EXAMPLES[name]}")
 
     def _check_reachable(self, model: str, routes: tuple[GatewayRoute, ...], place: Place) -> None:
         matches = [route.match for route in routes]
         if any(fnmatchcase(each, model) or fnmatchcase(model, each) for each in matches):
             return
         guess = did_you_mean(model, matches)
-        raise self._wrong(place, f"no route is called {model!r}", f"{guess}use {' '.join(matches)}")
+        raise self._error(place, f"no route is called {model!r}", f"{guess}use {' '.join(matches)}")
 
     # -- between rows ----------------------------------------------------------------------------
 
     def _check_order(self, routes: tuple[GatewayRoute, ...]) -> None:
-        """Raise BadConfig for a route that no name reaches, because an earlier one matches it."""
+        """Raise BadConfig for a route that an earlier one hides."""
         for number, route in enumerate(routes):
             for before, earlier in enumerate(routes[:number]):
                 same = earlier.match == route.match
                 if same or (is_glob(earlier.match) and fnmatchcase(route.match, earlier.match)):
                     line = self._file.line("route", before, "match")
                     cure = "remove one of the two" if same else "put this route before that one"
-                    what = f"{route.match!r} is never reached: {earlier.match!r} in line {line} is"
-                    raise self._wrong(("route", number, "match"), f"{what} tried first", cure)
+                    problem = (
+                        f"{route.match!r} is never reached: {earlier.match!r} in line {line} is"
+                    )
+                    raise self._error(("route", number, "match"), f"{problem} tried first", cure)
 
     def _check_names(self, keys: tuple[GatewayKey, ...]) -> None:
         columns = {"name": [key.name for key in keys], "hash": [key.hash for key in keys]}
         for field, values in columns.items():
             for number, value in enumerate(values):
                 if value in values[:number]:
-                    what = f"an earlier key has this {field} too"
-                    raise self._wrong(
-                        ("key", number, field), what, "remove one, or make another key"
+                    problem = f"an earlier key has this {field} too"
+                    raise self._error(
+                        ("key", number, field), problem, "remove one, or make another key"
                     )
 
     # -- values ----------------------------------------------------------------------------------
 
-    def _dialled(self, row: dict[str, Any], kind: type[_T], place: Place) -> _T:
-        """Return a row that has a dial, whose numbers may be written as numbers."""
+    def _build_with_rules(self, row: dict[str, Any], kind: type[_T], place: Place) -> _T:
+        """Build a row with level rules, whose numbers may be TOML numbers."""
         said = self._table(row.get("thinking", {}), (*place, "thinking"))
-        self._known(said, LevelRules.__struct_fields__, (*place, "thinking"))
+        self._check_fields(said, LevelRules.__struct_fields__, (*place, "thinking"))
         numbers = {
             name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
             for name, value in said.items()
         }
-        built = self._built({**row, "thinking": numbers}, kind, place)
+        built = self._build({**row, "thinking": numbers}, kind, place)
         dial = convert_json(numbers, LevelRules)
         words = msgspec.structs.asdict(dial).items()
         depths = {name: self._depth(name, word, place) for name, word in words if word}
         if depths.get("floor", 0) > depths.get("cap", depths.get("floor", 0)):
-            what = f"floor {dial.floor!r} is above cap {dial.cap!r}"
-            raise self._wrong(
-                (*place, "thinking", "floor"), what, "lower the floor, or raise the cap"
+            problem = f"floor {dial.floor!r} is above cap {dial.cap!r}"
+            raise self._error(
+                (*place, "thinking", "floor"), problem, "lower the floor, or raise the cap"
             )
         return built
 
     def _depth(self, name: str, word: str, place: Place) -> int:
-        """Return how many tokens a level commonly means; raises BadConfig for no level."""
+        """Return the tokens that a level commonly means; raises BadConfig if it is no level."""
         at = (*place, "thinking", name)
         try:
             intent = parse_intent(word, words=self._words)
         except BadThinking as error:
-            raise self._wrong(at, str(error)) from None
+            raise self._error(at, str(error)) from None
         if intent.kind in ("on", "auto") and name not in _WITHOUT_DEPTH:
-            raise self._wrong(at, f"{name} = {word!r} is no depth", f"write {WRITTEN[name]}")
+            raise self._error(at, f"invalid {name} {word!r}", f"write {EXAMPLES[name]}")
         if intent.kind == "budget":
             return intent.tokens or 0
         return FIGURES.get(intent.level or "", 0)
 
-    def _built(self, row: Mapping[str, Any], kind: type[_T], place: Place) -> _T:
-        self._known(row, kind.__struct_fields__, place)
+    def _build(self, row: Mapping[str, Any], kind: type[_T], place: Place) -> _T:
+        self._check_fields(row, kind.__struct_fields__, place)
         for name in ("budget", "limit"):
             if isinstance(inner := row.get(name), Mapping):
                 fields = {"budget": SpendBudget, "limit": RateLimitRule}[name].__struct_fields__
-                self._known(inner, fields, (*place, name))
+                self._check_fields(inner, fields, (*place, name))
         try:
             return convert_json(row, kind)
         except msgspec.ValidationError as error:
-            what, _, path = str(error).partition(" - at `$")
+            problem, _, path = str(error).partition(" - at `$")
             steps = [number or name for number, name in _STEP.findall(path.rstrip("`"))]
-            missing = _MISSING.search(what)
-            name = missing[1] if missing else next(s for s in reversed(steps) if s in WRITTEN)
-            cure = f"write {WRITTEN[name]}"
-            raise self._wrong((*place, *steps), f"{name}: {what.replace('`', '')}", cure) from None
+            missing = _MISSING.search(problem)
+            name = missing[1] if missing else next(s for s in reversed(steps) if s in EXAMPLES)
+            cure = f"write {EXAMPLES[name]}"
+            raise self._error(
+                (*place, *steps), f"{name}: {problem.replace('`', '')}", cure
+            ) from None
 
-    def _known(self, row: Mapping[str, Any], names: tuple[str, ...], place: Place) -> None:
+    def _check_fields(self, row: Mapping[str, Any], names: tuple[str, ...], place: Place) -> None:
         for name in row:
             if name not in names:
+                if (new := _RENAMED.get(name)) in names:
+                    raise self._error((*place, name), f"unknown key {name!r}", f"it is now {new!r}")
                 cure = f"{did_you_mean(name, names)}use {' '.join(names)}"
-                raise self._wrong((*place, name), f"unknown setting {name!r}", cure)
+                raise self._error((*place, name), f"unknown setting {name!r}", cure)
 
     def _table(self, value: Any, place: Place) -> dict[str, Any]:
         if isinstance(value, dict):
             return value
         name = ".".join(step for step in place if isinstance(step, str))
-        cure = f"write {WRITTEN.get(str(place[-1])) or f'[{name}]'}"
-        raise self._wrong(place, f"{place[-1]} is not a table", cure)
+        cure = f"write {EXAMPLES.get(str(place[-1])) or f'[{name}]'}"
+        raise self._error(place, f"{place[-1]} is not a table", cure)
 
     def _rows(self, name: str) -> Iterator[tuple[Place, dict[str, Any]]]:
         rows = self._file.values.get(name, [])
         if not isinstance(rows, list):
-            raise self._wrong((name,), f"there may be several of {name}", f"write [[{name}]]")
+            raise self._error((name,), f"{name} is not a list of tables", f"write [[{name}]]")
         for number, row in enumerate(rows):
             yield (name, number), self._table(row, (name, number))
 
     def _tables(self, name: str) -> Iterator[tuple[str, Any]]:
         yield from self._table(self._file.values.get(name, {}), (name,)).items()
 
-    def _wrong(self, place: Place, what: str, cure: str = "") -> BadConfig:
+    def _error(self, place: Place, problem: str, cure: str = "") -> BadConfig:
         line = self._file.line(*place)
         where = f"{self._file.name}:{line}" if line else self._file.name
-        return BadConfig(f"{where}: {what}{f'; {cure}' if cure else ''}")
+        return BadConfig(f"{where}: {problem}{f'; {cure}' if cure else ''}")

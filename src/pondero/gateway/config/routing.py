@@ -1,8 +1,7 @@
-"""Which models answer a name that a client says: the first route that matches, else pondero's own.
+"""Finds the models for a name that a client sends: the first matching route, else pondero's names.
 
-The server calls ``Routing.resolve`` for each request; an unknown name raises UnknownModel, which a
-front turns into its own 404. A level may stand behind a name (``opus/high``); a name that has a
-slash of its own (``openai/gpt-5.5``) stays whole.
+``pipeline`` calls ``Routing.resolve``; UnknownModel becomes the client API's own 404. A name may
+end in a level (``opus/high``); a name with its own slash (``openai/gpt-5.5``) stays whole.
 """
 
 from collections.abc import Iterable
@@ -17,16 +16,15 @@ from ...thinking import parse_auto
 from .model import GatewayConfig, GatewayKey, GatewayRoute
 from .reader import is_glob
 
-_KNOWN = 4096  # names kept resolved; a client that makes them up fills no memory
+_KNOWN = 4096  # cached names; bounded, because clients can invent names
 
 
 class ResolvedRoute(Struct, frozen=True):
-    """Who answers a name: ``entries`` in order of preference.
+    """The models for a name, in order of preference.
 
-    ``name`` is what was said without its level. ``route`` is None for a name of pondero's own.
+    ``name`` is without its level; ``route`` is None for one of pondero's own names.
     """
 
-    said: str
     name: str
     route: GatewayRoute | None
     entries: tuple[ModelEntry, ...]
@@ -34,14 +32,14 @@ class ResolvedRoute(Struct, frozen=True):
 
 
 class ServedRoute(Struct, frozen=True):
-    """A name that is served, and the first model that answers to it."""
+    """A name that is served, and the first model that answers it."""
 
     name: str
     entry: ModelEntry
 
 
 class Routing:
-    """Resolves the names of one configuration; it never changes."""
+    """Resolves the names of one configuration."""
 
     def __init__(self, config: GatewayConfig, lookup: Lookup) -> None:
         self._lookup = lookup
@@ -51,18 +49,20 @@ class Routing:
         ]
         self._resolved = lru_cache(_KNOWN)(self._resolve)
 
-    def resolve(self, said: str) -> ResolvedRoute:
-        """Return who answers a name; raises UnknownModel, or BadThinking for two levels.
+    def resolve(self, requested: str) -> ResolvedRoute:
+        """Return the models for a name; raises UnknownModel, or BadThinking for two levels.
 
-        Which model ``auto:NAME`` stands for is asked each time: another may be adopted meanwhile.
+        ``auto:NAME`` is not cached, because another calibration may be adopted meanwhile.
         """
-        return self._resolve(said) if parse_auto(said.strip()) else self._resolved(said)
+        return (
+            self._resolve(requested) if parse_auto(requested.strip()) else self._resolved(requested)
+        )
 
     def names(self) -> tuple[ServedRoute, ...]:
         """Return what is served, each name once.
 
-        A glob lists the catalogued names that it matches, but ``*`` alone none. A server that
-        users run themselves has the models they loaded there, so the catalog's are not listed.
+        A glob lists the catalogued names it matches, ``*`` alone none. Servers that users run
+        themselves are not listed: the catalog does not know which models they loaded.
         """
         return self._names
 
@@ -72,28 +72,28 @@ class Routing:
         known = self._lookup.catalog.providers
         return tuple(known[name] for name in known if name in routed | self._open)
 
-    def _resolve(self, said: str) -> ResolvedRoute:
-        stem, wish = self._lookup.apart(said)
-        if wish == said.strip():  # auto:NAME, whose model is known by its full name
+    def _resolve(self, requested: str) -> ResolvedRoute:
+        stem, level_text = self._lookup.apart(requested)
+        if level_text == requested.strip():  # auto:NAME, whose model is known by its full name
             stem = self._shortest(self._lookup.entry(stem))
-        if (routed := self._matched(said, stem, wish)) is not None:
+        if (routed := self._match(requested, stem, level_text)) is not None:
             return routed
         if not self._open:
-            raise UnknownModel(self._unknown(said, stem))
-        return ResolvedRoute(said, stem, None, (self._own(stem),), wish)
+            raise UnknownModel(self._describe_unknown(requested, stem))
+        return ResolvedRoute(stem, None, (self._find_own(stem),), level_text)
 
-    def _matched(self, said: str, stem: str, wish: str | None) -> ResolvedRoute | None:
-        """Return the first route that matches: the whole name, or the name before its level."""
+    def _match(self, requested: str, stem: str, level_text: str | None) -> ResolvedRoute | None:
+        """Return the first route that matches the whole name, or the name before its level."""
         for route, entries in self._routes:
-            if route.match == said:
-                return ResolvedRoute(said, said, route, entries)
-            if wish is not None and fnmatchcase(stem, route.match):
-                return ResolvedRoute(said, stem, route, entries, wish)
-            if fnmatchcase(said, route.match):
-                return ResolvedRoute(said, said, route, entries)
+            if route.match == requested:
+                return ResolvedRoute(requested, route, entries)
+            if level_text is not None and fnmatchcase(stem, route.match):
+                return ResolvedRoute(stem, route, entries, level_text)
+            if fnmatchcase(requested, route.match):
+                return ResolvedRoute(requested, route, entries)
         return None
 
-    def _own(self, name: str) -> ModelEntry:
+    def _find_own(self, name: str) -> ModelEntry:
         entry = self._lookup.entry(name)
         if entry.provider.name in self._open:
             return entry
@@ -108,11 +108,11 @@ class Routing:
     @cached_property
     def _names(self) -> tuple[ServedRoute, ...]:
         found: dict[str, ServedRoute] = {}
-        for served in (*self._routed(), *self._catalogued()):
+        for served in (*self._iter_routed(), *self._iter_catalogued()):
             found.setdefault(served.name, served)
         return tuple(found.values())
 
-    def _routed(self) -> Iterable[ServedRoute]:
+    def _iter_routed(self) -> Iterable[ServedRoute]:
         for route, entries in self._routes:
             if not is_glob(route.match):
                 yield ServedRoute(route.match, entries[0])
@@ -121,19 +121,19 @@ class Routing:
                     if fnmatchcase(name, route.match):
                         yield ServedRoute(name, entries[0])
 
-    def _catalogued(self) -> Iterable[ServedRoute]:
+    def _iter_catalogued(self) -> Iterable[ServedRoute]:
         for provider in self._lookup.catalog.providers.values():
             if provider.name in self._open and provider.auth != "none":
                 entries = self._lookup.entries(provider.name)
                 yield from (ServedRoute(self._shortest(entry), entry) for entry in entries)
 
     def _shortest(self, entry: ModelEntry) -> str:
-        """Return the bare name of a model where it means this very provider, else its full one."""
+        """Return a model's bare name if it means this provider, else its full one."""
         return entry.model if self._bare.get(entry.model) == entry.id else entry.id
 
     @cached_property
     def _bare(self) -> dict[str, str]:
-        """Return the bare names of the catalog, each with the full name it means."""
+        """Return the catalog's bare names, each with the full name it means."""
         found = {}
         for group in self._lookup.catalog.groups.values():
             if group.home in self._lookup.catalog.providers:
@@ -143,16 +143,16 @@ class Routing:
                         found[name] = self._lookup.entry(name).id
         return found
 
-    def _unknown(self, said: str, stem: str) -> str:
+    def _describe_unknown(self, requested: str, stem: str) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
 
         names = [served.name for served in self._names]
         close = get_close_matches(stem, names, n=2, cutoff=0.5)
         guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
         routes = " ".join(route.match for route, _ in self._routes)
-        return f"unknown model {said!r}; {guess}this gateway serves {routes or 'nothing'}"
+        return f"unknown model {requested!r}; {guess}this gateway serves {routes or 'nothing'}"
 
 
 def allows(key: GatewayKey, resolved: ResolvedRoute) -> bool:
-    """Return whether a key may ask for a model under the name it said."""
+    """Return whether a key may use a model name."""
     return not key.models or any(fnmatchcase(resolved.name, each) for each in key.models)

@@ -1,8 +1,7 @@
-"""Keys on both sides of the gate: those of providers, by reference, and those of who may come.
+"""Finds providers' keys by reference, and makes and checks clients' keys.
 
-The configuration holds a provider's key only as a reference (``env:NAME``, ``file:PATH``,
-``keyring:NAME``), which is followed each time the key is used, so that a changed one needs no
-restart. A client's key is kept as its hash alone.
+A reference (``env:NAME``, ``file:PATH``, ``keyring:NAME``) is read at each use, so a changed key
+needs no restart. Of a client's key only the hash is stored.
 """
 
 import hmac
@@ -27,15 +26,15 @@ def make_key() -> str:
 
 
 def hash_key(key: str) -> str:
-    """Return the hash of a client's key as the configuration holds it.
+    """Return the hash of a client's key as the configuration stores it.
 
     A key is 256 random bits, so a plain digest is enough: there is no dictionary to try.
     """
     return f"{HASH}{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def holder(keys: Iterable[GatewayKey], shown: str) -> GatewayKey | None:
-    """Return whose key this is, compared in constant time; None where it is nobody's."""
+def find_holder(keys: Iterable[GatewayKey], shown: str) -> GatewayKey | None:
+    """Return the entry of a client's key, compared in constant time; None if unknown."""
     digest = hash_key(shown)
     found = None
     for each in keys:
@@ -45,7 +44,7 @@ def holder(keys: Iterable[GatewayKey], shown: str) -> GatewayKey | None:
 
 
 def read_reference(reference: str) -> str:
-    """Return the secret that a reference leads to; raises MissingKey, which never quotes one."""
+    """Return the secret behind a reference; raises MissingKey, which never quotes one."""
     kind, _, where = reference.partition(":")
     follow, cure = _READERS[kind]
     secret = follow(where).strip()
@@ -59,7 +58,7 @@ def read_reference(reference: str) -> str:
 def find_provider_key(
     config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
 ) -> str | None:
-    """Return the key for a provider: what the configuration refers to, else as the client's."""
+    """Return a provider's key: by the configuration's reference, else as the client finds it."""
     own = config.providers.get(provider.name, ProviderOverride())
     if own.key is None or not needed:
         return store.find_key(provider, {}, needed=needed)
@@ -69,48 +68,48 @@ def find_provider_key(
 def find_provider_url(
     config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
 ) -> str:
-    """Return the address of a provider: the configuration's, else as the client's."""
+    """Return a provider's address: the configuration's, else as the client finds it."""
     own = config.providers.get(provider.name, ProviderOverride())
     given = {provider.name: own.url} if own.url else {}
     return store.resolve_url(provider, given, needed=needed)
 
 
 def is_self(config: GatewayConfig, provider: catalog.Provider) -> bool:
-    """Return whether a provider's address is the gateway's own, so that it would ask itself.
+    """Return whether a provider's address is the gateway itself, which would loop.
 
-    It is where the variable that points clients at the gateway is set for the gateway too.
+    That happens if the variable that points clients at the gateway is set for the gateway too.
     """
     parts = urlsplit(find_provider_url(config, provider, needed=False))
     here = (config.server.host, "localhost", "127.0.0.1", "::1")
     return parts.hostname in here and parts.port == config.server.port
 
 
-def _variable(name: str) -> str:
+def _read_variable(name: str) -> str:
     return os.environ.get(name, "")
 
 
-def _file(path: str) -> str:
+def _read_file(path: str) -> str:
     try:
         return Path(path).expanduser().read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        message = f"the key in file:{path} cannot be read: {why}"
+        message = f"could not read the key in file:{path}: {why}"
         raise MissingKey(message) from None
 
 
 @lru_cache(maxsize=64)  # a keyring may take a second; its keys change with a restart or SIGHUP
-def _kept(name: str) -> str:
+def _read_keyring(name: str) -> str:
     return store.load_saved_key(name) or ""
 
 
 def forget() -> None:
-    """Read keys of the keyring again at their next use; a changed configuration calls this."""
-    _kept.cache_clear()
+    """Read the keyring again at the next use; called after the configuration changed."""
+    _read_keyring.cache_clear()
 
 
 _READERS: Mapping[str, tuple[Callable[[str], str], str]] = {
-    "env": (_variable, "set that variable"),
-    "file": (_file, "put the key into that file"),
-    "keyring": (_kept, "keep one with 'pondero keys set PROVIDER'"),
+    "env": (_read_variable, "set that variable"),
+    "file": (_read_file, "put the key into that file"),
+    "keyring": (_read_keyring, "keep one with 'pondero keys set PROVIDER'"),
 }
-"""The kinds of references: how each is followed, and what helps where nothing is there."""
+"""For each kind of reference: its reader, and the advice if it is empty."""

@@ -1,7 +1,7 @@
 """The clients that ``pondero launch`` starts, and how each is pointed at the gateway.
 
-clients.toml has a row for each. A client's own settings are left alone: what is added to them
-stands in variables, in arguments, and in files of a folder that is deleted at the end.
+clients.toml has a row for each. A client's own settings stay: ours are passed as variables,
+arguments, and files in a folder that is deleted at the end.
 """
 
 import re
@@ -26,12 +26,12 @@ from ..config.secrets import hash_key
 from ..requests.model_list import answer_model_list
 
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
-_DIRECT = "127.0.0.1,localhost"  # a proxy of the user's has no business between the two
-_WINDOW, _OUTPUT = 128_000, 32_000  # where the catalog does not know them
+_DIRECT = "127.0.0.1,localhost"  # the user's proxy must not be between client and gateway
+_WINDOW, _OUTPUT = 128_000, 32_000  # if the catalog does not know them
 
 
 class LaunchClient(Struct, frozen=True, forbid_unknown_fields=True):
-    """One row of clients.toml, where each field is explained."""
+    """One row of clients.toml, which explains each field."""
 
     name: str
     label: str
@@ -50,19 +50,19 @@ class LaunchClient(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def is_told(self) -> bool:
-        """Return whether the client can be told which model to ask for."""
+        """Return whether the client accepts a model name."""
         return self.needs_model or bool(self.model_arguments or self.model_env)
 
 
 class ChosenModel(Struct, frozen=True):
-    """The model that a client is to ask for: ``name`` is what the client says."""
+    """The model that a client is to request; ``name`` is what the client sends."""
 
     name: str
     entry: ModelEntry
 
 
 class LaunchCommand(Struct, frozen=True):
-    """How a client is started: the arguments of its program, and its whole environment."""
+    """The arguments and the whole environment of a client's process."""
 
     arguments: tuple[str, ...]
     env: Mapping[str, str]
@@ -89,11 +89,11 @@ def private_config(
     lookup: Lookup,
     offline: bool,
 ) -> tuple[GatewayConfig, ChosenModel | None]:
-    """Return the configuration of a gateway for one client alone, and the model it is to ask for.
+    """Return the configuration of a gateway for one client, and the model to request.
 
-    It listens on a free port of this machine and takes the one key. A chosen ``model`` answers
-    under every name, because clients ask small models for titles and summaries; its level, if it
-    has one, holds for the name that the client is told, else for every name.
+    It listens on a free port of this machine and accepts one key. A chosen ``model`` answers every
+    name, because clients ask small models for titles and summaries; its level applies to the name
+    the client is given, else to every name.
     """
     server = ServerConfig(
         port=0,
@@ -131,14 +131,14 @@ def prepare_launch(
     folder: Path,
     environment: Mapping[str, str],
 ) -> LaunchCommand:
-    """Return how a client is started, after writing its files into the private folder."""
+    """Write a client's files into the private folder and return how to start it."""
     words = {"url": url, "key": key, "folder": folder.as_posix(), **_facts(chosen)}
 
-    def filled(text: str) -> str:
+    def fill(text: str) -> str:
         return Template(text).substitute(words)
 
     for name, text in client.files.items():
-        (folder / name).write_text(filled(text), encoding="utf-8")
+        (folder / name).write_text(fill(text), encoding="utf-8")
     for name, address in client.lists.items():
         found = answer_model_list(HttpRequest("GET", f"{url}{address}", {}), routing)
         (folder / name).write_bytes(found.body if found is not None else b"")
@@ -150,13 +150,13 @@ def prepare_launch(
     own = {**client.env, **(client.model_env if chosen else {})}
     arguments: Iterable[str] = (*client.arguments, *(client.model_arguments if chosen else ()))
     return LaunchCommand(
-        arguments=tuple(filled(each) for each in arguments),
-        env=env | {name: filled(text) for name, text in own.items()},
+        arguments=tuple(fill(each) for each in arguments),
+        env=env | {name: fill(text) for name, text in own.items()},
     )
 
 
 def _mirror(home: Path, here: Path, merged: Mapping[str, str]) -> None:
-    """Show a folder of the user's in the private one through links; merged files are our own."""
+    """Link the files of a user's folder into the private one; merged files are our own."""
     here.mkdir()
     for each in home.iterdir() if home.is_dir() else ():
         if each.name not in merged:
@@ -164,13 +164,13 @@ def _mirror(home: Path, here: Path, merged: Mapping[str, str]) -> None:
     for name, text in merged.items():
         own = msgspec.json.decode(text)
         theirs = _read_json(home / name)
-        (here / name).write_bytes(msgspec.json.encode(_laid_over(theirs, own)))
+        (here / name).write_bytes(msgspec.json.encode(_merge(theirs, own)))
 
 
 def copy_back(client: LaunchClient, folder: Path) -> None:
-    """Copy what a client wrote beside its links to where it always writes: sessions, histories.
+    """Copy files that a client created in the mirrored folder to its home.
 
-    Some files come in place of a link, because the client writes a new one and renames it.
+    Some replace a link, because the client writes a new file and renames it.
     """
     if client.mirrored is None:
         return
@@ -186,7 +186,7 @@ def copy_back(client: LaunchClient, folder: Path) -> None:
 
 
 def _read_json(path: Path) -> Json:
-    """Return the object in a file; empty where there is none, or it is not plain JSON."""
+    """Return the object in a file; empty if it is missing or not plain JSON."""
     try:
         found = msgspec.json.decode(path.read_bytes())
     except (OSError, msgspec.DecodeError):
@@ -194,11 +194,11 @@ def _read_json(path: Path) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def _laid_over(below: Json, above: Json) -> Json:
-    """Return two values as one: objects member by member, else the one above."""
+def _merge(below: Json, above: Json) -> Json:
+    """Merge two JSON values; ``above`` wins."""
     if not isinstance(below, dict) or not isinstance(above, dict):
         return above
-    return {**below, **{name: _laid_over(below.get(name), above[name]) for name in above}}
+    return {**below, **{name: _merge(below.get(name), above[name]) for name in above}}
 
 
 def _facts(chosen: ChosenModel | None) -> Mapping[str, str]:

@@ -1,1 +1,1 @@
-"""Records of finished requests, and who is told of them."""
+"""Records of finished requests, and their observers."""

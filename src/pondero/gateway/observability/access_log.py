@@ -1,7 +1,7 @@
-"""The access log: one line of JSON a request, without a word of it and without a key.
+"""The access log: one line of JSON per request, without its content and without keys.
 
-``observers`` opens it where the configuration names one. A file is opened anew for each batch, so
-that it may be moved away at any time, and several processes may write the same one.
+``observers`` opens it if the configuration names one. The file is opened again for each batch, so
+it may be rotated at any time, and several processes may write to it.
 """
 
 import logging
@@ -33,17 +33,17 @@ class AccessLog:
         self._batches: BackgroundQueue[Receipt] = BackgroundQueue("the access log", self._write)
 
     def note(self, receipt: Receipt) -> None:
-        """Take a receipt; never waits."""
+        """Queue a receipt; never waits."""
         self._batches.put(receipt)
 
     def close(self) -> None:
-        """Write what was noted."""
+        """Write all queued receipts."""
         self._batches.close()
 
     def _write(self, receipts: list[Receipt]) -> None:
         if not receipts:
             return
-        data = redact_secrets("".join(f"{line_of(receipt)}\n" for receipt in receipts)).encode()
+        data = redact_secrets("".join(f"{format_line(receipt)}\n" for receipt in receipts)).encode()
         try:
             self._append(data)
         except OSError as error:
@@ -67,14 +67,14 @@ class AccessLog:
             os.close(file)
 
 
-def line_of(receipt: Receipt) -> str:
-    """Return a request as a line; what is not known is left out."""
+def format_line(receipt: Receipt) -> str:
+    """Return a request as one line; unknown fields are omitted."""
     fields = msgspec.structs.asdict(receipt)
     made = {
         "time": datetime.fromtimestamp(receipt.at, UTC).isoformat(timespec="milliseconds"),
         **{name: _plain(value) for name, value in fields.items() if name not in _LEFT_OUT},
         "model": receipt.answered_by,
-        "tokens": _known(receipt.usage),
+        "tokens": _count_known(receipt.usage),
     }
     return _ENCODER.encode({k: v for k, v in made.items() if v not in (None, (), {}, "")}).decode()
 
@@ -87,6 +87,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _known(usage: Usage) -> dict[str, int]:
+def _count_known(usage: Usage) -> dict[str, int]:
     counts = msgspec.structs.asdict(usage)
     return {name: count for name, count in counts.items() if count is not None}

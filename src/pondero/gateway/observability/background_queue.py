@@ -1,7 +1,7 @@
-"""Takes work off the path of a request: what is put in is handled later, many at once.
+"""Moves work off a request's path: queued values are handled later, in batches.
 
-The ledger and the access log each have one. A thread wakes twice a second, so that a process that
-is killed loses at most what came in since; ``close`` hands over everything first.
+The ledger and the access log each have one. Its thread wakes twice a second, so a killed process
+loses at most half a second; ``close`` handles everything first.
 """
 
 import logging
@@ -13,15 +13,15 @@ from typing import Generic, TypeVar
 LOG = logging.getLogger("pondero.gateway")
 
 EVERY = 0.5
-"""Seconds between two batches: the most that is lost when a process is killed."""
+"""Seconds between two batches: a killed process loses that much."""
 MOST = 200_000
-"""How many may wait. It takes a handler that hangs for minutes; beyond it, the newest are lost."""
+"""Maximum queue length, reached if a handler hangs for minutes; newer values are lost."""
 
 T = TypeVar("T")
 
 
 class BackgroundQueue(Generic[T]):
-    """Collects values and gives them to ``handle`` in a thread; an empty batch is given too."""
+    """Passes queued values to ``handle`` in a thread; also empty batches."""
 
     def __init__(self, name: str, handle: Callable[[list[T]], None]) -> None:
         self._waiting: deque[T] = deque()
@@ -32,14 +32,14 @@ class BackgroundQueue(Generic[T]):
         self.lost: int = 0
 
     def put(self, value: T) -> None:
-        """Take a value; never waits."""
+        """Queue a value; never waits."""
         if len(self._waiting) < MOST:
             self._waiting.append(value)
         else:
             self.lost += 1
 
     def close(self) -> None:
-        """Hand over what waits, and end; may be called twice."""
+        """Handle all queued values and stop; may be called twice."""
         self._closing.set()
         self._thread.join()
 

@@ -1,7 +1,7 @@
-"""The latest requests of this process, and those who watch them come.
+"""The latest requests of this process, and the viewers that follow them.
 
-``gate`` tells it of every request; the admin API shows what it has to the console. It holds a
-bounded number of receipts, and so does what waits for a viewer who reads slowly: the oldest go.
+The context notes every receipt; the admin API shows them. The list and each viewer's queue are
+bounded and drop the oldest.
 """
 
 from asyncio import Queue
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from .receipt import Receipt
 
 KEPT = 200
-"""How many requests are kept, and how many may wait for one viewer."""
+"""Maximum stored requests, and maximum waiting for one viewer."""
 
 
 def _never() -> bool:
@@ -20,7 +20,7 @@ def _never() -> bool:
 
 
 class Feed:
-    """Receipts as they come. ``is_over`` says whether the server is about to end."""
+    """The latest receipts. ``is_over``: whether the server is about to stop."""
 
     def __init__(self) -> None:
         self._latest: deque[Receipt] = deque(maxlen=KEPT)
@@ -28,7 +28,7 @@ class Feed:
         self.is_over: Callable[[], bool] = _never
 
     def note(self, receipt: Receipt) -> None:
-        """Keep a receipt and show it to all viewers; never waits."""
+        """Store a receipt and send it to all viewers; never waits."""
         self._latest.append(receipt)
         for queue in self._viewers:
             if queue.full():
@@ -36,17 +36,17 @@ class Feed:
             queue.put_nowait(receipt)
 
     def latest(self) -> list[Receipt]:
-        """Return what is kept, the newest first."""
+        """Return the stored receipts, newest first."""
         return list(reversed(self._latest))
 
     @property
     def viewers(self) -> int:
-        """Return how many watch."""
+        """Return the number of viewers."""
         return len(self._viewers)
 
     @contextmanager
     def watch(self) -> Iterator[Queue[Receipt]]:
-        """Yield what comes from now on."""
+        """Yield a queue of the receipts from now on."""
         queue: Queue[Receipt] = Queue(KEPT)
         self._viewers.add(queue)
         try:

@@ -1,6 +1,6 @@
-"""What the console shows of the ledger: the latest requests, and what was spent over time.
+"""Reads the ledger for the console: the latest requests, and usage over time.
 
-The admin API calls these in a thread, because a database may take its time.
+The admin API calls these functions in a thread, because a database can be slow.
 """
 
 from collections import Counter
@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from ...store import SecretRedactor
 from ...thinking import FIGURES, LEVELS
-from .ledger import dollars_of
+from .ledger import format_dollars
 from .ledger_database import LedgerDatabase
 from .receipt import Receipt
 
 SPANS = {"hour": (60, 1), "day": (1_440, 30), "week": (10_080, 180), "month": (43_200, 720)}
-"""Minutes that a span has, and how many of them one step of its chart."""
+"""Minutes in a span, and minutes in one step of its chart."""
 RULES = ("cap", "floor", "force")
 _MOST = 200
 _COLUMNS = (
@@ -31,10 +31,10 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     id: str
     at: float
     key: str
-    front: str
-    said: str
+    client_api: str
+    requested_model: str
     model: str | None
-    road: str
+    path: str
     asked: str | None
     sent: str | None
     level: str | None
@@ -54,7 +54,7 @@ class RequestRow(Struct, frozen=True, kw_only=True):
 
 
 class UsageSlice(Struct, frozen=True, kw_only=True):
-    """What one model took at one level in one step of time, which begins at ``at``."""
+    """The use of one model at one level in one time step, which begins at ``at``."""
 
     at: int
     model: str
@@ -66,7 +66,7 @@ class UsageSlice(Struct, frozen=True, kw_only=True):
 
 
 class RuleHit(Struct, frozen=True, kw_only=True):
-    """How often a rule changed what a key asked of a name, and when it last did."""
+    """How often a rule changed a key's requests for a name, and when it last did."""
 
     why: str
     key: str
@@ -78,7 +78,7 @@ class RuleHit(Struct, frozen=True, kw_only=True):
 
 
 class ConsoleFigures(Struct, frozen=True, kw_only=True):
-    """What happened in a span of time: ``step`` is the seconds between two slices."""
+    """Usage in a time span; ``step``: seconds between two slices."""
 
     since: int
     until: int
@@ -90,24 +90,24 @@ class ConsoleFigures(Struct, frozen=True, kw_only=True):
 
 
 def load_requests(receipts: Iterable[Receipt]) -> list[RequestRow]:
-    """Return receipts as the console lists them, without a key of this process in them."""
-    hider = SecretRedactor()
-    return [_row_of(receipt, hider) for receipt in receipts]
+    """Return receipts as the console lists them, without this process's secrets."""
+    redactor = SecretRedactor()
+    return [_row_of(receipt, redactor) for receipt in receipts]
 
 
-def _row_of(receipt: Receipt, hider: SecretRedactor) -> RequestRow:
+def _row_of(receipt: Receipt, redactor: SecretRedactor) -> RequestRow:
     usage, model = receipt.usage, receipt.answered_by
     return RequestRow(
         id=receipt.id,
         at=receipt.at,
-        key=hider.text(receipt.key),
-        front=receipt.front,
-        said=hider.text(receipt.said)[:_MOST],
-        model=None if model is None else hider.text(model)[:_MOST],
-        road=receipt.road,
+        key=redactor.text(receipt.key),
+        client_api=receipt.front,
+        requested_model=redactor.text(receipt.said)[:_MOST],
+        model=None if model is None else redactor.text(model)[:_MOST],
+        path=receipt.road,
         asked=receipt.asked,
         sent=receipt.sent,
-        level=level_of(receipt.sent),
+        level=nearest_level(receipt.sent),
         why=receipt.why,
         adjustments=receipt.adjustments,
         status=receipt.status,
@@ -125,7 +125,7 @@ def _row_of(receipt: Receipt, hider: SecretRedactor) -> RequestRow:
 
 
 def latest(database: LedgerDatabase, *, count: int = _MOST) -> list[RequestRow]:
-    """Return the requests that came last, the newest first; raises StoreError."""
+    """Return the latest requests, newest first; raises StoreError."""
     sql = f"SELECT {_COLUMNS} FROM pondero_receipts ORDER BY minute DESC, at DESC LIMIT ?"  # noqa: S608 - our own columns
     return [_row(*each) for each in database.rows(sql, (count,))]
 
@@ -138,13 +138,13 @@ def _row(*columns: Any) -> RequestRow:
         id=id,
         at=at,
         key=key,
-        front=front,
-        said=said,
+        client_api=front,
+        requested_model=said,
         model=None if model is None else f"{provider}:{model}",
-        road=road,
+        path=road,
         asked=asked,
         sent=sent,
-        level=level_of(sent),
+        level=nearest_level(sent),
         why=why,
         adjustments=tuple(notes.split()),
         status=status,
@@ -154,7 +154,7 @@ def _row(*columns: Any) -> RequestRow:
         cached=cached,
         answer=answer,
         thinking=thinking,
-        cost=dollars_of(cost),
+        cost=format_dollars(cost),
         first=first,
         seconds=seconds,
         offline=bool(offline),
@@ -162,7 +162,7 @@ def _row(*columns: Any) -> RequestRow:
 
 
 def load_figures(database: LedgerDatabase, span: str, *, now: float) -> ConsoleFigures:
-    """Return what happened in a span of time up to now; raises StoreError."""
+    """Return the usage in a time span up to now; raises StoreError."""
     minutes, step = SPANS[span]
     last = int(now // 60) // step
     since = last * step - minutes + step
@@ -170,9 +170,9 @@ def load_figures(database: LedgerDatabase, span: str, *, now: float) -> ConsoleF
         since=since * 60,
         until=(last + 1) * step * 60,
         step=step * 60,
-        slices=_slices(database, since, step),
-        bites=_bites(database, since),
-        adjustments=_adjustments(database, since),
+        slices=_load_slices(database, since, step),
+        bites=_load_rule_hits(database, since),
+        adjustments=_count_adjustments(database, since),
         ends=dict(
             database.rows(
                 "SELECT ended, count(*) FROM pondero_receipts WHERE minute >= ? GROUP BY ended",
@@ -182,7 +182,7 @@ def load_figures(database: LedgerDatabase, span: str, *, now: float) -> ConsoleF
     )
 
 
-def _slices(database: LedgerDatabase, since: int, step: int) -> list[UsageSlice]:
+def _load_slices(database: LedgerDatabase, since: int, step: int) -> list[UsageSlice]:
     found = database.rows(
         "SELECT minute / ?, provider || ':' || model, sent, count(*), sum(thinking), sum(output), "
         "sum(cost) FROM pondero_receipts WHERE minute >= ? AND model IS NOT NULL "
@@ -193,41 +193,41 @@ def _slices(database: LedgerDatabase, since: int, step: int) -> list[UsageSlice]
         UsageSlice(
             at=at * step * 60,
             model=model,
-            level=level_of(sent),
+            level=nearest_level(sent),
             requests=count,
             thinking=int(thinking or 0),
             answer=int(answer or 0),
-            cost=dollars_of(cost),
+            cost=format_dollars(cost),
         )
         for at, model, sent, count, thinking, answer, cost in found
     ]
 
 
-def _bites(database: LedgerDatabase, since: int) -> list[RuleHit]:
+def _load_rule_hits(database: LedgerDatabase, since: int) -> list[RuleHit]:
     rules = ", ".join("?" for _ in RULES)
-    bitten = database.rows(
+    applied = database.rows(
         "SELECT why, key, said, asked, sent, count(*), max(at) FROM pondero_receipts "  # noqa: S608 - only question marks
         f"WHERE minute >= ? AND why IN ({rules}) "
         "GROUP BY why, key, said, asked, sent ORDER BY 6 DESC, 7 DESC LIMIT 50",
         (since, *RULES),
     )
-    refused = database.rows(
+    rejected = database.rows(
         "SELECT CASE status WHEN 429 THEN 'limit' ELSE 'model' END, key, said, asked, NULL, "
         "count(*), max(at) FROM pondero_receipts "
         "WHERE minute >= ? AND ended = 'refused' AND status IN (403, 429) "
         "GROUP BY 1, key, said, asked ORDER BY 6 DESC, 7 DESC LIMIT 50",
         (since,),
     )
-    return [_bite(each) for each in (*bitten, *refused)]
+    return [_make_rule_hit(each) for each in (*applied, *rejected)]
 
 
-def _bite(columns: Sequence[Any]) -> RuleHit:
+def _make_rule_hit(columns: Sequence[Any]) -> RuleHit:
     why, key, said, asked, sent, times, last = columns
     return RuleHit(why=why, key=key, said=said, asked=asked, sent=sent, times=times, last=last)
 
 
-def _adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
-    """Return how often each code of an adjustment occurred, the most frequent first."""
+def _count_adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
+    """Return how often each adjustment occurred, the most frequent first."""
     counts: Counter[str] = Counter()
     found = database.rows(
         "SELECT adjustments, count(*) FROM pondero_receipts "
@@ -240,8 +240,8 @@ def _adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
     return dict(counts.most_common())
 
 
-def level_of(sent: str | None) -> str | None:
-    """Return the level that what was sent stands for; a number of tokens is near one."""
+def nearest_level(sent: str | None) -> str | None:
+    """Return the level of a sent value; a number of tokens has its nearest."""
     if sent is None or not sent.isdecimal():
         return sent if sent in LEVELS else None
     tokens = int(sent)

@@ -1,9 +1,8 @@
-"""The ledger: one row for every request, in SQLite or PostgreSQL, written off the request's path.
+"""The ledger: one row per request in SQLite or PostgreSQL, written in the background.
 
-``observers`` opens it for a gateway that runs; ``pondero stats`` and the console read it. No words
-of a conversation are in it. While the database is away, batches are put aside into files of the
-data folder, and from there into the database when it is back: a row has an id, so that writing it
-twice is writing it once.
+``observers`` opens it; ``pondero stats`` and the console read it. It has no content of
+conversations. While the database is unreachable, batches are saved as files in the data folder and
+written later; rows have ids, so writing one twice is harmless.
 """
 
 import logging
@@ -24,9 +23,9 @@ from .receipt import Receipt
 LOG = logging.getLogger("pondero.gateway")
 
 REST = 5.0
-"""Seconds after which a database that was away is tried again."""
+"""Seconds before an unreachable database is tried again."""
 ASIDE = "gateway-aside"
-"""The folder, in the data folder, of what waits for the database."""
+"""The folder in the data folder for receipts that wait for the database."""
 
 _COLUMNS = (
     *("id", "at", "minute", "key", "front", "said", "provider", "model", "road", "asked", "sent"),
@@ -39,12 +38,12 @@ _INSERT = (
     f"VALUES ({', '.join('?' for _ in _COLUMNS)}) ON CONFLICT (id) DO NOTHING"
 )
 _BILLIONTHS = 1_000_000_000
-_BIGGEST = 2**53  # larger counts are a mistake of a service, and could not be added up
+_BIGGEST = 2**53  # larger counts are a service's mistake, and their sum would overflow
 _LONGEST = 200  # characters of a name that a client made up
 
 
 class Ledger:
-    """Writes receipts. ``away`` is whether the database could not be written the last time."""
+    """Writes receipts. ``away``: whether the last write failed."""
 
     def __init__(self, database: LedgerDatabase, aside: Path | None = None) -> None:
         self.database = database
@@ -56,11 +55,11 @@ class Ledger:
         self._batches: BackgroundQueue[Receipt] = BackgroundQueue("the ledger", self._write)
 
     def note(self, receipt: Receipt) -> None:
-        """Take a receipt; never waits."""
+        """Queue a receipt; never waits."""
         self._batches.put(receipt)
 
     def close(self) -> None:
-        """Write, or put aside, what was noted, and close the database."""
+        """Write or save all queued receipts, and close the database."""
         self._batches.close()
         self.database.close()
 
@@ -76,7 +75,7 @@ class Ledger:
         try:
             self._bring_in()
             if self._kept:
-                self.database.write(_INSERT, rows_of(self._kept))
+                self.database.write(_INSERT, make_rows(self._kept))
         except StoreError as error:
             self._again = monotonic() + REST
             if not self.away:
@@ -90,7 +89,7 @@ class Ledger:
             self.away, self._looked = False, True
 
     def _put_aside(self) -> None:
-        """Keep what is not written in a file; where that fails too, in memory, the latest of it."""
+        """Save unwritten receipts in a file; if that fails too, keep the latest in memory."""
         if not self._kept:
             return
         path = self._aside / f"{token_hex(8)}.json"
@@ -103,7 +102,7 @@ class Ledger:
             self._kept = []
 
     def _bring_in(self) -> None:
-        """Write what was put aside, by this process or by another that has ended."""
+        """Write receipts saved earlier, by this process or by one that has ended."""
         if self._looked and not self.away:
             return
         for path in sorted(self._aside.glob("*.json")):
@@ -114,28 +113,28 @@ class Ledger:
             except (OSError, ValueError) as error:
                 LOG.error("%s cannot be brought into the ledger: %s", path, error)  # noqa: TRY400
                 continue
-            self.database.write(_INSERT, rows_of(receipts))
+            self.database.write(_INSERT, make_rows(receipts))
             path.unlink(missing_ok=True)
 
 
-def rows_of(receipts: Iterable[Receipt]) -> list[tuple[Any, ...]]:
-    """Return receipts as rows that both databases take, without a key of this process in them."""
-    hider = SecretRedactor()
-    return [_row(receipt, hider) for receipt in receipts]
+def make_rows(receipts: Iterable[Receipt]) -> list[tuple[Any, ...]]:
+    """Return receipts as rows for either database, without this process's secrets."""
+    redactor = SecretRedactor()
+    return [_row(receipt, redactor) for receipt in receipts]
 
 
-def _row(receipt: Receipt, hider: SecretRedactor) -> tuple[Any, ...]:
+def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
     usage = receipt.usage
     counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
     return (
         receipt.id,
         receipt.at,
         int(receipt.at // 60),
-        _text(receipt.key, hider),
+        _text(receipt.key, redactor),
         receipt.front,
-        _text(receipt.said, hider),
+        _text(receipt.said, redactor),
         receipt.provider,
-        None if receipt.model is None else _text(receipt.model, hider),
+        None if receipt.model is None else _text(receipt.model, redactor),
         receipt.road,
         receipt.asked,
         receipt.sent,
@@ -155,19 +154,19 @@ def _row(receipt: Receipt, hider: SecretRedactor) -> tuple[Any, ...]:
     )
 
 
-def _text(said: str, hider: SecretRedactor) -> str:
-    """Return a text without what PostgreSQL or UTF-8 refuses, and without a key in it."""
-    whole = said.encode("utf-8", "replace").decode().replace("\0", "")
-    return hider.text(whole)[:_LONGEST]
+def _text(value: str, redactor: SecretRedactor) -> str:
+    """Return a text that PostgreSQL and UTF-8 accept, without secrets."""
+    whole = value.encode("utf-8", "replace").decode().replace("\0", "")
+    return redactor.text(whole)[:_LONGEST]
 
 
 # -- reading --------------------------------------------------------------------------------------
 
 
 def load_usage(ledger: str, *, days: float | None = None) -> list[UsageTotal]:
-    """Return what each key took of each model, from where a configuration has its ledger."""
+    """Return usage by key, model and level from the ledger that a configuration names."""
     if ledger == "sqlite" and not (Path(data_folder()) / FILE).exists():
-        return []  # nothing was ever served here, and reading begins no file
+        return []  # reading must not create the file
     database = ledger_database(ledger)
     if database is None:
         return []
@@ -178,7 +177,7 @@ def load_usage(ledger: str, *, days: float | None = None) -> list[UsageTotal]:
 
 
 def query_usage(database: LedgerDatabase, *, days: float | None = None) -> list[UsageTotal]:
-    """Return what each key took of each model at each level, in these last days or ever."""
+    """Return usage by key, model and level, in the last ``days`` or ever."""
     since = 0 if days is None else int((time() - days * 86_400) // 60)
     rows = database.rows(
         "SELECT key, provider || ':' || model, sent, offline, count(*), sum(input), "
@@ -188,10 +187,10 @@ def query_usage(database: LedgerDatabase, *, days: float | None = None) -> list[
         "GROUP BY key, provider, model, sent, offline ORDER BY 1, 2, 3, 4",
         (since,),
     )
-    return [_taken(row) for row in rows]
+    return [_make_total(row) for row in rows]
 
 
-def _taken(row: Sequence[Any]) -> UsageTotal:
+def _make_total(row: Sequence[Any]) -> UsageTotal:
     key, model, level, offline, requests, *counts, cost, priced, seconds = row
     read, cached, thought, wrote = (None if count is None else int(count) for count in counts)
     return UsageTotal(
@@ -203,7 +202,7 @@ def _taken(row: Sequence[Any]) -> UsageTotal:
         cached=cached,
         thinking=thought,
         output=wrote,
-        cost=dollars_of(cost),
+        cost=format_dollars(cost),
         priced=priced,
         seconds=seconds,
         timed=requests,
@@ -212,7 +211,7 @@ def _taken(row: Sequence[Any]) -> UsageTotal:
     )
 
 
-def dollars_of(billionths: int | Decimal | None) -> str | None:
+def format_dollars(billionths: int | Decimal | None) -> str | None:
     """Return a cost of the ledger in dollars, as a decimal number."""
     if billionths is None:
         return None

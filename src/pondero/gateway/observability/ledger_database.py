@@ -1,7 +1,7 @@
-"""The database of the ledger: a SQLite file, or PostgreSQL, behind the same three calls.
+"""The ledger's database: a SQLite file or PostgreSQL, with the same three methods.
 
-Statements are written once, for both, with ``?`` for values; only this file knows which database
-takes them. Whoever calls sees a StoreError with a sentence for users, and no password in it.
+SQL is written once for both, with ``?`` for values; only this file knows which database runs it.
+Errors are StoreErrors without passwords.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,26 +59,26 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 SCHEMA = Schema(_MIGRATIONS, "SELECT id FROM pondero_receipts LIMIT 1")
 
-_LOCK = 0x706F6E64  # any number that no other program takes for its advisory lock
+_LOCK = 0x706F6E64  # of the advisory lock; any number that no other program uses
 _PATIENCE = 5  # seconds for a connection
 _SILENCE = 10_000  # milliseconds without an answer after which a connection is given up
 
 
 class LedgerDatabase(Protocol):
-    """Where the ledger is. Every ``write`` is one transaction; all of it may be called anywhere."""
+    """The ledger's database. Each ``write`` is one transaction; any thread may call."""
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return what a query finds; raises StoreError."""
+        """Return the rows of a query; raises StoreError."""
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run a statement once for each row, all or none of them; raises StoreError."""
+        """Run a statement for each row, all or none; raises StoreError."""
 
     def close(self) -> None:
         """Close it; may be called twice."""
 
 
 class SqliteDatabase:
-    """A file of this machine; several processes may write it."""
+    """A local file; several processes may write to it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -86,16 +86,16 @@ class SqliteDatabase:
         self._opened: Database | None = None
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return what a query finds; raises StoreError."""
+        """Return the rows of a query."""
         return self._database().rows(sql, values)
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run a statement once for each row, all or none of them; raises StoreError."""
+        """Run a statement for each row."""
         with self._database().transaction() as connection:
             connection.executemany(sql, rows)
 
     def close(self) -> None:
-        """Close it; may be called twice."""
+        """Close the file."""
         with self._lock:
             if self._opened is not None:
                 self._opened.close()
@@ -109,7 +109,7 @@ class SqliteDatabase:
 
 
 class PostgresDatabase:
-    """A PostgreSQL server, connected when it is first needed and again after it was away."""
+    """A PostgreSQL server, connected at first use and again after an error."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -125,25 +125,25 @@ class PostgresDatabase:
             register_secret(password)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return what a query finds; raises StoreError."""
-        with self._connected() as connection:
-            found: list[tuple[Any, ...]] = connection.execute(_spelt(sql), values).fetchall()
+        """Return the rows of a query."""
+        with self._use_connection() as connection:
+            found: list[tuple[Any, ...]] = connection.execute(_postgres_sql(sql), values).fetchall()
             return found
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Run a statement once for each row, all or none of them; raises StoreError."""
-        with self._connected() as connection, connection.transaction():
-            connection.cursor().executemany(_spelt(sql), rows)
+        """Run a statement for each row."""
+        with self._use_connection() as connection, connection.transaction():
+            connection.cursor().executemany(_postgres_sql(sql), rows)
 
     def close(self) -> None:
-        """Close it; may be called twice."""
+        """Close the connection."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
 
     @contextmanager
-    def _connected(self) -> Iterator[Any]:
+    def _use_connection(self) -> Iterator[Any]:
         with self._lock:
             try:
                 if self._connection is None or self._connection.closed:
@@ -151,8 +151,8 @@ class PostgresDatabase:
                 yield self._connection
             except self._psycopg.Error as error:
                 self.close()
-                said = str(error).strip().partition("\n")[0] or type(error).__name__
-                message = f"PostgreSQL does not keep the ledger: {redact_secrets(said)}"
+                reason = str(error).strip().partition("\n")[0] or type(error).__name__
+                message = f"the ledger in PostgreSQL failed: {redact_secrets(reason)}"
                 raise StoreError(message) from None
 
     def _connect(self) -> Any:
@@ -173,7 +173,7 @@ class PostgresDatabase:
 
 
 def _migrate(connection: Any) -> None:
-    """Bring the tables up to date; of several processes that start at once, one does it."""
+    """Update the tables; the lock lets one of several starting processes do it."""
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         connection.execute("CREATE TABLE IF NOT EXISTS pondero_form (version BIGINT NOT NULL)")
@@ -190,13 +190,13 @@ def _migrate(connection: Any) -> None:
             connection.execute("INSERT INTO pondero_form VALUES (%s)", (number,))
 
 
-def _spelt(sql: str) -> str:
+def _postgres_sql(sql: str) -> str:
     return sql.replace("?", "%s")
 
 
-def ledger_database(named: str) -> LedgerDatabase | None:
-    """Return what ``ledger`` in the configuration names; None for "off". Nothing is opened yet."""
-    address = read_reference(named) if named.startswith(REFERENCES) else named
+def ledger_database(ledger: str) -> LedgerDatabase | None:
+    """Return the database that ``ledger`` names, unopened; None for "off"."""
+    address = read_reference(ledger) if ledger.startswith(REFERENCES) else ledger
     if address == "off":
         return None
     if address == "sqlite":

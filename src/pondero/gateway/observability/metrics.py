@@ -1,8 +1,8 @@
-"""Figures for Prometheus, at ``/metrics``: what all processes of a gateway counted together.
+"""Prometheus metrics at ``/metrics``, summed over the processes of a gateway.
 
-``observers`` makes a ``Metrics`` in each process that serves; ``server`` opens
-``share_between_processes`` around several of them. Every label has few values: models that
-answered, keys by name, levels. A name that only a client said is never one.
+``observers`` makes one ``Metrics`` per process; ``server`` opens ``share_between_processes`` around
+several. Labels have few values: models that answered, names of keys, levels; never a name that only
+a client sent.
 """
 
 import os
@@ -26,9 +26,9 @@ from ...canon import HttpResponse
 from .receipt import Receipt
 
 OTHER = "other"
-"""The label of a model that has never answered: anybody can make up names."""
+"""The label of a model that never answered: clients can invent names."""
 TOKENS = "tokens"
-"""The label of a level that was given as a number of tokens."""
+"""The label of a level given as a number of tokens."""
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
@@ -38,21 +38,23 @@ _KINDS = ("input", "cache_read", "cache_write", "output", "thinking")
 
 
 class Metrics:
-    """Counts receipts. ``breakers`` says how the deployments are, by name."""
+    """Counts receipts. ``breakers`` returns the state of each deployment by name."""
 
     def __init__(self, breakers: Callable[[], Mapping[str, str]] = dict) -> None:
         self.breakers = breakers
         self._registry = CollectorRegistry()
         self._seen: set[str] = set()
-        self._named: set[str] = set()
+        self._known_breakers: set[str] = set()
         self._known: dict[tuple[object, ...], Counter | Histogram] = {}
         counter = self._counter
         self._requests = counter("requests", "Requests", "front model key status end")
         self._tokens = counter("tokens", "Tokens by kind", "model key kind")
         self._thinking = counter("thinking_tokens", "Tokens of thinking", "model level key")
-        self._money = counter("cost_dollars", "Dollars, where a price is known", "model key")
+        self._cost = counter("cost_dollars", "Dollars, where a price is known", "model key")
         self._changes = counter("adjustments", "Adjustments by code", "model code")
-        self._bitten = counter("dial", "Levels that were not sent as asked", "model key why")
+        self._levels_changed = counter(
+            "dial", "Levels that were not sent as asked", "model key why"
+        )
         self._seconds = self._histogram("request_seconds", "Seconds to the end of an answer")
         self._first = self._histogram(
             "first_event_seconds", "Seconds to the first piece of an answer"
@@ -68,31 +70,33 @@ class Metrics:
     def note(self, receipt: Receipt) -> None:
         """Count a request."""
         model, key, usage = self._model(receipt), receipt.key, receipt.usage
-        self._of(self._requests, receipt.front, model, key, receipt.status, receipt.end).inc()
+        self._find_series(
+            self._requests, receipt.front, model, key, receipt.status, receipt.end
+        ).inc()
         counts = (usage.input, usage.cache_read, usage.cache_write, usage.output, usage.thinking)
         for kind, count in zip(_KINDS, counts, strict=True):
             if count and count > 0:
-                self._of(self._tokens, model, key, kind).inc(count)
+                self._find_series(self._tokens, model, key, kind).inc(count)
         if usage.thinking and usage.thinking > 0:
-            self._of(self._thinking, model, _level(receipt.sent), key).inc(usage.thinking)
+            self._find_series(self._thinking, model, _level(receipt.sent), key).inc(usage.thinking)
         if receipt.cost:
-            self._of(self._money, model, key).inc(float(receipt.cost))
+            self._find_series(self._cost, model, key).inc(float(receipt.cost))
         for code in receipt.adjustments:
-            self._of(self._changes, model, code).inc()
+            self._find_series(self._changes, model, code).inc()
         if receipt.why and receipt.asked != receipt.sent:
-            self._of(self._bitten, model, key, receipt.why).inc()
-        self._of(self._seconds, model, receipt.road).observe(receipt.seconds)
+            self._find_series(self._levels_changed, model, key, receipt.why).inc()
+        self._find_series(self._seconds, model, receipt.road).observe(receipt.seconds)
         if receipt.first is not None:
-            self._of(self._first, model, receipt.road).observe(receipt.first)
-        self._look()
+            self._find_series(self._first, model, receipt.road).observe(receipt.first)
+        self._update_breakers()
 
     def page(self) -> HttpResponse:
-        """Return what was counted, by all processes that share it."""
-        self._look()
+        """Return the metrics of all processes that share them."""
+        self._update_breakers()
         registry = self._registry
         if _FOLDER in os.environ:
             registry = CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # as it comes
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # the library has no types
         return HttpResponse(200, {"content-type": CONTENT_TYPE_LATEST}, generate_latest(registry))
 
     def _model(self, receipt: Receipt) -> str:
@@ -101,31 +105,33 @@ class Metrics:
             self._seen.add(name)
         return name if name in self._seen or not name else OTHER
 
-    def _of(self, metric: M, *labels: object) -> M:
-        """Return the one with these labels; the library takes its time to find it again."""
+    def _find_series(self, metric: M, *labels: object) -> M:
+        """Return the series with these labels, cached because the library is slow at it."""
         known = self._known.get((metric, labels))
         if known is None:
             known = self._known[metric, labels] = metric.labels(*labels)
         return cast("M", known)
 
-    def _look(self) -> None:
-        """Note how the deployments are; one that is forgotten is well again."""
+    def _update_breakers(self) -> None:
+        """Set the breaker gauges; a deployment without a state is closed."""
         states = self.breakers()
-        if not states and not self._named:
+        if not states and not self._known_breakers:
             return
-        for name in self._named - states.keys():
+        for name in self._known_breakers - states.keys():
             self._breaker.labels(name).set(0)
         for name, state in states.items():
             self._breaker.labels(name).set(_BREAKERS[state])
-        self._named = set(states)
+        self._known_breakers = set(states)
 
-    def _counter(self, name: str, what: str, labels: str) -> Counter:
-        return Counter(f"pondero_{name}", f"{what}.", labels.split(), registry=self._registry)
+    def _counter(self, name: str, description: str, labels: str) -> Counter:
+        return Counter(
+            f"pondero_{name}", f"{description}.", labels.split(), registry=self._registry
+        )
 
-    def _histogram(self, name: str, what: str) -> Histogram:
+    def _histogram(self, name: str, description: str) -> Histogram:
         labels = ("model", "road")
         return Histogram(
-            f"pondero_{name}", f"{what}.", labels, registry=self._registry, buckets=_SECONDS
+            f"pondero_{name}", f"{description}.", labels, registry=self._registry, buckets=_SECONDS
         )
 
 
@@ -135,11 +141,11 @@ def _level(sent: str | None) -> str:
 
 @contextmanager
 def share_between_processes() -> Iterator[None]:
-    """Let the processes that are forked in this block count together, in files of a folder."""
+    """Let processes forked in this block share metrics, in files of a folder."""
     with TemporaryDirectory(prefix="pondero-metrics-") as folder:
         before, os.environ[_FOLDER] = values.ValueClass, folder
-        # What a value is was chosen when the library was first imported.
-        values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]  # as it comes
+        # The library chose its value class at import, before the variable was set.
+        values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]  # the library has no types
         try:
             yield
         finally:
@@ -148,6 +154,6 @@ def share_between_processes() -> Iterator[None]:
 
 
 def forget(process: int) -> None:
-    """Take the state of a process that has ended out of the gauges; what it counted stays."""
+    """Remove an ended process from the gauges; its counters stay."""
     if _FOLDER in os.environ:
-        mark_process_dead(process)  # type: ignore[no-untyped-call]  # as it comes
+        mark_process_dead(process)  # type: ignore[no-untyped-call]  # the library has no types

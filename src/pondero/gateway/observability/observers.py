@@ -1,7 +1,7 @@
-"""Everybody who is told of requests, as the configuration names them.
+"""Opens the observers of requests that the configuration names.
 
-``server`` opens them in each process that serves, and closes them when its last answer has ended:
-nothing that was noted is lost then.
+``server`` opens them in each process and closes them after its last answer, so that every receipt
+is written.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Observers(Struct, frozen=True):
-    """What is told of each request; the ledger among it, None where it is off, and the figures."""
+    """The observers of each request; ``ledger`` is None if it is off."""
 
     told: tuple[Observer, ...] = ()
     ledger: Ledger | None = None
@@ -35,7 +35,7 @@ class Observers(Struct, frozen=True):
 
 @contextmanager
 def open_observers(server: ServerConfig) -> Iterator[Observers]:
-    """Open them for as long as this block runs."""
+    """Open the observers for the duration of this block."""
     try:
         from .metrics import Metrics  # noqa: PLC0415 - an extra
     except ImportError as error:

@@ -1,6 +1,6 @@
-"""What is known of one request when it is over: for the log, the ledger, metrics and the console.
+"""The record of one finished request, for the log, the ledger, metrics and the console.
 
-No words of a conversation and no key are in it.
+It contains neither content of the conversation nor keys.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from ...canon import Usage
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
-    """One request at the gate.
+    """One finished request; its field names are written to the log and the ledger.
 
-    ``said`` is the model's name as the client said it, ``model`` the one that answered. ``asked``,
-    ``sent`` and ``why`` are the dial's. ``first`` is the seconds until the first piece of an
-    answer, ``seconds`` until its end. ``road`` is how it went: passed, translated or none. ``end``
-    is how it ended: done, refused, failed, or left by the client. ``cost`` is in dollars, None
-    where no price is known; where no service but the emulator answered (``offline``), it is what
-    the service would have taken. ``trace`` is the client's own ``traceparent``.
+    ``front``: the client's dialect. ``said``: the model name the client sent; ``model``: the one
+    that answered. ``asked``, ``sent``, ``why``: the level. ``first`` and ``seconds``: seconds until
+    the first piece and the end of the answer. ``road``: passed, translated or none. ``end``: done,
+    refused, failed, or left by the client. ``cost``: dollars, None if no price is known; if only
+    the emulator answered (``offline``), what the service would have charged. ``trace``: the
+    client's ``traceparent``.
     """
 
     id: str
@@ -49,9 +49,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
     @property
     def answered_by(self) -> str | None:
-        """Return the model with its provider, as ``pondero models`` lists it; None where none."""
+        """Return ``provider:model``; None if no model answered."""
         return None if self.model is None else f"{self.provider}:{self.model}"
 
 
 Observer = Callable[[Receipt], None]
-"""Is called with every receipt; it must not block."""
+"""Called with every receipt; must not block."""

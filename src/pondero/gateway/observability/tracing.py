@@ -1,8 +1,8 @@
-"""A span for each request, where the gateway is traced with OpenTelemetry.
+"""A span for each request, if the gateway is traced with OpenTelemetry.
 
-``opentelemetry-instrument pondero serve`` sets up a tracer before the gateway starts; without one
-nothing is made. A span has the words of the ``gen_ai`` conventions that the client's have
-(``client/tracing``), and belongs to the client's own trace where its request names one.
+``opentelemetry-instrument pondero serve`` sets up a tracer before the gateway starts. Spans follow
+the ``gen_ai`` conventions, as the client's do (``client/tracing``), and join the client's trace if
+its request names one.
 """
 
 from typing import Any, Protocol, runtime_checkable
@@ -15,7 +15,7 @@ _MICROSECONDS = 1_000_000  # a float holds no nanoseconds since 1970
 
 @runtime_checkable
 class _Flushing(Protocol):
-    """The provider of OpenTelemetry's SDK; its API promises no such thing."""
+    """The provider of OpenTelemetry's SDK; its API has no flush."""
 
     def force_flush(self, timeout_millis: int = ...) -> bool: ...
 
@@ -35,7 +35,7 @@ class Tracing:
         self._parents = TraceContextTextMapPropagator()
 
     def note(self, receipt: Receipt) -> None:
-        """Make a span of a request that is over."""
+        """Make a span of a finished request."""
         begun = round(receipt.at * _MICROSECONDS) * 1_000
         parent = self._parents.extract({"traceparent": receipt.trace}) if receipt.trace else None
         span = self._tracer.start_span(
@@ -51,13 +51,13 @@ class Tracing:
         span.end(begun + round(receipt.seconds * _MICROSECONDS) * 1_000)
 
     def close(self) -> None:
-        """Send what waits: a worker ends without the calls that a process makes at its exit."""
+        """Flush spans: a forked worker ends without running exit handlers."""
         if isinstance(self._provider, _Flushing):
             self._provider.force_flush(_PATIENCE)
 
 
 def is_traced() -> bool:
-    """Return whether somebody has set up a tracer in this process."""
+    """Return whether a tracer is set up in this process."""
     try:
         from opentelemetry import trace  # noqa: PLC0415 - an extra
     except ImportError:

@@ -1,9 +1,8 @@
-"""Whether a request may go on under the limits and budgets of its key and its route.
+"""Admits a request under the quotas of its key and its route.
 
-``answers`` calls ``admit`` before a model is asked, and ``Admission.settle`` when the request is
-over, however it ended. The most that a request can take is reserved in between: its prompt by an
-estimate with a quarter on top, and all the tokens that it lets the model write. What is refused
-counts nothing.
+``pipeline`` calls ``admit`` before a model is asked, and ``Admission.settle`` when the request is
+over, however it ended. In between, the most it can use is reserved: the estimated prompt plus a
+quarter, and all tokens the model may write. A rejected request counts nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,11 +20,11 @@ from ..requests.attempt import plan_attempt
 from ..requests.routed_request import RoutedRequest
 from ..requests.token_count import CHARACTERS, estimate
 from ..server.context import GatewayContext
-from .quota import BILLION, Quota, QuotaUse, Unit, bounds_of
-from .usage_counter import QuotaExceeded
+from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
+from .usage_counter import QuotaShortfall
 
-_MARGIN = 1.25  # what an estimate of a prompt may miss
-_UNKNOWN_OUTPUT = 32_000  # tokens that a model writes at most, where nobody knows how many
+_MARGIN = 1.25  # an estimated prompt may be this much larger
+_UNKNOWN_OUTPUT = 32_000  # tokens, for a model with an unknown maximum
 _WORDS: Mapping[Unit, str] = {
     "requests": "requests",
     "tokens": "tokens",
@@ -37,12 +36,14 @@ Amounts = Mapping[Unit, int]
 
 
 class Admission:
-    """One request that was let in: what it takes, as far as that is known."""
+    """The use of one admitted request, as far as it is known."""
 
-    def __init__(self, gate: GatewayContext, id: str, bounds: Sequence[Quota], prompt: int) -> None:
-        self._gate = gate
+    def __init__(
+        self, gateway: GatewayContext, id: str, quotas: Sequence[Quota], prompt: int
+    ) -> None:
+        self._gateway = gateway
         self._id = id
-        self._bounds = bounds
+        self._quotas = quotas
         self._prompt = prompt
         self._begun = False
         self._thought = 0  # characters
@@ -51,8 +52,8 @@ class Admission:
         self._reply: Reply | None = None
 
     def feed(self, events: Iterable[Event]) -> None:
-        """Take what comes, in case that it breaks off."""
-        if not self._bounds:
+        """Count streamed events, in case the stream breaks off."""
+        if not self._quotas:
             return
         self._begun = True
         for event in events:
@@ -71,16 +72,16 @@ class Admission:
         self._reply = reply
 
     def settle(self, receipt: Receipt) -> None:
-        """Count what the request took, in place of what was reserved."""
-        if self._bounds:
-            took = self._took(receipt)
-            takings = [QuotaUse(bound, took[bound.unit]) for bound in self._bounds]
-            self._gate.state.settle(self._id, takings)
+        """Replace the reservation by the actual use."""
+        if self._quotas:
+            took = self._count_use(receipt)
+            uses = [QuotaUse(bound, took[bound.unit]) for bound in self._quotas]
+            self._gateway.state.settle(self._id, uses)
 
-    def _took(self, receipt: Receipt) -> Amounts:
+    def _count_use(self, receipt: Receipt) -> Amounts:
         if receipt.tries == 0:
             return _NOTHING  # no model was asked
-        usage = self._used(receipt)
+        usage = self._find_usage(receipt)
         price = None
         if receipt.provider is not None and receipt.model is not None:
             price = price_usage(receipt.provider, receipt.model, usage)
@@ -91,8 +92,8 @@ class Admission:
             "money": ceil((price or 0) * BILLION),
         }
 
-    def _used(self, receipt: Receipt) -> Usage:
-        """Return the tokens of a request: counted by the service, else estimated from its words."""
+    def _find_usage(self, receipt: Receipt) -> Usage:
+        """Return the tokens of a request: as the service counted, else estimated from its text."""
         if self._reply is not None and (usage := self._reply.usage).known_total:
             thought = usage.thinking
             if thought is None:
@@ -100,7 +101,7 @@ class Admission:
                 words = sum(len(part.text) for part in parts if isinstance(part, Thinking))
                 thought = min(usage.output or 0, ceil(words / CHARACTERS))
             seen = replace(usage, input=usage.input or 0, thinking=thought)
-            apart = usage.thinking or 0  # where it is not split off, the output has it inside
+            apart = usage.thinking or 0  # without a separate count, output includes it
             return replace(seen, output=(usage.output or 0) - (thought - apart))
         if not self._begun and receipt.end != "left":
             return Usage(input=0, output=0)  # services charge nothing for an error
@@ -116,51 +117,51 @@ class Admission:
 _NOTHING: Amounts = {"requests": 0, "tokens": 0, "thinking_tokens": 0, "money": 0}
 
 
-async def admit(gate: GatewayContext, question: RoutedRequest) -> Admission:
-    """Reserve what a request may take; raises RateLimited, QuotaSpent and PermissionDenied."""
-    call = question.call
-    bounds = bounds_of(call.who.key, question.resolved.route)
-    units = {bound.unit for bound in bounds}
-    prompt = 0 if units <= {"requests"} else estimate(question.request)
-    if bounds:
-        most = _most(question, units, ceil(prompt * _MARGIN))
-        takings = [_taking(bound, most[bound.unit]) for bound in bounds]
-        full = await gate.state.reserve(call.id, takings)
+async def admit(gateway: GatewayContext, routed: RoutedRequest) -> Admission:
+    """Reserve the most a request may use; raises RateLimited, QuotaSpent and PermissionDenied."""
+    call = routed.call
+    quotas = find_quotas(call.requester.key, routed.resolved.route)
+    units = {bound.unit for bound in quotas}
+    prompt = 0 if units <= {"requests"} else estimate(routed.request)
+    if quotas:
+        amounts = _reserve_amounts(routed, units, ceil(prompt * _MARGIN))
+        uses = [_make_use(bound, amounts[bound.unit]) for bound in quotas]
+        full = await gateway.state.reserve(call.id, uses)
         if full is not None:
-            raise _refusal(full, gate.now())
-    return Admission(gate, call.id, bounds, prompt)
+            raise _make_rejection(full, gateway.now())
+    return Admission(gateway, call.id, quotas, prompt)
 
 
-def _taking(bound: Quota, amount: int) -> QuotaUse:
+def _make_use(bound: Quota, amount: int) -> QuotaUse:
     # A request that may take more than a limit has in all goes alone; a budget is never overdrawn.
     return QuotaUse(bound, min(amount, bound.most) if bound.rolling else amount)
 
 
-def _most(question: RoutedRequest, units: Iterable[Unit], prompt: int) -> Amounts:
-    """Return the most that a request can take of each unit, whichever of its models answers."""
+def _reserve_amounts(routed: RoutedRequest, units: Iterable[Unit], prompt: int) -> Amounts:
+    """Return the most a request can use of each unit, whichever of its models answers."""
     if not set(units) - {"requests"}:
         return {**_NOTHING, "requests": 1}
-    tokens = thinking = money = 0
-    for entry in question.resolved.entries:
-        output, thought = _output(question, entry)
+    tokens = thinking = cost = 0
+    for entry in routed.resolved.entries:
+        output, thought = _find_max_output(routed, entry)
         tokens, thinking = max(tokens, output), max(thinking, thought)
         if "money" in units:
-            money = max(money, _price(entry, Usage(input=prompt, output=output)))
+            cost = max(cost, _price_in_billionths(entry, Usage(input=prompt, output=output)))
     return {
         "requests": 1,
         "tokens": prompt + tokens,
         "thinking_tokens": thinking,
-        "money": money,
+        "money": cost,
     }
 
 
-def _output(question: RoutedRequest, entry: ModelEntry) -> tuple[int, int]:
-    """Return the most that a model may write for a request, and the most of it that is thinking."""
-    asked = question.request.max_tokens
+def _find_max_output(routed: RoutedRequest, entry: ModelEntry) -> tuple[int, int]:
+    """Return the most tokens a model may write, and the most of them that are thinking."""
+    asked = routed.request.max_tokens
     output = asked or entry.capability.max_output or _UNKNOWN_OUTPUT
     try:
-        plan = plan_attempt(question, entry)[1]
-    except UsageError:  # it cannot be asked so; the attempt will say why
+        plan = plan_attempt(routed, entry)[1]
+    except UsageError:  # the attempt will report it
         return output, output
     output = max(output, plan.budget or 0)
     if plan.will_think is False:
@@ -168,39 +169,40 @@ def _output(question: RoutedRequest, entry: ModelEntry) -> tuple[int, int]:
     return output, output if plan.budget is None else min(plan.budget, output)
 
 
-def _price(entry: ModelEntry, usage: Usage) -> int:
+def _price_in_billionths(entry: ModelEntry, usage: Usage) -> int:
     price = price_usage(entry.provider.name, entry.model, usage)
     if price is not None:
         return ceil(price * BILLION)
-    if entry.provider.auth == "none":  # a server of one's own
+    if entry.provider.auth == "none":  # the user's own server
         return 0
     cure = "" if has_prices() else "; prices come with pip install 'pondero[prices]'"
     message = f"no price is known for {entry.id}, so a cost budget cannot be enforced{cure}"
     raise PermissionDenied(message, status=403)
 
 
-def _refusal(full: QuotaExceeded, now: float) -> ServiceError:
-    bound, wait = full.bound, ceil(full.wait)
-    most = f"{_amount(bound.unit, bound.most)} per {bound.per}"
-    if bound.rolling:
-        message = f"{bound.holder} may take {most}; there is room again in {wait} s"
+def _make_rejection(full: QuotaShortfall, now: float) -> ServiceError:
+    quota, wait = full.bound, ceil(full.wait)
+    most = f"{_format_amount(quota.unit, quota.most)} per {quota.per}"
+    amount = _format_amount(quota.unit, full.amount)
+    if quota.rolling:
+        message = f"{quota.holder} may take {most}; there is room again in {wait} s"
         return RateLimited(message, status=429, retry_after=wait)
-    if full.amount > bound.most:
+    if full.amount > quota.most:
         message = (
-            f"{bound.holder} may take {most}, and this request alone may take "
-            f"{_amount(bound.unit, full.amount)}; ask for fewer max_tokens, or a lower level"
+            f"{quota.holder} may take {most}, and this request alone may take {amount}; "
+            "ask for fewer max_tokens, or a lower level"
         )
     else:
-        turn = datetime.fromtimestamp(now, UTC) + timedelta(seconds=wait)
+        restart = datetime.fromtimestamp(now, UTC) + timedelta(seconds=wait)
         message = (
-            f"{bound.holder} may take {most}: {_amount(bound.unit, full.taken)} are taken, and "
-            f"this request may take {_amount(bound.unit, full.amount)}; the budget begins again at "
-            f"{turn:%Y-%m-%d %H:%M} UTC"
+            f"{quota.holder} may take {most}: {_format_amount(quota.unit, full.taken)} are taken, "
+            f"and this request may take {amount}; the budget begins again at "
+            f"{restart:%Y-%m-%d %H:%M} UTC"
         )
     return QuotaSpent(message, status=429, retry_after=wait)
 
 
-def _amount(unit: Unit, amount: int) -> str:
+def _format_amount(unit: Unit, amount: int) -> str:
     if unit == "money":
         return f"${amount / BILLION:,.2f}"
     return f"{amount:,} {_WORDS[unit]}"

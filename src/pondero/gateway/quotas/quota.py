@@ -1,8 +1,8 @@
-"""What bounds a request: how much of which unit, for whom, in which span of time.
+"""Quotas: a maximum of one unit, for one holder, in one time span.
 
-``admission`` asks for the bounds of a key and a route; a state counts in their windows. A limit
-holds in every span of its length; a budget holds from one turn of the calendar to the next, in UTC.
-Amounts are whole numbers: money is counted in billionths of a dollar.
+``admission`` lists those of a key and a route; a usage counter counts in their windows. A rate
+limit applies to every span of its length, a budget to calendar periods in UTC. Amounts are whole
+numbers: cost is in billionths of a dollar.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from ..config.model import GatewayKey, GatewayRoute
 
 BILLION = 1_000_000_000
 SLOTS = 50
-"""How finely a rolling window is counted; the one now under way is one more."""
+"""Slots of a rolling window, besides the current one."""
 
 Unit = Literal["requests", "tokens", "thinking_tokens", "money"]
 _LENGTHS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
@@ -25,7 +25,7 @@ _MONDAY = 3  # days from a Monday to the first day of 1970
 
 
 class Quota(Struct, frozen=True):
-    """At most so much of a unit for a holder in a span of time: any such, or the calendar's."""
+    """A maximum for a holder, per rolling time span or calendar period."""
 
     holder: str
     unit: Unit
@@ -35,22 +35,22 @@ class Quota(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return the name of what is counted; a changed ``most`` keeps the count."""
+        """Return the name of the counter; changing ``most`` keeps the count."""
         kind = "limit" if self.rolling else "budget"
         return f"{kind}:{self.unit}:{self.per}:{self.holder}"
 
 
 class QuotaUse(Struct, frozen=True):
-    """How much of a bound a request takes."""
+    """The amount of a quota that a request uses."""
 
     bound: Quota
     amount: int
 
 
 class Window(Struct, frozen=True):
-    """Which slots count at a moment: those from ``since`` on; what is taken goes into ``slot``.
+    """The slots that count at a moment: those from ``since`` on; new use goes into ``slot``.
 
-    ``ends`` says when a slot counts no more. Moments are milliseconds since 1970.
+    ``ends`` returns when a slot stops counting. Times are milliseconds since 1970.
     """
 
     since: int
@@ -59,7 +59,7 @@ class Window(Struct, frozen=True):
 
 
 def window(per: str, now: int, *, rolling: bool) -> Window:
-    """Return the window of a span of time at a moment; ``lua/windows.lua`` says the same."""
+    """Return the window of a time span at a moment; ``lua/windows.lua`` computes the same."""
     if rolling:
         width = _LENGTHS[per] // SLOTS
         slot = now // width
@@ -94,17 +94,17 @@ def _month(now: int) -> tuple[int, int]:
 _CALENDAR = {"hour": _hour, "day": _day, "week": _week, "month": _month}
 
 
-def bounds_of(key: GatewayKey | None, route: GatewayRoute | None) -> Sequence[Quota]:
-    """Return what bounds the requests of a key on a route."""
+def find_quotas(key: GatewayKey | None, route: GatewayRoute | None) -> Sequence[Quota]:
+    """Return the quotas for the requests of a key on a route."""
     found: list[Quota] = []
     if key is not None:
-        found += _bounds(f"key {key.name}", key)
+        found += _list_quotas(f"key {key.name}", key)
     if route is not None:
-        found += _bounds(f"route {route.match}", route)
+        found += _list_quotas(f"route {route.match}", route)
     return found
 
 
-def _bounds(holder: str, rules: GatewayKey | GatewayRoute) -> Sequence[Quota]:
+def _list_quotas(holder: str, rules: GatewayKey | GatewayRoute) -> Sequence[Quota]:
     found: list[Quota] = []
     if (limit := rules.limit) is not None:
         if limit.requests is not None:
@@ -112,9 +112,9 @@ def _bounds(holder: str, rules: GatewayKey | GatewayRoute) -> Sequence[Quota]:
         if limit.tokens is not None:
             found.append(Quota(holder, "tokens", limit.tokens, limit.per, rolling=True))
     if (budget := rules.budget) is not None:
-        if budget.money is not None:
-            money = round(budget.money * BILLION)
-            found.append(Quota(holder, "money", money, budget.per, rolling=False))
+        if budget.cost is not None:  # the unit is part of stored counts, so it keeps its name
+            cost = round(budget.cost * BILLION)
+            found.append(Quota(holder, "money", cost, budget.per, rolling=False))
         if budget.tokens is not None:
             found.append(Quota(holder, "tokens", budget.tokens, budget.per, rolling=False))
         if (most := budget.thinking_tokens) is not None:

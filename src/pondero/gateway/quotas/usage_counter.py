@@ -1,8 +1,7 @@
-"""What is counted against limits and budgets: reserved before a request, settled after it.
+"""Counts use against quotas: reserved before a request, corrected after it.
 
-``admission`` reserves the most that a request can take, so that many at once cannot take more than
-there is; once it is over, what it really took stands in place of the reservation.
-``LocalUsageCounter`` counts in this process, ``redis_state.RedisState`` for all replicas together.
+``admission`` reserves the most a request can use, so parallel requests cannot exceed a quota
+together. ``LocalUsageCounter`` counts in this process, ``state.redis`` for all replicas.
 """
 
 import time
@@ -14,8 +13,8 @@ from msgspec import Struct
 from .quota import Quota, QuotaUse, Window, window
 
 
-class QuotaExceeded(Struct, frozen=True):
-    """Why nothing was reserved: so much of a bound is taken; ``wait`` is in seconds."""
+class QuotaShortfall(Struct, frozen=True):
+    """The quota that has no room for a request; ``wait``: seconds until it has."""
 
     bound: Quota
     taken: int
@@ -24,99 +23,102 @@ class QuotaExceeded(Struct, frozen=True):
 
 
 class UsageCounter(Protocol):
-    """Counts what is taken. Where a taking is refused, nothing at all is counted."""
+    """Counts use against quotas."""
 
-    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
-        """Take all of these for a request, or return which bound has no room for the longest."""
+    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
+        """Reserve all of these, or none and return the quota with the longest wait."""
         ...
 
-    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
-        """Put what a request really took in place of what was reserved for it.
+    def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
+        """Replace a request's reservation by its actual use.
 
-        It does not wait: the client has its answer, and the server takes who waits for gone.
+        It does not wait: the client has its answer, and the server may cancel the request at any
+        time.
         """
         ...
 
     async def wait_until_counted(self) -> None:
-        """Wait until all that was settled is counted."""
+        """Wait until all settled use is counted."""
         ...
 
-    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
-        """Return how much of each bound is taken now, reservations included."""
+    async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
+        """Return the current use of each quota, reservations included."""
         ...
 
     async def aclose(self) -> None:
-        """End what the state has open."""
+        """Release resources."""
         ...
 
 
-def wall() -> int:
+def now_ms() -> int:
     """Return the time in milliseconds since 1970."""
     return int(time.time() * 1000)
 
 
 class LocalUsageCounter:
-    """A state in this process: it ends with it."""
+    """Counts in this process's memory."""
 
-    def __init__(self, clock: Callable[[], int] = wall) -> None:
+    def __init__(self, clock: Callable[[], int] = now_ms) -> None:
         self._clock = clock
         self._counts: dict[str, dict[int, int]] = {}
         self._reserved: dict[str, dict[str, tuple[int, int]]] = {}  # by request and bound
 
-    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
-        """Take all of these, or none."""
+    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
+        """Reserve all of these, or none."""
         now = self._clock()
-        windows = [window_of(each.bound, now) for each in takings]
+        windows = [find_window(each.bound, now) for each in uses]
         full = [
             found
-            for each, span in zip(takings, windows, strict=True)
-            if (found := self._full(each, span, now)) is not None
+            for each, span in zip(uses, windows, strict=True)
+            if (found := self._find_exceeded(each, span, now)) is not None
         ]
         if full:
             return max(full, key=lambda each: each.wait)
         reserved = self._reserved[id] = {}
-        for each, span in zip(takings, windows, strict=True):
+        for each, span in zip(uses, windows, strict=True):
             self._add(each.bound.name, span.slot, each.amount)
             reserved[each.bound.name] = (span.slot, each.amount)
         return None
 
-    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
-        """Correct what was reserved; what is too long ago is counted no more."""
+    def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
+        """Correct a reservation; one whose window has passed counts no more."""
         reserved = self._reserved.pop(id, {})
         now = self._clock()
-        for each in takings:
-            name, span = each.bound.name, window_of(each.bound, now)
+        for each in uses:
+            name, span = each.bound.name, find_window(each.bound, now)
             slot, before = reserved.get(name, (span.slot, 0))
             if slot >= span.since or slot in self._counts.get(name, {}):
                 self._add(name, slot, each.amount - before)
 
-    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
-        """Return how much of each bound is taken now."""
+    async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
+        """Return the current use of each quota."""
         now = self._clock()
-        return [sum(self._counted(each.name, window_of(each, now)).values()) for each in bounds]
+        return [
+            sum(self._current_slots(each.name, find_window(each, now)).values()) for each in quotas
+        ]
 
     async def wait_until_counted(self) -> None:
-        """Everything is counted at once."""
+        """Return at once: use is counted immediately."""
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""
 
     def _add(self, name: str, slot: int, amount: int) -> None:
         slots = self._counts.setdefault(name, {})
         slots[slot] = slots.get(slot, 0) + amount
 
-    def _counted(self, name: str, span: Window) -> dict[int, int]:
-        """Return the slots that count; the others are forgotten."""
+    def _current_slots(self, name: str, span: Window) -> dict[int, int]:
+        """Return the slots that count, and drop the others."""
         slots = self._counts.get(name, {})
         for old in [slot for slot in slots if slot < span.since]:
             del slots[old]
         return slots
 
-    def _full(self, taking: QuotaUse, span: Window, now: int) -> QuotaExceeded | None:
-        slots = self._counted(taking.bound.name, span)
+    def _find_exceeded(self, use: QuotaUse, span: Window, now: int) -> QuotaShortfall | None:
+        slots = self._current_slots(use.bound.name, span)
         taken = sum(slots.values())
-        over = taken + taking.amount - taking.bound.most
-        if over <= 0 or taking.amount == 0:
+        over = taken + use.amount - use.bound.most
+        if over <= 0 or use.amount == 0:
             return None
         until = span.ends(span.slot)
         for slot in sorted(slots):
@@ -124,9 +126,9 @@ class LocalUsageCounter:
             if over <= 0:
                 until = span.ends(slot)
                 break
-        return QuotaExceeded(taking.bound, taken, taking.amount, (until - now) / 1000)
+        return QuotaShortfall(use.bound, taken, use.amount, (until - now) / 1000)
 
 
-def window_of(bound: Quota, now: int) -> Window:
-    """Return the window in which a bound counts at a moment."""
+def find_window(bound: Quota, now: int) -> Window:
+    """Return the window of a quota at a moment."""
     return window(bound.per, now, rolling=bound.rolling)

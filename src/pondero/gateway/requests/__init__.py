@@ -1,1 +1,1 @@
-"""One request, from bytes in to bytes out."""
+"""One request from bytes in to bytes out; ``pipeline`` has its steps in order."""

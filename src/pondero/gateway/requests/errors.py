@@ -1,4 +1,4 @@
-"""An error as the front's own answer: its status, its shape, and the words its clients act on."""
+"""Writes an error in the client API's own status, shape and wording, which clients act on."""
 
 import re
 from collections.abc import Mapping
@@ -32,9 +32,9 @@ from ...errors import (
 from ...store import redact_secrets
 
 TOO_LONG = "context_length_exceeded"
-"""The code of a prompt that does not fit; every front has its own words for it."""
+"""The code of a prompt that is too long; each client API has its own text for it."""
 
-# The gateway's own key being refused is no fault of the client's: a 401 would make it ask for one.
+# A provider that rejects the gateway's key is a 502: a 401 would make the client ask for a key.
 _STATUSES: Mapping[type[PonderoError], int] = {
     ContextTooLong: 400,
     AuthFailed: 502,
@@ -63,56 +63,56 @@ _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d{4,}")
 _AGAIN = ("retry-after", "retry-after-ms", "x-should-retry")
 
 
-def failure(
-    error: Exception, front: str, service: Service[Json], entry: ModelEntry | None = None
+def write_error(
+    error: Exception, client_dialect: str, service: Service[Json], entry: ModelEntry | None = None
 ) -> HttpResponse:
-    """Return what the client is told; ``entry`` is the model that failed, where one was asked.
+    """Return the response for an error; ``entry`` is the model that failed, if one was asked.
 
-    What a service of the front's own wire said goes through as it came, but for our own key.
+    The error of a service with the client's own dialect is passed on, with our key redacted.
     """
     if isinstance(error, Rejected):
         return error.response
     if isinstance(error, ContextTooLong):
-        return service.error(400, _too_long(error, entry), code=TOO_LONG, retry_after=None)
-    if isinstance(error, ServiceError) and _is_own(error, front, entry):
+        return service.error(400, _describe_too_long(error, entry), code=TOO_LONG, retry_after=None)
+    if isinstance(error, ServiceError) and _is_own(error, client_dialect, entry):
         headers = {"content-type": "application/json"}
         shape = service.error(error.status or 500, "", code=None, retry_after=error.retry_after)
         headers |= {name: value for name, value in shape.headers.items() if name in _AGAIN}
-        return HttpResponse(error.status or 500, headers, _keyless(error.body))
+        return HttpResponse(error.status or 500, headers, _redact(error.body))
     again = error.retry_after if isinstance(error, ServiceError) else None
     code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
-    status = status_for(error, service)
+    status = find_status(error, service)
     return service.error(status, _message(error), code=code, retry_after=again)
 
 
-def status_for(error: Exception, service: Service[Json]) -> int:
-    """Return the status of an error on a front; what nobody foresaw is a 500."""
+def find_status(error: Exception, service: Service[Json]) -> int:
+    """Return the HTTP status of an error for a client API; unexpected ones are 500."""
     if isinstance(error, Overloaded):
         return service.overloaded_status
     found = (status for kind, status in _STATUSES.items() if isinstance(error, kind))
-    said = error.status if isinstance(error, ServiceError) else None
-    return next(found, said or 500)
+    numbers = error.status if isinstance(error, ServiceError) else None
+    return next(found, numbers or 500)
 
 
 def error_response(
     service: Service[Json], status: int, message: str, *, code: str | None = None
 ) -> HttpResponse:
-    """Return a refusal of the gateway's own, in the front's shape."""
+    """Return the gateway's own rejection in the client API's shape."""
     return service.error(status, message, code=code, retry_after=None)
 
 
-def add_headers_to_error(response: HttpResponse, more: Mapping[str, str]) -> HttpResponse:
+def add_headers(response: HttpResponse, more: Mapping[str, str]) -> HttpResponse:
     """Return the response with further headers."""
     return replace(response, headers={**response.headers, **more})
 
 
-def _is_own(error: ServiceError, front: str, entry: ModelEntry | None) -> bool:
-    same = entry is not None and entry.provider.dialect == front
+def _is_own(error: ServiceError, client_dialect: str, entry: ModelEntry | None) -> bool:
+    same = entry is not None and entry.provider.dialect == client_dialect
     return same and bool(error.body) and not isinstance(error, AuthFailed | BillingFailed)
 
 
-def _keyless(body: bytes) -> bytes:
-    """Return what a service said without the gateway's key, which some repeat."""
+def _redact(body: bytes) -> bytes:
+    """Return a service's error without the gateway's key, which some services quote."""
     return redact_secrets(body.decode("utf-8", "surrogateescape")).encode(
         "utf-8", "surrogateescape"
     )
@@ -124,13 +124,13 @@ def _message(error: Exception) -> str:
     return "the gateway failed; its log says why"
 
 
-def _too_long(error: ContextTooLong, entry: ModelEntry | None) -> str:
-    """Return the sentence that makes agents shorten their conversation and try again."""
-    said = [int(number.replace(",", "")) for number in _NUMBER.findall(error.message)]
+def _describe_too_long(error: ContextTooLong, entry: ModelEntry | None) -> str:
+    """Return the sentence that makes agents shorten their conversation and retry."""
+    numbers = [int(number.replace(",", "")) for number in _NUMBER.findall(error.message)]
     limit = entry.capability.context if entry is not None else None
-    if len(said) >= 2:
-        limit, tokens = min(said[:2]), max(said[:2])
+    if len(numbers) >= 2:
+        limit, tokens = min(numbers[:2]), max(numbers[:2])
     else:
-        limit = limit or (said[0] if said else 0)
+        limit = limit or (numbers[0] if numbers else 0)
         tokens = limit + 1
     return f"prompt is too long: {tokens} tokens > {limit} maximum"

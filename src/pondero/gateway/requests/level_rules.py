@@ -1,7 +1,7 @@
-"""Which level a request goes out with: the client's wish under the rules of its route and key.
+"""Computes the level to send: the requested one, under the rules of its route and key.
 
-``answers`` calls ``decide`` for every model that it is about to ask, because what "nothing was
-asked" means depends on the model. The outcome stands in the answer's ``x-pondero-thinking``.
+``attempt`` calls ``apply_rules`` for each model, because the default depends on the model. The
+``x-pondero-thinking`` header reports the outcome.
 """
 
 import math
@@ -14,14 +14,13 @@ from ...errors import BadThinking
 from ...thinking import DEPTH, FIGURES, UNSET, Capability, Intent, Plan, parse_auto, parse_intent
 from ..config.model import LevelRules
 
-_BEYOND = 2 * FIGURES["max"]  # a word that only one family has, such as ultra, is above max
-_FREE = LevelRules()
+_BEYOND = 2 * FIGURES["max"]  # a level of one family only, such as ultra, is above max
 
 
 class RequestedLevel(Struct, frozen=True):
-    """What the client wants, and where it says so: a header, the model's name, or the body.
+    """The level a client requests, and where: a header, the model's name, or the body.
 
-    ``kind`` is which kind of question this is, for a calibration that tells kinds apart.
+    ``kind``: the kind of question, for a calibration that distinguishes kinds.
     """
 
     intent: Intent
@@ -30,7 +29,7 @@ class RequestedLevel(Struct, frozen=True):
 
 
 class AppliedLevel(Struct, frozen=True):
-    """The intent to plan with; ``why`` is the rule that made it differ from the wish, if any."""
+    """The level to plan with; ``why`` is the rule that changed it, if one did."""
 
     intent: Intent
     requested_level: RequestedLevel
@@ -38,18 +37,18 @@ class AppliedLevel(Struct, frozen=True):
 
     @property
     def requested(self) -> str:
-        """Return what the client asked for, before any rule."""
-        return _word(self.requested_level.intent)
+        """Return the requested level, before any rule."""
+        return _format_level(self.requested_level.intent)
 
     def header(self, plan: Plan) -> str:
-        """Return the line that says what was asked, what was sent, and why they differ."""
+        """Return the header that says what was asked, what was sent, and why they differ."""
         sent = plan.level if plan.budget is None else plan.budget
         notes = (note.code for note in plan.adjustments if note.what in DEPTH)
         why = self.why or next(notes, None) or self.requested_level.said_in
         return f"asked={self.requested}; sent={sent or 'nothing'}; why={why}"
 
 
-def wish_of(
+def parse_requested_level(
     *,
     header: str | None,
     suffix: str | None,
@@ -57,9 +56,11 @@ def wish_of(
     words: Sequence[str],
     kind: str | None = None,
 ) -> RequestedLevel:
-    """Return the strongest wish; raises BadThinking for a header or suffix that is no level."""
+    """Return the level of the header, else of the name, else of the body; raises BadThinking."""
     if kind is not None and parse_auto(f"auto#{kind}") is None:
-        message = f"x-pondero-kind: {kind!r} is no kind; use letters, digits, blanks and - _ . : +"
+        message = (
+            f"x-pondero-kind: invalid kind {kind!r}; use letters, digits, blanks and - _ . : +"
+        )
         raise BadThinking(message)
     for said, where in ((header, "header"), (suffix, "name")):
         if said is not None:
@@ -67,60 +68,62 @@ def wish_of(
     return RequestedLevel(body, "body" if body.kind != "unset" else "unset", kind)
 
 
-def _as_it_is(intent: Intent) -> Intent:
+def _keep_auto(intent: Intent) -> Intent:
     return intent
 
 
-def decide(
-    wish: RequestedLevel,
-    facts: Capability,
+def apply_rules(
+    level: RequestedLevel,
+    capability: Capability,
     rules: Sequence[LevelRules],
     *,
-    settled: Callable[[Intent], Intent] = _as_it_is,
+    resolve: Callable[[Intent], Intent] = _keep_auto,
 ) -> AppliedLevel:
-    """Return the intent for one model; of two rules of a kind the narrower one holds.
+    """Return the level for one model; of two rules of a kind the narrower applies.
 
-    A cap wins over a floor. Both also hold for what a model does when nothing is asked of it, and
-    for the level that ``auto`` stands for, which ``settled`` finds.
+    A cap wins over a floor. Both also limit a model's default, and the level that ``auto`` stands
+    for, which ``resolve`` finds.
     """
-    words = facts.extra_words
-    if forced := _first(rule.force for rule in rules):
+    words = capability.extra_words
+    if forced := _find_first(rule.force for rule in rules):
         intent, why = parse_intent(forced, words=words), "force"
-    elif wish.intent.kind == "unset" and (usual := _first(rule.default for rule in rules)):
+    elif level.intent.kind == "unset" and (usual := _find_first(rule.default for rule in rules)):
         intent, why = parse_intent(usual, words=words), "default"
     else:
-        intent, why = wish.intent, ""
-    intent = settled(_of_kind(intent, wish.kind))
+        intent, why = level.intent, ""
+    intent = resolve(_set_kind(intent, level.kind))
     floors = [parse_intent(rule.floor, words=words) for rule in rules if rule.floor is not None]
     caps = [parse_intent(rule.cap, words=words) for rule in rules if rule.cap is not None]
-    if floors and _most(intent, facts) < _depth(floor := max(floors, key=_depth)):
+    if floors and _max_tokens(intent, capability) < _tokens_in(
+        floor := max(floors, key=_tokens_in)
+    ):
         intent, why = floor, "floor"
-    if caps and _most(intent, facts) > _depth(cap := min(caps, key=_depth)):
+    if caps and _max_tokens(intent, capability) > _tokens_in(cap := min(caps, key=_tokens_in)):
         intent, why = cap, "cap"
-    return AppliedLevel(intent, wish, why or None)
+    return AppliedLevel(intent, level, why or None)
 
 
-def _of_kind(intent: Intent, kind: str | None) -> Intent:
+def _set_kind(intent: Intent, kind: str | None) -> Intent:
     """Return ``auto`` for a kind of question, unless it names one itself."""
     if intent.kind != "auto" or intent.auto is None or intent.auto.kind or not kind:
         return intent
     return replace(intent, auto=replace(intent.auto, kind=kind))
 
 
-def _first(values: Iterable[str | None]) -> str | None:
+def _find_first(values: Iterable[str | None]) -> str | None:
     return next((value for value in values if value is not None), None)
 
 
-def _most(intent: Intent, facts: Capability) -> float:
-    """Return how many tokens a wish can mean at most; a depth that nobody knows has no end."""
+def _max_tokens(intent: Intent, capability: Capability) -> float:
+    """Return the most tokens a level can mean; infinite if unknown."""
     if intent.kind in ("unset", "on", "native"):
-        if facts.thinks_unasked is False and intent.kind == "unset":
+        if capability.thinks_unasked is False and intent.kind == "unset":
             return 0
-        return FIGURES.get(facts.default, math.inf)
-    return _depth(intent)
+        return FIGURES.get(capability.default, math.inf)
+    return _tokens_in(intent)
 
 
-def _depth(intent: Intent) -> float:
+def _tokens_in(intent: Intent) -> float:
     if intent.kind == "budget":
         return intent.tokens or 0
     if intent.kind == "level":
@@ -128,5 +131,5 @@ def _depth(intent: Intent) -> float:
     return 0 if intent.kind == "off" else math.inf
 
 
-def _word(intent: Intent) -> str:
+def _format_level(intent: Intent) -> str:
     return "nothing" if intent == UNSET else str(intent.as_text)

@@ -1,8 +1,7 @@
-"""What is served, in the shape of the list that each front's clients ask for.
+"""Lists the served models in the shape of each client API.
 
-``app`` calls ``answer_model_list`` for addresses that are no conversation's. The shapes are the
-dialects' own (``Models.write_any_list``); here stands only which wire is meant, and what the
-catalog knows of a model.
+``app`` calls ``answer_model_list``. The dialects own the shapes (``ModelEndpoints``); this module
+chooses the dialect and collects the facts from the catalog.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,38 +18,38 @@ from ..config.routing import Routing, ServedRoute, allows
 def answer_model_list(
     http: HttpRequest, routing: Routing, key: GatewayKey | None = None
 ) -> HttpResponse | None:
-    """Return the list of models, or the one, that a request asks for; None where it asks for none.
+    """Return the list of models, or the one requested; None for any other request.
 
-    A key sees the models that it may ask for. Several wires list models at one address: the one
-    whose own header was sent is meant.
+    A key sees the models it may use. Several dialects list models at one address: the client's
+    headers tell which one is meant.
     """
-    asked = list(_asked(http))
-    if not asked:
+    matching = list(_iter_matching(http))
+    if not matching:
         return None
     sent = http.headers.keys()
-    service, models = next((pair for pair in asked if pair[0].own_headers & sent), asked[0])
+    service, models = next((pair for pair in matching if pair[0].own_headers & sent), matching[0])
     try:
         return models.write_any_list(
-            http, [_facts(each) for each in _served(models, http, routing, key)]
+            http, [_facts(each) for each in _list_served(models, http, routing, key)]
         )
-    except Rejected as no:
-        return no.response
+    except Rejected as rejection:
+        return rejection.response
     except UsageError as error:
         return service.error(404, str(error), code="model_not_found", retry_after=None)
 
 
-def _asked(http: HttpRequest) -> Iterator[tuple[Service[Json], ModelEndpoints]]:
-    """Yield each wire at whose address for lists a request came."""
+def _iter_matching(http: HttpRequest) -> Iterator[tuple[Service[Json], ModelEndpoints]]:
+    """Yield each dialect whose model list is at this address."""
     for name in NAMES:
         service = get_dialect(name).service()
         if service.models is not None and service.models.classify(http) == "models":
             yield service, service.models
 
 
-def _served(
+def _list_served(
     models: ModelEndpoints, http: HttpRequest, routing: Routing, key: GatewayKey | None
 ) -> Sequence[ServedRoute]:
-    """Return what is listed: all names, or the one that is asked for, if it is served."""
+    """Return all served names, or the requested one if it is served."""
     if (name := models.requested_model(http)) is None:
         every = routing.names()
         if key is None or not key.models:
@@ -77,7 +76,7 @@ def _facts(served: ServedRoute) -> ServedModel:
 
 
 def _levels(entry: ModelEntry) -> tuple[str, ...]:
-    """Return the common levels that a model has; one with only a switch takes any of three."""
+    """Return the common levels of a model; one with only a switch accepts any of three."""
     facts = entry.capability
     levels = ("low", "medium", "high") if facts.levels == ("on",) else facts.levels
     off = ("off",) if facts.off and facts.thinks else ()

@@ -1,108 +1,208 @@
-"""The road of a request whose model speaks the client's own wire: it passes as it came.
+"""Pass-through: the request of a client whose API the model speaks, with its bytes unchanged.
 
-``answers`` takes this road where nothing of the conversation has to change. Of the request, only
-what the dial decided is replaced; of the answer, only the model's name. ``CapturingTransport``
-keeps what is read, so that the answer can be counted and passed on at once.
+``attempt`` takes this path if nothing of the conversation has to change. Of the request only the
+level, the model's name and the address are replaced, of the answer only the model's name.
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import lru_cache
-from urllib.parse import urlsplit
+from itertools import pairwise
 
 import msgspec
 from msgspec import Raw
 
 from ...canon import (
+    Event,
     HttpRequest,
     HttpResponse,
     Json,
     Message,
+    Reply,
     Request,
     ResponseHead,
     Text,
+    Thinking,
+    ToolResult,
     get_decoder,
 )
 from ...catalog import ModelEntry
-from ...dialects import PassthroughRules
 from ...exchange import (
     AsyncResponse,
     AsyncTransport,
     Exchange,
     Timeouts,
     compose,
+    matches_plan,
     plan,
     thinking_paths,
     with_fields,
-    with_list_headers,
 )
-from ...thinking import DEFAULT, UNSET, Plan, RequestParameters
+from ...thinking import DEFAULT, UNSET, RequestParameters
+from ..server.context import GatewayContext
+from ..signatures import envelope
+from ..state.answer_cache import CachedAnswer
+from .model_name import ModelRenamer, rename_model
+from .routed_request import ModelTarget, RoutedRequest
+from .translation import Translation, copy_client_headers, is_same_dialect
 
 _SENT_BACK = re.compile(
     r"content-type|.*request-?id|retry-after(?:-ms)?|x-should-retry|.*ratelimit.*|.*-processing-ms"
 )
 _FIELDS = get_decoder(dict[str, Raw])
 
-Places = tuple[tuple[str, ...], ...]
-"""Where an answer names its model."""
+
+# -- whether it may -------------------------------------------------------------------------------
 
 
-def is_exact(front: str, entry: ModelEntry) -> bool:
-    """Return whether a model is served on exactly the wire that the client speaks."""
-    return entry.provider.exact and entry.provider.dialect == front
+def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether the body can go to a model unchanged: one dialect, nothing to restore."""
+    if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
+        return False
+    sent, restored = routed.parsed.request.messages, routed.request.messages
+    if any(one.role == other.role == "assistant" for one, other in pairwise(sent)):
+        return False  # one answer in several messages, as some clients keep it: it must be joined
+    if _count_results(sent) != _count_results(restored):
+        return False  # the client sent a result twice
+    signs_calls = routed.service.slots.call is not None
+    if signs_calls and _count_signed_calls(sent) < _count_signed_calls(restored):
+        return False  # the client lost the signature of a call, and the answer cache has it
+    return not any(_is_foreign(message, entry) for message in restored)
 
 
-def readdress(
-    http: HttpRequest,
-    passing: PassthroughRules,
-    entry: ModelEntry,
-    made: Plan,
-    template: Exchange,
-    *,
-    untouched: bool,
+def _count_results(messages: Sequence[Message]) -> int:
+    return sum(isinstance(part, ToolResult) for message in messages for part in message.parts)
+
+
+def _count_signed_calls(messages: Sequence[Message]) -> int:
+    return sum(call.signature is not None for message in messages for call in message.tool_calls)
+
+
+def _is_foreign(message: Message, entry: ModelEntry) -> bool:
+    """Return whether an answer has thinking or signatures of another model."""
+    origin = message.origin
+    if origin is None or (origin.provider, origin.model) == (entry.provider.name, entry.model):
+        return False
+    return any(
+        isinstance(part, Thinking)
+        or (not isinstance(part, ToolResult) and part.signature is not None)
+        for part in message.parts
+    )
+
+
+# -- the request ----------------------------------------------------------------------------------
+
+
+def readdress_request(
+    _gateway: GatewayContext, routed: RoutedRequest, target: ModelTarget
 ) -> Exchange:
-    """Return the client's request readdressed; ``untouched``: its thinking fields say the plan.
+    """Return the client's request with the model's address, key, name and level.
 
-    ``template`` is a request of our own to the same model: its address, its key, and the fields
-    that this deployment wants beside the conversation.
+    The template has the fields that this deployment wants besides the conversation.
     """
+    http, rules = routed.call.http, routed.service.passthrough
+    keeps_level = _keeps_level(routed, target)
+    template = _make_template(
+        target.entry, stream=routed.request.stream, url=target.url, key=target.key
+    )
     own: dict[str, Json] = msgspec.json.decode(template.http.body)
     sent = _FIELDS.decode(http.body)
-    more = {name: own[name] for name in passing.added_fields if name in own and name not in sent}
+    fields = {name: own[name] for name in rules.added_fields if name in own and name not in sent}
     without: list[tuple[str, ...]] = []
     if "model" in own:
-        more["model"] = own["model"]
+        fields["model"] = own["model"]
     else:
         without.append(("model",))
-    if not untouched:
-        without += thinking_paths(entry, made)
-        more |= made.fields
-    body = with_fields(http.body, without, more)
+    if not keeps_level:
+        without += thinking_paths(target.entry, target.plan)
+        fields |= target.plan.fields
+    body = with_fields(http.body, without, fields)
     ours = msgspec.structs.replace(template.http, method=http.method, body=body)
-    ours = _with_headers_of(http, passing, ours, {} if untouched else made.headers)
-    return msgspec.structs.replace(template, http=ours, plan=made)
+    ours = copy_client_headers(http, rules, ours, {} if keeps_level else target.plan.headers)
+    return msgspec.structs.replace(template, http=ours, plan=target.plan)
 
 
-def with_own(exchange: Exchange, http: HttpRequest, passing: PassthroughRules) -> Exchange:
-    """Return a request in our words with the headers of the client's: both speak one wire."""
-    ours = _with_headers_of(http, passing, exchange.http, exchange.plan.headers)
-    return msgspec.structs.replace(exchange, http=ours)
+def _keeps_level(routed: RoutedRequest, target: ModelTarget) -> bool:
+    """Return whether the client's own thinking fields can stay.
+
+    For a model outside the catalog they stay: the client may know more than the plan.
+    """
+    level, entry = target.level, target.entry
+    own = level.why is None and level.requested_level.said_in in ("body", "unset")
+    if not own or routed.parsed.request.model != entry.model or target.plan.adjustments:
+        return False
+    return entry.inferred or matches_plan(routed.call.http.body, entry, target.plan)
 
 
-def _with_headers_of(
-    http: HttpRequest, passing: PassthroughRules, ours: HttpRequest, more: Mapping[str, str]
-) -> HttpRequest:
-    """Return a request with what the client's headers and address say to the service."""
-    headers = {name: http.headers[name] for name in passing.headers if name in http.headers}
-    url = ours.url
-    if "beta=true" in urlsplit(http.url).query and "?" not in url:
-        url = f"{url}?beta=true"
-    headers = {**ours.headers, **with_list_headers(headers, more)}
-    return msgspec.structs.replace(ours, url=url, headers=headers)
+@lru_cache(maxsize=256)
+def _make_template(entry: ModelEntry, *, stream: bool, url: str, key: str | None) -> Exchange:
+    """Return the shortest request to a model that pondero itself would write."""
+    request = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
+    no_level = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)
+    return compose(entry, request, no_level, url=url, key=key)
+
+
+# -- the answer -----------------------------------------------------------------------------------
+
+
+class Passthrough:
+    """Passes one answer on, under the name that the client asked for."""
+
+    ping_headers: Mapping[str, str] = {"content-type": "text/event-stream"}
+
+    def __init__(
+        self, routed: RoutedRequest, exchange: Exchange, transport: AsyncTransport
+    ) -> None:
+        self._routed = routed
+        self._exchange = exchange
+        self._capture = CapturingTransport(transport)
+        self._renamer: ModelRenamer | None = None
+        self.transport: AsyncTransport = self._capture
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return those headers of the model's answer that clients read."""
+        headers = self._capture.head.headers.items()
+        return {name: value for name, value in headers if _SENT_BACK.fullmatch(name)}
+
+    def feed(self, _events: list[Event]) -> bytes:
+        """Return the bytes that arrived since the last call."""
+        if self._renamer is None:
+            content_type = self._capture.head.headers.get("content-type", "")
+            places = self._routed.service.passthrough.model_at
+            self._renamer = ModelRenamer(places, self._routed.parsed.request.model, content_type)
+        return self._renamer.feed(self._capture.take())
+
+    async def end(self) -> bytes:
+        """Return the last bytes, also those after the answer's end."""
+        rest = self.feed([])
+        if self._renamer is None:
+            return rest
+        return rest + self._renamer.feed(await self._capture.rest()) + self._renamer.eof()
+
+    def fail(self, error: HttpResponse) -> bytes:
+        """Return the bytes that report an error inside the stream."""
+        return Translation(self._routed, self._exchange, self._capture).fail(error)
+
+    async def whole(self, _reply: Reply) -> HttpResponse:
+        """Return an answer in one piece."""
+        body = await self._capture.rest()
+        places = self._routed.service.passthrough.model_at
+        renamed = rename_model(body, places, self._routed.parsed.request.model)
+        return HttpResponse(self._capture.head.status, self.headers, renamed)
+
+    def make_cached_answer(self, reply: Reply) -> CachedAnswer:
+        """Return the answer for the answer cache; the client knows its calls by their own ids."""
+        message = reply.message
+        ids = tuple(call.id for call in message.tool_calls)
+        return CachedAnswer(self._routed.call.id, message, ids, message.text)
 
 
 class CapturingTransport:
-    """A transport that keeps what it reads of the last answer, until it is taken."""
+    """A transport that keeps the bytes of the last answer until ``take`` fetches them.
+
+    The answer is decoded for the record, and its bytes go to the client.
+    """
 
     needs_key = True
 
@@ -112,33 +212,33 @@ class CapturingTransport:
         self._kept: list[bytes] = []
         self._answer: AsyncResponse | None = None
 
-    async def send(self, request: HttpRequest, timeouts: Timeouts) -> "_Tapped":
-        """Send it and return the answer as soon as its head is there."""
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> "_CapturedResponse":
+        """Send a request; return the response once its head has arrived."""
         answer = await self._transport.send(request, timeouts)
         self._kept.clear()
         self.head = answer.head
-        self._answer = tapped = _Tapped(answer, self._kept)
-        return tapped
+        self._answer = captured = _CapturedResponse(answer, self._kept)
+        return captured
 
     async def aclose(self) -> None:
-        """Leave the connections open: they are not this request's."""
+        """Leave the connections open: other requests share them."""
 
     def take(self) -> bytes:
-        """Return what came since the last time."""
+        """Return the bytes that arrived since the last call."""
         kept = b"".join(self._kept)
         self._kept.clear()
         return kept
 
     async def rest(self) -> bytes:
-        """Return what comes behind the end of an answer, such as a last mark of the stream."""
+        """Read to the end and return the bytes after the answer, such as ``data: [DONE]``."""
         if self._answer is not None:
             async for _ in self._answer:
                 pass
         return self.take()
 
 
-class _Tapped:
-    """An answer that is kept while it is read."""
+class _CapturedResponse:
+    """A response whose bytes are kept while it is read."""
 
     def __init__(self, answer: AsyncResponse, kept: list[bytes]) -> None:
         self.head = answer.head
@@ -157,109 +257,3 @@ class _Tapped:
     async def aclose(self) -> None:
         """Close the connection at once, read to the end or not."""
         await self._answer.aclose()
-
-
-def headers_back(head: ResponseHead) -> dict[str, str]:
-    """Return the headers of an answer that clients read."""
-    return {name: value for name, value in head.headers.items() if _SENT_BACK.fullmatch(name)}
-
-
-# -- the model's name ----------------------------------------------------------------------------
-
-
-def rename_model(body: bytes, places: Places, model: str) -> bytes:
-    """Return a JSON object in which the answering model has this name; other bytes stay."""
-    for path in places:
-        if b'"%b"' % path[-1].encode() in body:
-            body = _renamed(body, path, model)
-    return body
-
-
-def _renamed(body: bytes, path: tuple[str, ...], model: str) -> bytes:
-    try:
-        fields = _FIELDS.decode(body)
-    except msgspec.DecodeError:
-        return body
-    if path[0] not in fields:
-        return body
-    inner = bytes(fields[path[0]])
-    new = msgspec.json.encode(model) if len(path) == 1 else _renamed(inner, path[1:], model)
-    if new == inner:
-        return body
-    pairs = ((name, new if name == path[0] else bytes(raw)) for name, raw in fields.items())
-    return b"{%b}" % b",".join(b"%b:%b" % (msgspec.json.encode(k), v) for k, v in pairs)
-
-
-class ModelRenamer:
-    """Bytes of a stream in, the same bytes out, whole lines at a time, under another name."""
-
-    def __init__(self, places: Places, model: str, content_type: str) -> None:
-        self._rename = _LINES.get(content_type.partition(";")[0].strip(), _as_it_is)
-        self._places = places
-        self._model = model
-        self._begun = b""
-
-    def feed(self, data: bytes) -> bytes:
-        """Return what is complete; of the last line, nothing before its end has come."""
-        if self._rename is _as_it_is:
-            return data
-        whole, newline, self._begun = (self._begun + data).rpartition(b"\n")
-        return self._lines(whole) + newline if newline else b""
-
-    def eof(self) -> bytes:
-        """Return the last line."""
-        last, self._begun = self._begun, b""
-        return self._lines(last) if last else b""
-
-    def _lines(self, lines: bytes) -> bytes:
-        if not any(b'"%b"' % path[-1].encode() in lines for path in self._places):
-            return lines  # nearly all of a stream: only its first events name the model
-        return b"\n".join(
-            self._rename(line, self._places, self._model) for line in lines.split(b"\n")
-        )
-
-
-def _sse_line(line: bytes, places: Places, model: str) -> bytes:
-    if not line.startswith(b"data:"):
-        return line
-    data = line[5:].strip()
-    if b'"model":"%b"' % model.encode() in data:
-        return line
-    new = rename_model(data, places, model)
-    end = b"\r" if line.endswith(b"\r") else b""  # some SDKs know an event by both its ends
-    return line if new == data else b"data: %b%b" % (new, end)
-
-
-def _array_line(line: bytes, places: Places, model: str) -> bytes:
-    """Rename in a line of JSON; of an indented array, no line is a whole object."""
-    if line.lstrip().startswith(b"{") and line.rstrip().endswith(b"}"):
-        return rename_model(line, places, model)
-    name = b"|".join(path[0].encode() for path in places if len(path) == 1)
-    found = re.match(rb'(\s*"(?:%b)"\s*:\s*)"[^"\\]*"' % name, line) if name else None
-    return found[1] + msgspec.json.encode(model) + line[found.end() :] if found else line
-
-
-def _as_it_is(line: bytes, _places: Places, _model: str) -> bytes:
-    return line
-
-
-_LINES: Mapping[str, Callable[[bytes, Places, str], bytes]] = {
-    "text/event-stream": _sse_line,
-    "application/x-ndjson": _array_line,
-    "application/json": _array_line,
-}
-
-
-@lru_cache(maxsize=256)
-def template_of(entry: ModelEntry, *, stream: bool, url: str, key: str | None) -> Exchange:
-    """Return the shortest request of our own to a model, as ``readdress`` wants it."""
-    hello = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
-    nothing = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)
-    return compose(entry, hello, nothing, url=url, key=key)
-
-
-def parse_passed_answer(
-    tap: CapturingTransport, body: bytes, places: Places, model: str
-) -> HttpResponse:
-    """Return a whole answer under the name that was asked for."""
-    return HttpResponse(tap.head.status, headers_back(tap.head), rename_model(body, places, model))

@@ -1,7 +1,7 @@
-"""The answer to one client, over ASGI: its head, its pieces, and a sign of life in long silences.
+"""Writes the answer to one client over ASGI: head, pieces, and pings in long silences.
 
-``answers`` writes through an ``ResponseWriter``. Nothing is sent before there is something to say,
-so that another model can be asked first; after that, trouble is told inside the stream.
+``pipeline`` and ``delivery`` write through a ``ResponseWriter``. It sends nothing before the first
+piece, so that another model can still be asked.
 """
 
 from asyncio import Task, current_task, ensure_future, sleep
@@ -14,13 +14,13 @@ from ...asgi import Receive, Send
 from ...canon import HttpResponse
 
 SILENCE = 15.0
-"""Seconds without a byte after which a stream says that it is still there."""
+"""Seconds without a byte before a ping."""
 _LOOK = 0.05  # seconds
 _ENDS = (b"\n\n", b"\r\n\r\n")  # of an event
 
 
 class ResponseWriter:
-    """One answer on its way to the client."""
+    """One response to a client."""
 
     __slots__ = ("_busy", "_ends_whole", "_head", "_ping", "_send", "begun", "ended", "last")
 
@@ -35,18 +35,18 @@ class ResponseWriter:
         self.last: float = monotonic()
 
     async def whole(self, response: HttpResponse) -> None:
-        """Send a whole answer."""
+        """Send a whole response."""
         self.begun = self.ended = True
         await self._start(response.status, {**response.headers, **_length(response.body)})
         await self._send({"type": "http.response.body", "body": response.body})
 
     def streams(self, headers: Mapping[str, str], ping: bytes) -> None:
-        """Say what a stream would begin with; nothing is sent yet."""
+        """Set the head and the ping of a stream; nothing is sent yet."""
         self._head, self._ping = (200, headers), ping
         self.last = monotonic()
 
     async def write(self, data: bytes) -> None:
-        """Send a piece of a stream, its head first."""
+        """Send a piece of a stream, after its head."""
         if not data:
             return
         await self._begin()
@@ -64,11 +64,11 @@ class ResponseWriter:
 
     @property
     def may_ping(self) -> bool:
-        """Return whether it is a stream, and no event is half sent or still to be read."""
+        """Return whether a ping is possible: a stream, between events, with a client that reads."""
         return bool(self._ping) and self._ends_whole and not self._busy and not self.ended
 
     async def ping(self) -> None:
-        """Send a sign of life, if there may be one."""
+        """Send a ping, if possible."""
         if self.may_ping:
             await self.write(self._ping)
 
@@ -90,10 +90,10 @@ def _length(body: bytes) -> dict[str, str]:
 
 
 class ClientWatch:
-    """Looks after all open answers of an event loop, in one task.
+    """Watches all open responses of an event loop, in one task.
 
-    It notes when a client hangs up, and pings streams that are silent. Most answers have ended
-    before it looks at them at all.
+    It notices clients that disconnect, and pings silent streams. Most responses end before it first
+    checks them.
     """
 
     def __init__(self) -> None:
@@ -104,42 +104,42 @@ class ClientWatch:
         self._looking: Task[None] | None = None
 
     @contextmanager
-    def watch(self, outlet: ResponseWriter, receive: Receive) -> Iterator[None]:
-        """Look after an answer; a client that hangs up cancels what runs in this block.
+    def watch(self, writer: ResponseWriter, receive: Receive) -> Iterator[None]:
+        """Watch a response; if the client disconnects, cancel the task that runs this block.
 
-        That closes its upstream at once. A server says "disconnect" too once an answer has ended.
-        What is still to be done then goes on: a request that is cancelled there takes the
-        connection, and the client's next request, with it.
+        Cancelling closes the upstream connection at once. After the end of a response servers
+        report a disconnect too; the task then continues, because cancelling it would close the
+        connection under the client's next request.
         """
         task = current_task()
-        self._open.add(outlet)
+        self._open.add(writer)
         if task is not None:
-            self._new[outlet] = (receive, task)
+            self._new[writer] = (receive, task)
         if self._looking is None or self._looking.done():
             self._looking = ensure_future(self._look())
         try:
             yield
         finally:
-            self._open.discard(outlet)
-            self._new.pop(outlet, None)
-            if (waits := self._waits.pop(outlet, None)) is not None:
+            self._open.discard(writer)
+            self._new.pop(writer, None)
+            if (waits := self._waits.pop(writer, None)) is not None:
                 waits.cancel()
 
     async def _look(self) -> None:
         while self._open:
             await sleep(_LOOK)
             new, self._new = self._new, {}
-            for outlet, (receive, task) in new.items():
-                self._waits[outlet] = ensure_future(_hang_up(receive, outlet, task))
+            for writer, (receive, task) in new.items():
+                self._waits[writer] = ensure_future(_hang_up(receive, writer, task))
             late = monotonic() - SILENCE
-            for outlet in [each for each in self._open if each.last < late and each.may_ping]:
-                ping = ensure_future(outlet.ping())  # who does not read holds up nobody else
+            for writer in [each for each in self._open if each.last < late and each.may_ping]:
+                ping = ensure_future(writer.ping())  # a slow client must not delay the others
                 self._pings.add(ping)
                 ping.add_done_callback(self._pings.discard)
 
 
-async def _hang_up(receive: Receive, outlet: ResponseWriter, task: Task[Any]) -> None:
+async def _hang_up(receive: Receive, writer: ResponseWriter, task: Task[Any]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-    if not outlet.ended:
+    if not writer.ended:
         task.cancel()

@@ -1,33 +1,44 @@
-"""A conversation at the gate as it was meant: read, routed, with what its client cannot keep.
+"""A conversation as ``pipeline`` knows it before a model is chosen, and the steps that lead there.
 
-``answers`` and ``counts`` begin with it; ``job`` turns it into a request to one model.
+``token_count`` takes the same steps, and then counts.
 """
 
 from msgspec import Struct
 
 from ...canon import HttpRequest, Json, Request
+from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service
 from ...errors import PermissionDenied
+from ...thinking import Plan, Policy, RequestParameters
 from ..config.routing import ResolvedRoute, allows
 from ..server.context import GatewayContext, Requester
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
-from .level_rules import RequestedLevel, wish_of
+from .level_rules import AppliedLevel, RequestedLevel, parse_requested_level
+
+_POLICIES = {
+    (strict, hidden): Policy(
+        unsupported="strict" if strict else "adjust", show="none" if hidden else "auto"
+    )
+    for strict in (False, True)
+    for hidden in (False, True)
+}
 
 
 class ClientRequest(Struct, frozen=True, kw_only=True):
-    """A request at the gate, and who makes it."""
+    """A request as it arrived, and who sent it."""
 
     id: str
     client_dialect: str
     http: HttpRequest
-    who: Requester
+    requester: Requester
 
 
 class RoutedRequest(Struct, frozen=True, kw_only=True):
-    """A conversation as it was meant: ``request`` has again what travelled in envelopes.
+    """A conversation and the models that may answer it.
 
-    ``turns`` are the answers in it as the client sent them.
+    ``parsed`` is the request as the client sent it and ``turns`` the answers in it; ``request`` has
+    its history restored.
     """
 
     call: ClientRequest
@@ -38,35 +49,73 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     resolved: ResolvedRoute
     requested_level: RequestedLevel
 
+    @property
+    def policy(self) -> Policy:
+        """Return the policy of the route and of the client's wish to see thinking."""
+        route = self.resolved.route
+        return _POLICIES[bool(route and route.strict), self.parsed.show is False]
 
-async def read_question(
-    gate: GatewayContext, call: ClientRequest, service: Service[Json]
-) -> RoutedRequest:
-    """Return what is asked, and of whom; raises Rejected, UnknownModel and PermissionDenied."""
-    parsed = service.parse(call.http)
-    resolved = gate.routing.resolve(parsed.request.model)
-    if call.who.key is not None and not allows(call.who.key, resolved):
-        message = f"this key may not ask for {parsed.request.model!r}"
+    @property
+    def parameters(self) -> RequestParameters:
+        """Return the parameters that a plan depends on."""
+        request = self.request
+        choice = request.tool_choice
+        return RequestParameters(
+            max_tokens=request.max_tokens,
+            temperature=request.temperature,
+            top_p=request.top_p,
+            top_k=request.top_k,
+            tools=bool(request.tools),
+            tool_choice=(choice.name or choice.mode) if choice else "auto",
+        )
+
+
+class ModelTarget(Struct, frozen=True, kw_only=True):
+    """One model to ask: its level and plan, and its provider's address and key."""
+
+    entry: ModelEntry
+    level: AppliedLevel
+    plan: Plan
+    url: str
+    key: str | None
+
+
+def route(
+    gateway: GatewayContext, call: ClientRequest, parsed: ParsedRequest[Json]
+) -> ResolvedRoute:
+    """Return the models that may answer; raises UnknownModel and PermissionDenied."""
+    resolved = gateway.routing.resolve(parsed.request.model)
+    if call.requester.key is not None and not allows(call.requester.key, resolved):
+        message = f"this key may not use {parsed.request.model!r}"
         raise PermissionDenied(message, status=403)
-    wish = wish_of(
+    return resolved
+
+
+def read_level(
+    call: ClientRequest, parsed: ParsedRequest[Json], resolved: ResolvedRoute
+) -> RequestedLevel:
+    """Return the level that the client asks for; raises BadThinking."""
+    return parse_requested_level(
         header=call.http.headers.get("x-pondero-thinking"),
         suffix=resolved.level,
         body=parsed.intent,
         words=resolved.entries[0].capability.extra_words,
         kind=call.http.headers.get("x-pondero-kind"),
     )
-    asked, client = parsed.request, call.who.id
-    turns = split_turns(asked.messages)
-    keys = cache_keys(asked, client=client, turns=turns)
-    found = await gate.memory.get(keys) if keys else {}
-    return RoutedRequest(
-        call=call,
-        service=service,
-        parsed=parsed,
-        request=restore_history(
-            asked, call.client_dialect, client=client, found=found, turns=turns
-        ),
-        turns=tuple(turns),
-        resolved=resolved,
-        requested_level=wish,
+
+
+async def restore(
+    gateway: GatewayContext, call: ClientRequest, request: Request
+) -> tuple[Request, tuple[ClientTurn, ...]]:
+    """Return the request with the answers in it restored, and those answers as they were sent.
+
+    Envelopes and the answer cache have what clients do not keep: signatures, ids, thinking.
+    """
+    client = call.requester.id
+    turns = split_turns(request.messages)
+    keys = cache_keys(request, client=client, turns=turns)
+    found = await gateway.memory.get(keys) if keys else {}
+    restored = restore_history(
+        request, call.client_dialect, client=client, found=found, turns=turns
     )
+    return restored, tuple(turns)

@@ -1,7 +1,7 @@
-"""Counts the tokens of a prompt, as each front asks for it.
+"""Counts the tokens of a prompt for each client API.
 
-Where the model's own service counts, it is asked. Elsewhere the count is an estimate, and a header
-says so: agents use it to decide when to shorten a conversation.
+If the model's own service counts, it is asked. Otherwise the count is an estimate and a header says
+so; agents use it to decide when to shorten a conversation.
 """
 
 from math import ceil
@@ -25,58 +25,73 @@ from ...dialects import NAMES, ModelEndpoints, Rejected, Service, get_dialect
 from ...errors import PonderoError
 from ...framing import parse_json_or_none
 from ..server.context import GatewayContext, Requester
-from .attempt import job_for
-from .errors import add_headers_to_error, failure
-from .routed_request import ClientRequest, RoutedRequest, read_question
+from .attempt import make_attempt
+from .errors import add_headers, write_error
+from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 
-CHARACTERS = 3.6  # of one token, in prose and code of the usual mixture
-_AROUND = 4  # tokens around each message, part and tool
+CHARACTERS = 3.6  # per token, in a usual mix of prose and code
+_AROUND = 4  # extra tokens of each message, part and tool
 _PICTURE = 1_500
 _MEDIA = 3_000
-_LONGEST = 1 << 20  # bytes of an answer that is only a number
+_LONGEST = 1 << 20  # bytes of a response that has only a number
 
 
 async def count_prompt(
-    gate: GatewayContext, http: HttpRequest, who: Requester
+    gateway: GatewayContext, http: HttpRequest, requester: Requester
 ) -> HttpResponse | None:
-    """Return the count that a request asks for; None where it asks for something else."""
+    """Return the token count of a prompt; None for any other request."""
     for name in NAMES:
         service = get_dialect(name).service()
         models = service.models
         if models is not None and models.classify(http) == "tokens":
-            return await _counted(
-                gate, ClientRequest(id="", client_dialect=name, http=http, who=who), service, models
+            return await _count(
+                gateway,
+                ClientRequest(id="", client_dialect=name, http=http, requester=requester),
+                service,
+                models,
             )
     return None
 
 
-async def _counted(
-    gate: GatewayContext, call: ClientRequest, service: Service[Json], models: ModelEndpoints
+async def _count(
+    gateway: GatewayContext, call: ClientRequest, service: Service[Json], models: ModelEndpoints
 ) -> HttpResponse:
     if models.parse_count is None or models.write_count is None:
-        return service.error(404, "tokens are not counted here", code=None, retry_after=None)
+        return service.error(404, "this API has no token count", code=None, retry_after=None)
     try:
-        usual = msgspec.structs.replace(call, http=models.parse_count(call.http))
-        question = await read_question(gate, usual, service)
+        call = msgspec.structs.replace(call, http=models.parse_count(call.http))
+        parsed = service.parse(call.http)
+        resolved = route(gateway, call, parsed)
+        level = read_level(call, parsed, resolved)
+        request, turns = await restore(gateway, call, parsed.request)
     except (PonderoError, Rejected) as error:
-        return failure(error, call.client_dialect, service)
-    tokens = await _asked(gate, question)
+        return write_error(error, call.client_dialect, service)
+    routed = RoutedRequest(
+        call=call,
+        service=service,
+        parsed=parsed,
+        request=request,
+        turns=turns,
+        resolved=resolved,
+        requested_level=level,
+    )
+    tokens = await _ask_service(gateway, routed)
     if tokens is not None:
         return models.write_count(tokens)
-    guess = models.write_count(estimate(question.request))
-    return add_headers_to_error(guess, {"x-pondero-count": "estimate"})
+    guess = models.write_count(estimate(routed.request))
+    return add_headers(guess, {"x-pondero-count": "estimate"})
 
 
-async def _asked(gate: GatewayContext, question: RoutedRequest) -> int | None:
-    """Return the count of the model's own service; None where it has none, or fails."""
-    entry = question.resolved.entries[0]
+async def _ask_service(gateway: GatewayContext, routed: RoutedRequest) -> int | None:
+    """Return the count of the model's own service; None if it has none, or fails."""
+    entry = routed.resolved.entries[0]
     caller = get_dialect(entry.provider.dialect).caller()
     if caller.count_request is None:
         return None
     try:
-        exchange = job_for(gate, question, entry).exchange
-        answer = await gate.transport_for(exchange).send(
-            caller.count_request(exchange.http), gate.timeouts
+        exchange = make_attempt(gateway, routed, entry).exchange
+        answer = await gateway.transport_for(exchange).send(
+            caller.count_request(exchange.http), gateway.timeouts
         )
         try:
             body = bytearray()
@@ -94,7 +109,7 @@ async def _asked(gate: GatewayContext, question: RoutedRequest) -> int | None:
 
 
 def estimate(request: Request) -> int:
-    """Return about how many tokens a request has."""
+    """Return an estimate of a request's tokens."""
     characters = sum(len(text.text) for text in request.system)
     characters += sum(
         len(tool.name)
@@ -113,7 +128,7 @@ def estimate(request: Request) -> int:
 
 
 def _size(part: object) -> tuple[int, int]:
-    """Return the characters of a part, and the tokens of what is not text."""
+    """Return the characters of a part, and the tokens of media."""
     match part:
         case Text() | Thinking():
             return len(part.text), 0

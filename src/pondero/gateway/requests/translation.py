@@ -1,73 +1,179 @@
-"""The road between two wires: canon events in, the front's bytes out.
+"""Translation: the conversation in the model's dialect, and its answer in the client's.
 
-``answers`` takes it for every model that does not speak the client's own wire. Seals of the back
-travel in the front's own slots (``carrier``); the answer has the name the client asked for, and no
-word that only the back has.
+``attempt`` takes this path unless the bytes can pass through. Signatures of the model travel to the
+client in slots of its own API (``signatures.embedder``); the answer has the model name that the
+client asked for, and no field that only the model's API has.
 """
 
+from collections.abc import Mapping
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+import msgspec
 from msgspec.structs import replace
 
-from ...canon import Event, Finished, HttpResponse, Json, Message, Origin, Reply, Started
-from ...dialects import ParsedRequest, ReplyContext, Service
-from ..signatures.embedder import SignatureEmbedder, embedded_signature
+from ...canon import Event, Finished, HttpRequest, HttpResponse, Json, Reply, Request, Started
+from ...catalog import Lookup, ModelEntry
+from ...dialects import ParsedRequest, PassthroughRules, ReplyContext, Service
+from ...errors import UsageError
+from ...exchange import (
+    AsyncTransport,
+    Exchange,
+    add_cache_breakpoints,
+    prepare,
+    thinking_paths,
+    with_fields,
+    with_list_headers,
+)
+from ...store import load_catalog
+from ...thinking import Adjustment, Plan
+from ..server.context import GatewayContext
+from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
+from ..state.answer_cache import CachedAnswer
+from .routed_request import ModelTarget, RoutedRequest
+
+# -- the request ----------------------------------------------------------------------------------
 
 
-def is_shown(service: Service[Json], parsed: ParsedRequest[Json]) -> bool:
-    """Return whether the client sees thinking."""
-    return service.shows_thinking if parsed.show is None else parsed.show
+def translate_request(
+    gateway: GatewayContext, routed: RoutedRequest, target: ModelTarget
+) -> Exchange:
+    """Return the conversation as a request in the model's dialect; raises UsageError."""
+    call, entry, plan = routed.call, target.entry, target.plan
+    same = is_same_dialect(routed, entry)
+    request, notes = _drop_client_fields(routed.request, routed.parsed, call.client_dialect)
+    if same:  # its API has those fields too, but the plan decides those about thinking
+        notes = [note for note in notes if note.what in routed.parsed.unknown]
+        request = replace(request, extras=_drop_thinking(routed.parsed.request.extras, entry, plan))
+    exchange = prepare(
+        entry,
+        add_cache_breakpoints(entry, request),
+        replace(plan, adjustments=(*plan.adjustments, *notes)),
+        asked=routed.parameters,
+        policy=routed.policy,
+        url=target.url,
+        key=target.key,
+        at=gateway.now(),
+        refusals=gateway.refusals,
+        retells=True,
+    ).exchange
+    if not same:
+        return exchange
+    rules = routed.service.passthrough
+    http = copy_client_headers(call.http, rules, exchange.http, exchange.plan.headers)
+    return replace(exchange, http=http)
+
+
+def is_same_dialect(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a model speaks the client's API, and the body may be written for it."""
+    provider = entry.provider
+    same = provider.exact and provider.dialect == routed.call.client_dialect
+    return same and _may_be_meant(load_catalog(), routed.resolved.name, entry)
+
+
+@lru_cache(maxsize=1024)
+def _may_be_meant(lookup: Lookup, name: str, entry: ModelEntry) -> bool:
+    """Return whether a body that names this model may have been written for ``entry``.
+
+    A body for another family of the same provider may have fields that ``entry`` rejects. A name
+    that only this gateway knows says nothing.
+    """
+    try:
+        named = lookup.entry(f"{entry.provider.name}:{name}", unknown="error")
+    except UsageError:
+        return True
+    return named.family == entry.family
+
+
+def _drop_client_fields(
+    request: Request, parsed: ParsedRequest[Json], client_dialect: str
+) -> tuple[Request, list[Adjustment]]:
+    """Return the request without fields that only the client's API has, and a note for each."""
+    names = [*(request.extras or ()), *parsed.unknown]
+    why = f"only the wire that the client speaks ({client_dialect}) has it"
+    notes = [Adjustment("dropped_parameter", name, "set", None, why) for name in names]
+    choice = request.tool_choice if request.tools else None  # no API takes one without tools
+    return replace(request, extras=None, tool_choice=choice), notes
+
+
+def _drop_thinking(extras: Json, entry: ModelEntry, plan: Plan) -> Json:
+    """Return extra fields without those that set how the model thinks."""
+    if not extras:
+        return None
+    without = with_fields(msgspec.json.encode(extras), thinking_paths(entry, plan), {})
+    return msgspec.json.decode(without) or None
+
+
+def copy_client_headers(
+    http: HttpRequest, rules: PassthroughRules, ours: HttpRequest, headers: Mapping[str, str]
+) -> HttpRequest:
+    """Return our request with the client's headers and query that concern the service."""
+    sent = {name: http.headers[name] for name in rules.headers if name in http.headers}
+    url = ours.url
+    if "beta=true" in urlsplit(http.url).query and "?" not in url:
+        url = f"{url}?beta=true"
+    return replace(ours, url=url, headers={**ours.headers, **with_list_headers(sent, headers)})
+
+
+# -- the answer -----------------------------------------------------------------------------------
 
 
 def make_reply_context(
     service: Service[Json], parsed: ParsedRequest[Json], *, id: str, place: str | None = None
 ) -> ReplyContext[Json]:
-    """Return how an answer of the gateway's is to be written."""
+    """Return how to write an answer; ``place`` is where the Chat API shows thinking."""
     return ReplyContext(
         request=parsed.request,
         context=parsed.context,
-        sign=embedded_signature,
+        sign=read_envelope,
         seed=id.encode(),
-        shown=is_shown(service, parsed),
+        shown=service.shows_thinking if parsed.show is None else parsed.show,
         place=place,
     )
 
 
 class Translation:
-    """One answer: ``feed`` and ``end`` for a stream, or ``whole``."""
+    """Writes one answer in the client's dialect."""
 
     def __init__(
-        self,
-        service: Service[Json],
-        parsed: ParsedRequest[Json],
-        origin: Origin,
-        *,
-        id: str,
-        place: str | None = None,
+        self, routed: RoutedRequest, exchange: Exchange, transport: AsyncTransport
     ) -> None:
+        service, parsed, call = routed.service, routed.parsed, routed.call
+        route = routed.resolved.route
+        place = call.http.headers.get("x-pondero-show") or (route.show if route else None)
+        self.transport = transport
         self._service = service
         self._model = parsed.request.model
-        self._answering = make_reply_context(service, parsed, id=id, place=place)
-        self.carrier: SignatureEmbedder = SignatureEmbedder(
+        self._context = make_reply_context(service, parsed, id=call.id, place=place)
+        self._embedder = SignatureEmbedder(
             service.slots,
-            origin,
-            seed=self._answering.seed,
+            exchange.origin,
+            seed=self._context.seed,
             call_id=service.call_id,
-            text_inside=parsed.show is not True,  # else the client may not have it to give back
+            text_inside=parsed.show is not True,  # else the client may not have it to send back
         )
-        self._writer = service.stream(self._answering) if parsed.request.stream else None
+        self._writer = service.stream(self._context) if parsed.request.stream else None
 
     @property
     def headers(self) -> dict[str, str]:
-        """Return the headers the stream begins with."""
+        """Return the headers of the stream."""
         return dict(self._writer.headers) if self._writer else {}
 
+    @property
+    def ping_headers(self) -> Mapping[str, str]:
+        """Return the same: they do not depend on the model's answer."""
+        return self.headers
+
     def feed(self, events: list[Event]) -> bytes:
-        """Return the front's bytes for these events."""
+        """Return the bytes for these events."""
         if self._writer is None:
             return b""
-        write, own = self._writer.feed, self._own
-        told = self.carrier.feed(events)
-        frames = [write(e if isinstance(e, WORDS) else own(e)) for e in told]
+        write, adapt = self._writer.feed, self._adapt
+        frames = [
+            write(event if isinstance(event, WORDS) else adapt(event))
+            for event in self._embedder.feed(events)
+        ]
         return b"".join(frames)
 
     async def end(self) -> bytes:
@@ -75,15 +181,14 @@ class Translation:
         return self._writer.eof() if self._writer else b""
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the bytes that report an error in mid-stream."""
+        """Return the bytes that report an error inside the stream."""
         return self._writer.fail(error) if self._writer else b""
 
-    def whole(self, reply: Reply) -> HttpResponse:
+    async def whole(self, reply: Reply) -> HttpResponse:
         """Return an answer in one piece."""
-        message: Message = self.carrier.whole(reply.message)
-        own = replace(
+        adapted = replace(
             reply,
-            message=message,
+            message=self._embedder.whole(reply.message),
             model=self._model,
             request_id=None,
             raw_finish=None,
@@ -91,10 +196,14 @@ class Translation:
             safety=None,
             extras=None,
         )
-        return self._service.reply(self._answering, own)
+        return self._service.reply(self._context, adapted)
 
-    def _own(self, event: Event) -> Event:
-        """Return an event as the client is to know it: of the model that it asked for."""
+    def make_cached_answer(self, _reply: Reply) -> CachedAnswer:
+        """Return the answer for the answer cache, with the ids that the client knows."""
+        return self._embedder.record
+
+    def _adapt(self, event: Event) -> Event:
+        """Return an event without the model's own name and ids."""
         if isinstance(event, Started):
             return Started(self._model)
         if isinstance(event, Finished):

@@ -1,1 +1,1 @@
-"""The ASGI app and its worker processes."""
+"""The gateway as a server: the application, its shared context, and its processes."""

@@ -1,27 +1,30 @@
-"""The gateway as an ASGI application: which address is which, and who may come.
+"""The gateway as an ASGI application: finds the handler for an address.
 
-``server`` runs it. Every front is served at the addresses its clients know: conversations go to
-``answers``, counts of tokens to ``counts``, lists of models to ``listing``; the console and what it
-is drawn from to ``admin``.
+``run`` serves it. Conversations go to ``pipeline``, token counts to ``token_count``, model lists to
+``model_list``, the console and its data to ``admin.api``.
 """
 
 import logging
 from functools import lru_cache
-from secrets import token_hex
 from urllib.parse import urlsplit
 
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
-from ...dialects import COMMON, NAMES, get_dialect
+from ...dialects import COMMON, NAMES, Rejected, get_dialect
 from ...errors import PonderoError
 from ..admin.api import Admin
 from ..observability.observers import Observers
-from ..requests.answer import answer
-from ..requests.errors import error_response, failure
+from ..requests.errors import error_response, write_error
 from ..requests.model_list import answer_model_list
-from ..requests.read_request import TooLarge, make_http_request, read_body, who
+from ..requests.pipeline import answer_request
+from ..requests.read_request import (
+    TooLarge,
+    guess_dialect,
+    identify,
+    make_http_request,
+    read_body,
+)
 from ..requests.response_writer import ResponseWriter
-from ..requests.routed_request import ClientRequest
 from ..requests.token_count import count_prompt
 from ..state.redis_link import SharedStateLost
 from .context import GatewayContext
@@ -29,13 +32,13 @@ from .context import GatewayContext
 LOG = logging.getLogger("pondero.gateway")
 
 _UPGRADE = HttpResponse(
-    426,  # Codex tries a WebSocket first; this ends it at once, a 404 costs seven tries
+    426,  # Codex tries a WebSocket first; a 404 would cost seven tries
     {"content-type": "application/json", "upgrade": "HTTP/1.1"},
-    b'{"error":{"message":"there is no WebSocket here; use HTTP","type":"invalid_request_error"}}',
+    b'{"error":{"message":"WebSocket is not supported; use HTTP","type":"invalid_request_error"}}',
 )
 _HELLO = HttpResponse(200, {"content-type": "application/json"}, b'{"status":"ok"}')
 _LAME = HttpResponse(
-    200,  # it serves as before; what is asked meanwhile reaches the ledger later
+    200,  # requests are answered, and reach the ledger later
     {"content-type": "application/json"},
     b'{"status":"ok","ledger":"away"}',
 )
@@ -43,150 +46,121 @@ _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first req
 
 
 class App:
-    """The application; ``gate`` is what its requests share, ``seen`` who is told of them."""
+    """The application; ``gateway`` is shared by all requests, ``seen`` has the observers."""
 
-    def __init__(self, gate: GatewayContext, seen: Observers | None = None) -> None:
-        self.gate = gate
+    def __init__(self, gateway: GatewayContext, seen: Observers | None = None) -> None:
+        self.gateway = gateway
         self.seen: Observers = seen or Observers()
         if self.seen.metrics is not None:
-            self.seen.metrics.breakers = gate.breakers.states
-        self._admin = Admin(gate)
+            self.seen.metrics.breakers = gateway.breakers.states
+        self._admin = Admin(gateway)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] == "lifespan":
-            await self._live(receive, send)
+            await self._run_lifespan(receive, send)
             return
         if scope["type"] != "http":
-            await _refuse_websocket(scope, receive, send)
+            await _reject_websocket(scope, receive, send)
             return
-        outlet = ResponseWriter(send)
-        most = self.gate.config.server.max_body
+        writer = ResponseWriter(send)
+        most = self.gateway.config.server.max_body
         try:
             body = await read_body(receive, most)
             if body is None:
                 return
             http = make_http_request(scope, body, most)
         except TooLarge:
-            await outlet.whole(_plain(413, f"a request may have {most:,} bytes", scope["path"]))
+            await writer.whole(
+                _write_plain(413, f"a request may have {most:,} bytes", scope["path"])
+            )
             return
         except PonderoError as error:
-            await outlet.whole(_plain(400, str(error), scope["path"]))
+            await writer.whole(_write_plain(400, str(error), scope["path"]))
             return
-        with self.gate.watch.watch(outlet, receive):
-            await self._serve(http, outlet)
+        with self.gateway.watch.watch(writer, receive):
+            await self._serve(http, writer)
 
-    async def _live(self, receive: Receive, send: Send) -> None:
-        """Begin and end with the server."""
+    async def _run_lifespan(self, receive: Receive, send: Send) -> None:
+        """Handle start and stop of the server."""
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
-        await self.gate.shared.aclose()
+        await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _serve(self, http: HttpRequest, outlet: ResponseWriter) -> None:
+    async def _serve(self, http: HttpRequest, writer: ResponseWriter) -> None:
         path = urlsplit(http.url).path
-        front = front_of(path)
-        service = get_dialect(front or COMMON).service()
+        client_dialect = find_dialect(path)
+        service = get_dialect(client_dialect or COMMON).service()
         try:
             if self._admin.serves(path):
-                await self._admin.answer(http, path, outlet)
-            elif not await self._answer_public(http, path, outlet):
-                await self._conversation(http, front, outlet)
+                await self._admin.answer(http, path, writer)
+            elif not await self._answer_public(http, path, writer):
+                await self._answer_with_key(http, client_dialect, writer)
+        except Rejected as rejection:
+            await writer.whole(rejection.response)
         except SharedStateLost as error:
-            await outlet.whole(failure(error, front or "", service))
+            await writer.whole(write_error(error, client_dialect or "", service))
         except Exception:
             LOG.exception("a request to %s failed", path)
-            if not outlet.begun:
-                await outlet.whole(failure(RuntimeError(), front or "", service))
+            if not writer.begun:
+                await writer.whole(write_error(RuntimeError(), client_dialect or "", service))
 
-    async def _answer_public(self, http: HttpRequest, path: str, outlet: ResponseWriter) -> bool:
-        """Answer what needs no key, and say whether it was that."""
+    async def _answer_public(self, http: HttpRequest, path: str, writer: ResponseWriter) -> bool:
+        """Answer a request that needs no key; return whether it was one."""
         if http.headers.get("upgrade", "").lower() == "websocket":
-            await outlet.whole(_UPGRADE)
+            await writer.whole(_UPGRADE)
         elif http.method == "HEAD" and path in _GREETINGS:
-            await outlet.whole(HttpResponse(200))
+            await writer.whole(HttpResponse(200))
         elif http.method == "GET" and path == "/":
-            await outlet.whole(_HELLO)
+            await writer.whole(_HELLO)
         elif http.method == "GET" and path == "/health":
             ledger = self.seen.ledger
-            await outlet.whole(_LAME if ledger is not None and ledger.away else _HELLO)
+            await writer.whole(_LAME if ledger is not None and ledger.away else _HELLO)
         else:
             return False
         return True
 
-    async def _look(self) -> None:
-        """See what replicas did; raises StateLost where no request may go on without that."""
-        try:
-            await self.gate.shared.look()
-        except SharedStateLost:
-            if self.gate.config.server.on_state_loss == "refuse":
-                raise
-
-    async def _conversation(
-        self, http: HttpRequest, front: str | None, outlet: ResponseWriter
+    async def _answer_with_key(
+        self, http: HttpRequest, client_dialect: str | None, writer: ResponseWriter
     ) -> None:
-        gate = self.gate
-        await self._look()
-        asks = who(http, await gate.keys.all())
-        if asks is None:
-            shape = get_dialect(front or guess_dialect(http)).service()
-            message = (
-                "this gateway does not know the key; create one: pondero keys create --gateway"
-            )
-            await outlet.whole(error_response(shape, 401, message))
+        gateway = self.gateway
+        if client_dialect is not None and http.method == "POST":
+            await answer_request(gateway, http, client_dialect, writer)
             return
-        if front is not None and http.method == "POST":
-            call = ClientRequest(id=_new_id(gate.now()), client_dialect=front, http=http, who=asks)
-            await answer(gate, call, outlet)
-            return
+        requester = await identify(gateway, http, client_dialect)
         if self.seen.metrics is not None and urlsplit(http.url).path == "/metrics":
-            await outlet.whole(self.seen.metrics.page())
+            await writer.whole(self.seen.metrics.page())
             return
         found = (
-            await count_prompt(gate, http, asks)
-            or answer_model_list(http, gate.routing, asks.key)
-            or nowhere(http)
+            await count_prompt(gateway, http, requester)
+            or answer_model_list(http, gateway.routing, requester.key)
+            or write_not_found(http)
         )
-        await outlet.whole(found)
+        await writer.whole(found)
 
 
 @lru_cache(maxsize=256)
-def front_of(path: str) -> str | None:
-    """Return the wire whose conversations are at an address; None where none is."""
+def find_dialect(path: str) -> str | None:
+    """Return the dialect whose conversations are at a path; None if there is none."""
     return next((name for name in NAMES if get_dialect(name).service().matches_path(path)), None)
 
 
-def guess_dialect(http: HttpRequest) -> str:
-    """Return the wire that a request at an unknown address most likely speaks."""
-    sent = http.headers.keys()
-    for name in NAMES:
-        service = get_dialect(name).service()
-        asks = service.models.classify(http) if service.models else None
-        if asks or service.own_headers & sent:
-            return name
-    return COMMON
-
-
-def nowhere(http: HttpRequest) -> HttpResponse:
-    """Return that nothing is at this address, in the shape of the wire it is meant for."""
+def write_not_found(http: HttpRequest) -> HttpResponse:
+    """Return the error for an unknown address, in the dialect it was most likely meant for."""
     path = urlsplit(http.url).path
     service = get_dialect(guess_dialect(http)).service()
     if path.endswith("/responses/compact"):
-        message = "this gateway compacts no conversations; the client has a way of its own"
+        message = "this gateway does not compact conversations; the client can do it itself"
         return error_response(service, 501, message)
     return error_response(service, 404, f"the gateway serves no {http.method} {path}")
 
 
-def _new_id(now: float) -> str:
-    """Return an id for a request; those of later ones sort behind it, as a ledger likes them."""
-    return f"{int(now * 1000):012x}{token_hex(6)}"
+def _write_plain(status: int, message: str, path: str) -> HttpResponse:
+    return error_response(get_dialect(find_dialect(path) or COMMON).service(), status, message)
 
 
-def _plain(status: int, message: str, path: str) -> HttpResponse:
-    return error_response(get_dialect(front_of(path) or COMMON).service(), status, message)
-
-
-async def _refuse_websocket(scope: Message, receive: Receive, send: Send) -> None:
+async def _reject_websocket(scope: Message, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         await receive()
         if "websocket.http.response" in scope.get("extensions", {}):

@@ -1,7 +1,7 @@
-"""What all requests at the gate share: configuration, models, connections, and what is remembered.
+"""The context that all requests share: configuration, connections, caches and observers.
 
-A ``GatewayContext`` belongs to one process. ``reconfigure`` gives it another configuration while it
-runs: a request that was routed keeps its route.
+There is one per process. ``reconfigure`` changes the configuration while it runs; a routed request
+keeps its route.
 """
 
 import logging
@@ -47,7 +47,7 @@ _USUAL = GatewayRoute(match="*", to=("*",))
 
 
 class Requester(Struct, frozen=True):
-    """Who asks. ``id`` keeps what is remembered of clients apart; ``key`` has their rules."""
+    """Who sends a request. ``id`` separates clients in the answer cache; ``key`` has the rules."""
 
     id: str = "local"
     key: GatewayKey | None = None
@@ -59,7 +59,7 @@ class Requester(Struct, frozen=True):
 
 
 class GatewayContext:
-    """The shared state of a gateway."""
+    """What the requests of one process share."""
 
     def __init__(
         self,
@@ -84,23 +84,28 @@ class GatewayContext:
         self.ledger = ledger
         self.observers: tuple[Observer, ...] = (self.feed.note, *observers)
         self.timeouts: Timeouts = timeouts or Timeouts()
-        self._refusals: dict[Rejection, None] = {}
+        self._rejections: dict[Rejection, None] = {}
 
     def reconfigure(self, config: GatewayConfig) -> None:
-        """Serve another configuration from the next request on."""
+        """Use another configuration from the next request on."""
         self.routing = Routing(config, load_catalog())
         self.config = config
 
     # -- which model is asked ---------------------------------------------------------------------
 
-    def order(self, entries: Sequence[ModelEntry], messages: Sequence[Message]) -> list[ModelEntry]:
-        """Return the models to ask, in turn: a thread stays where its seals and its cache are."""
+    def sort_models(
+        self, entries: Sequence[ModelEntry], messages: Sequence[Message]
+    ) -> list[ModelEntry]:
+        """Return the models to try, first the one that gave the last answer.
+
+        It has the thread's signatures and its prompt cache.
+        """
         if len(entries) == 1:
             return list(entries)
         return sorted(entries, key=lambda entry: not gave_last_answer(entry, messages))
 
     def address(self, provider: Provider) -> tuple[str, str | None]:
-        """Return where a provider is and the key for it; raises MissingKey."""
+        """Return a provider's address and key; raises MissingKey."""
         needed = self.transport.needs_key
         config = self.config
         return find_provider_url(config, provider, needed=needed), find_provider_key(
@@ -108,42 +113,42 @@ class GatewayContext:
         )
 
     def transport_for(self, exchange: Exchange) -> AsyncTransport:
-        """Return what moves the bytes of an exchange, signed where it needs to be."""
+        """Return the transport of an exchange, which signs requests if it must."""
         if exchange.signing is None:
             return self.transport
         return AsyncSigningTransport(self.transport, exchange.signing)
 
     @staticmethod
     def retry(route: GatewayRoute | None) -> Retry:
-        """Return how often a model is asked before the next one is."""
+        """Return how often to try a model before the next."""
         return Retry(attempts=(route or _USUAL).retries + 1, patience=PATIENCE)
 
     jitter: "ClassVar[staticmethod[[], float]]" = staticmethod(random)
     now: "ClassVar[staticmethod[[], float]]" = staticmethod(time)
 
-    # -- what was refused before ------------------------------------------------------------------
+    # -- rejected fields --------------------------------------------------------------------------
 
     @property
     def refusals(self) -> tuple[Rejection, ...]:
-        """Return what services refused lately, and took without."""
-        return tuple(self._refusals)
+        """Return fields that services rejected lately and accepted without."""
+        return tuple(self._rejections)
 
     def learn(self, exchange: Exchange, repair: Repair) -> None:
-        """Remember a refusal whose repair was taken; the oldest are forgotten."""
+        """Remember a rejection whose repair worked; the oldest are forgotten."""
         if repair.holds_for == "request":
             return
-        self._refusals[make_rejection(exchange.origin, repair)] = None
-        while len(self._refusals) > _REMEMBERED:
-            del self._refusals[next(iter(self._refusals))]
+        self._rejections[make_rejection(exchange.origin, repair)] = None
+        while len(self._rejections) > _REMEMBERED:
+            del self._rejections[next(iter(self._rejections))]
 
-    # -- what is told -----------------------------------------------------------------------------
+    # -- records ----------------------------------------------------------------------------------
 
-    def tell(self, receipt: Receipt) -> None:
-        """Give a receipt, priced, to everybody who observes; no answer fails for one of them."""
+    def notify_observers(self, receipt: Receipt) -> None:
+        """Give a receipt with its cost to all observers; an error in one fails no request."""
         price = price_usage(receipt.provider or "", receipt.model or "", receipt.usage)
-        told = replace(receipt, cost=price, offline=not self.transport.needs_key)
+        priced = replace(receipt, cost=price, offline=not self.transport.needs_key)
         for observer in self.observers:
             try:
-                observer(told)
+                observer(priced)
             except Exception:
-                LOG.exception("what was asked could not be noted")
+                LOG.exception("an observer failed")

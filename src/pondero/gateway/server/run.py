@@ -1,8 +1,7 @@
-"""Runs the gateway: in this process, in several that share a socket, or in a thread for tests.
+"""Runs the gateway: in this process, in several that share a socket, or in a thread.
 
-``pondero serve`` calls ``run``, ``pondero launch`` and tests use ``run_gateway_in_thread``. SIGHUP
-reads the configuration again; SIGTERM and Ctrl-C let open answers end first, a second Ctrl-C does
-not.
+``pondero serve`` calls ``run``; ``pondero launch`` and tests use ``run_gateway_in_thread``. SIGHUP
+reloads the configuration. SIGTERM and Ctrl-C let open answers end first, a second Ctrl-C does not.
 """
 
 import gc
@@ -29,14 +28,14 @@ from ..state.keys import FileKeys
 from ..state.shared_state import make_shared_state
 from .app import App
 from .context import GatewayContext
-from .workers import END, Workers, hold_signals, let_through
+from .workers import END, Workers, block_signals, unblock_signals
 
 LOG = logging.getLogger("pondero.gateway")
 
 Ready = Callable[[str], None]
 
 _YOUNG = 20_000  # objects
-_ONCE = 1.0  # second: what comes within it is the same Ctrl-C
+_ONCE = 1.0  # second: signals within it are the same Ctrl-C
 
 
 def run(
@@ -46,12 +45,12 @@ def run(
     ready: Ready | None = None,
     observers: Sequence[Observer] = (),
 ) -> None:
-    """Serve until told to stop, which raises; ``ready`` is called with the address."""
+    """Serve until a signal, which raises; ``ready`` is called with the address."""
     _check_extra()
     check_exposure(config)
     check_sharing(config)
     bound = bind(config.server.host, config.server.port)
-    hold_signals()
+    block_signals()
     if ready is not None:
         ready(address(bound))
     if config.server.workers > 1:
@@ -60,9 +59,9 @@ def run(
         with share_between_processes():
             _run_workers(config, bound, transport, observers)
     else:
-        ending = _Ending()
-        _serve(config, bound, transport, observers, ending)
-        if ending.told == signal.SIGTERM:
+        shutdown = _Shutdown()
+        _serve_process(config, bound, transport, observers, shutdown)
+        if shutdown.signal_number == signal.SIGTERM:
             raise SystemExit(0)
         raise KeyboardInterrupt
 
@@ -77,8 +76,8 @@ def run_gateway_in_thread(
 ) -> Iterator[str]:
     """Serve in a thread of this process and yield the base address."""
     bound = bind(config.server.host, config.server.port)
-    way = transport or _over_network()
-    server = _server(GatewayContext(config, way, observers=observers, ledger=ledger))
+    network = transport or _make_transport()
+    server = _make_server(GatewayContext(config, network, observers=observers, ledger=ledger))
     thread = Thread(target=server.run, args=([bound],), daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
@@ -90,77 +89,76 @@ def run_gateway_in_thread(
         thread.join()
 
 
-def _serve(
+def _serve_process(
     config: GatewayConfig,
     bound: socket.socket,
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
-    ending: "_Ending",
+    shutdown: "_Shutdown",
 ) -> None:
     with open_observers(config.server) as seen:
         told = (*observers, *seen.told)
         ledger = seen.ledger.database if seen.ledger is not None else None
-        shared, way = (
+        shared, network = (
             make_shared_state(config.server, keys=FileKeys()),
-            transport or _over_network(),
+            transport or _make_transport(),
         )
-        gate = GatewayContext(config, way, observers=told, shared=shared, ledger=ledger)
+        gateway = GatewayContext(config, network, observers=told, shared=shared, ledger=ledger)
         if hasattr(signal, "SIGHUP"):
-            signal.signal(signal.SIGHUP, lambda *_: _read_again(gate))
-            let_through({signal.SIGHUP})
-        server = _server(gate, seen)
-        ending.ends(server)
-        # The catalog and the modules live as long as the process: the collector that walks through
-        # them again and again would cost a tenth of every request. What a request makes is gone
-        # with it; to look for cycles in that after every 700 objects costs as much.
+            signal.signal(signal.SIGHUP, lambda *_: _reload(gateway))
+            unblock_signals({signal.SIGHUP})
+        server = _make_server(gateway, seen)
+        shutdown.attach(server)
+        # Collecting the catalog and modules again and again would cost a tenth of every request,
+        # and looking for cycles after every 700 objects as much.
         gc.collect()
         gc.freeze()
         gc.set_threshold(_YOUNG)
         server.run([bound])
 
 
-class _Ending:
-    """Ends the server of this process in order when a signal says so; ``told`` is the first one.
+class _Shutdown:
+    """Stops the server of this process after a signal; ``signal_number`` is the first.
 
-    It raises nothing: an exception may come up where Python passes over it, as in the callback of a
-    weak reference. uvicorn's own handler would raise the signal again when its last answer has
-    ended, and end the process with what observers have yet to write.
+    It raises nothing: Python swallows exceptions in places such as the callback of a weak
+    reference. uvicorn's own handler would raise the signal again after its last answer, and end the
+    process before observers have written.
     """
 
     def __init__(self) -> None:
-        self.told: int | None = None
+        self.signal_number: int | None = None
         self._since = 0.0
-        self._server: Any = None
+        self._make_server: Any = None
         for name in END:
-            signal.signal(name, self._hear)
-        let_through(END)
+            signal.signal(name, self._handle)
+        unblock_signals(END)
 
-    def ends(self, server: Any) -> None:
-        """Let this server end when a signal comes, or has come."""
-        self._server = server
-        server.handle_exit = self._hear
-        server.should_exit = self.told is not None
+    def attach(self, server: Any) -> None:
+        """Stop this server at a signal, also one that has already come."""
+        self._make_server = server
+        server.handle_exit = self._handle
+        server.should_exit = self.signal_number is not None
 
-    def _hear(self, number: int, _frame: Any) -> None:
-        if self.told is None:
-            self.told, self._since = number, monotonic()
-        if self._server is not None:
-            self._server.should_exit = True
+    def _handle(self, number: int, _frame: Any) -> None:
+        if self.signal_number is None:
+            self.signal_number, self._since = number, monotonic()
+        if self._make_server is not None:
+            self._make_server.should_exit = True
             # A terminal sends Ctrl-C to a worker and to its parent, which passes it on.
             if number == signal.SIGINT and monotonic() - self._since > _ONCE:
-                self._server.force_exit = True
+                self._make_server.force_exit = True
 
 
-def _read_again(gate: GatewayContext) -> None:
-    """Read the configuration anew; a wrong one is reported, and the old one stays."""
+def _reload(gateway: GatewayContext) -> None:
+    """Reload the configuration; an invalid one is logged and the old one stays."""
     forget()
-    new = _newest(gate.config, gate.transport)
-    if new is not gate.config:
-        gate.reconfigure(new)
+    new = _load_newest(gateway.config, gateway.transport)
+    if new is not gateway.config:
+        gateway.reconfigure(new)
         LOG.info("the configuration was read again")
 
 
-def _newest(config: GatewayConfig, transport: AsyncTransport | None) -> GatewayConfig:
+def _load_newest(config: GatewayConfig, transport: AsyncTransport | None) -> GatewayConfig:
     try:
         return reload_config(
             config, load_catalog(), offline=bool(transport and not transport.needs_key)
@@ -176,18 +174,18 @@ def _run_workers(
     transport: AsyncTransport | None,
     observers: Sequence[Observer],
 ) -> None:
-    """Serve in several processes on one socket, and start another for each that dies."""
+    """Serve in several processes on one socket, and replace those that die."""
     from ..observability.metrics import forget as forget_process  # noqa: PLC0415 - an extra
 
     def work(*, changed: bool) -> None:
-        ending = _Ending()
-        newest = _newest(config, transport) if changed else config
-        _serve(newest, bound, transport, observers, ending)
+        shutdown = _Shutdown()
+        newest = _load_newest(config, transport) if changed else config
+        _serve_process(newest, bound, transport, observers, shutdown)
 
     Workers(config.server.workers, work, forget_process).run()
 
 
-def _over_network() -> AsyncTransport:
+def _make_transport() -> AsyncTransport:
     from ...transport import FastTransport  # noqa: PLC0415 - an extra
 
     return FastTransport()
@@ -203,20 +201,20 @@ def _check_extra() -> None:
         raise MissingExtra(message) from None
 
 
-def _server(gate: GatewayContext, seen: Observers | None = None) -> Any:
+def _make_server(gateway: GatewayContext, seen: Observers | None = None) -> Any:
     _check_extra()
     import uvicorn  # noqa: PLC0415 - an extra
 
     settings = uvicorn.Config(
-        App(gate, seen),
+        App(gateway, seen),
         log_level="critical",
         access_log=False,
         lifespan="on",
         ws="none",
         proxy_headers=False,
-        timeout_graceful_shutdown=round(gate.config.server.drain_seconds),
+        timeout_graceful_shutdown=round(gateway.config.server.drain_seconds),
         server_header=False,
     )
     server = uvicorn.Server(settings)
-    gate.feed.is_over = lambda: server.should_exit
+    gateway.feed.is_over = lambda: server.should_exit
     return server

@@ -1,6 +1,6 @@
-"""Several processes that do the same: kept at their number, and told what their parent is told.
+"""Keeps a number of worker processes alive and forwards signals to them.
 
-``server`` runs the gateway in them, on one socket.
+``run`` serves the gateway in them, on one socket.
 """
 
 import logging
@@ -20,38 +20,35 @@ _AGAIN = {signal.SIGHUP} if hasattr(signal, "SIGHUP") else set()
 _SIGNALS = END | _AGAIN
 
 
-def hold_signals() -> None:
-    """Let signals wait until there are handlers for them."""
+def block_signals() -> None:
+    """Hold signals back until there are handlers for them."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
 
 
-def let_through(names: Iterable[signal.Signals]) -> None:
-    """Let these signals come, also those that have waited."""
+def unblock_signals(names: Iterable[signal.Signals]) -> None:
+    """Deliver these signals, also those held back."""
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, names)
 
 
 class WorkerBody(Protocol):
-    """What each does until it is told to end; ``changed`` is whether SIGHUP came before it.
+    """The work of one process; ``changed``: whether SIGHUP came before it started.
 
-    Signals are blocked when it begins: it unblocks them once it has handlers of its own.
+    Signals are blocked when it begins; it unblocks them once it has its own handlers.
     """
 
     def __call__(self, *, changed: bool) -> None:
-        """Do it."""
+        """Run until told to end."""
         ...
 
 
 class Workers:
-    """So many processes that do some work, each until it ends.
-
-    ``gone`` is called with the number of each process that has ended.
-    """
+    """Runs ``count`` processes; ``gone`` is called with the id of each that ends."""
 
     def __init__(self, count: int, work: WorkerBody, gone: Callable[[int], None]) -> None:
         if not hasattr(os, "fork"):
-            raise BadParameter("several workers need fork, which this system has not; use one")
+            raise BadParameter("several workers need fork, which this system lacks; use one")
         self._count = count
         self._work = work
         self._gone = gone
@@ -59,7 +56,7 @@ class Workers:
         self._heard: set[int] = set()
 
     def run(self) -> None:
-        """Return when all have ended because they were told to; one that dies is replaced."""
+        """Return when all have ended because of a signal; one that dies is replaced."""
         for name in _SIGNALS:
             signal.signal(name, self._pass_on)
         self._start()
@@ -72,18 +69,18 @@ class Workers:
             self._start()
 
     def _start(self) -> None:
-        """Start those that are missing, unless all are to end.
+        """Start missing workers, unless all are to end.
 
-        A signal waits meanwhile: one that came now would miss the new worker, or find it with the
-        handlers of its parent.
+        Signals are blocked meanwhile: a new worker would miss one, or handle it with its parent's
+        handlers.
         """
-        hold_signals()
+        block_signals()
         while len(self._children) < self._count and not self._heard & END:
             child = os.fork()
             if not child:
                 self._be_worker()
             self._children.add(child)
-        let_through(_SIGNALS)
+        unblock_signals(_SIGNALS)
 
     def _be_worker(self) -> NoReturn:
         status = 1
@@ -96,5 +93,5 @@ class Workers:
     def _pass_on(self, number: int, _frame: Any) -> None:
         self._heard.add(number)
         for child in self._children:
-            with suppress(ProcessLookupError):  # it was waited for, and is about to be taken out
+            with suppress(ProcessLookupError):  # it has ended, and its removal follows
                 os.kill(child, number)

@@ -1,1 +1,1 @@
-"""How thinking signatures stay alive in clients' histories."""
+"""Keeps thinking signatures alive in clients' histories."""

@@ -1,7 +1,7 @@
-"""The carrier: an answer of the back on its way to the client, with envelopes in the front's slots.
+"""Embeds signatures as envelopes in an answer on its way to the client.
 
-The translated road makes one for each answer and writes what it returns with the front's service
-side, sealed by ``embedded_signature``. For the memory, ``record`` is the answer as it was.
+``translation`` makes one embedder per answer and writes the events it returns with the client's
+dialect, signed by ``read_envelope``. ``record`` is the unchanged answer for the answer cache.
 """
 
 from collections.abc import Callable, Sequence
@@ -56,34 +56,34 @@ _KINDS: dict[type, PartKind] = {
 }
 
 
-def embedded_signature(part: Part, _shown: str, _before: Sequence[Json], /) -> Json | None:
-    """Return the envelope that the carrier put on a part: the ``Sealer`` of a translated answer."""
-    seal = None if isinstance(part, ToolResult) else part.signature
-    return seal.value if seal is not None and seal.dialect == DIALECT else None
+def read_envelope(part: Part, _shown: str, _before: Sequence[Json], /) -> Json | None:
+    """Return the envelope on a part: the signer of a translated answer."""
+    signature = None if isinstance(part, ToolResult) else part.signature
+    return signature.value if signature is not None and signature.dialect == DIALECT else None
 
 
-class _Told(Struct):
-    """The part that is being told; ``index`` is where the client sees it, None where it does not.
+class _OpenPart(Struct):
+    """The part being written; ``index`` is the client's, None if it does not see the part.
 
-    ``entry`` is what an envelope ahead of it says, ``signature`` the envelope in its own slot.
+    ``entry`` is its entry in an earlier envelope, ``signature`` the envelope in its own slot.
     """
 
     start: PartStart
     index: int | None = None
     entry: Entry | None = None
-    seal: Signature | None = None
+    signature: Signature | None = None
 
 
 class SignatureEmbedder:
-    """Feed the events of an answer as they come; write those that it returns.
+    """Feed it the events of an answer and write those it returns.
 
-    Parts come strictly one after another, calls have ids of the front, and no seal is left but
-    envelopes. A seal goes ahead of its part: the end of thinking is held until the next part begins
-    and takes what is known of that part along. What is known later waits for the next envelope; if
-    none comes, only the memory has it.
+    Parts are returned strictly one after another, calls have ids in the client's format, and the
+    only signatures are envelopes. An envelope precedes the part it describes: the end of thinking
+    is held until the next part begins. Entries known later wait for the next envelope; without one,
+    only the answer cache has them.
 
     ``seed`` is unique to the answer; ``call_id`` makes an id of 32 hexadecimal digits.
-    ``text_inside``: the client may lose the text of thinking, or is not shown it.
+    ``text_inside``: the envelope has the text of thinking, because the client may lose it.
     """
 
     def __init__(
@@ -102,18 +102,18 @@ class SignatureEmbedder:
         self._text_inside = text_inside or slots.may_lose_thinking
         self._answer = blake2b(seed, digest_size=6).hexdigest()
         self._sequence = PartOrder()
-        self._parts: dict[int, Part] = {}  # of the back, as they were
-        self._ids: dict[int, str] = {}  # of the front, by the index of the call
-        self._texts: list[tuple[int, str]] = []  # that the client sees, with the index of each
-        self._told: _Told | None = None
+        self._parts: dict[int, Part] = {}  # the model's, unchanged
+        self._ids: dict[int, str] = {}  # the client's, by the index of the call
+        self._texts: list[tuple[int, str]] = []  # that the client sees, each with its index
+        self._open_part: _OpenPart | None = None
         self._held: tuple[int, Thinking] | None = None
         self._waiting: list[Entry] = []
-        self._keeps = False  # the client has an envelope, or will
+        self._has_envelope = False  # the client has an envelope, or will have one
         self._next = 0
 
     @property
     def record(self) -> CachedAnswer:
-        """Return the answer as far as its parts are complete, for the memory."""
+        """Return the answer's complete parts, for the answer cache."""
         places = sorted(self._parts)
         return CachedAnswer(
             self._answer,
@@ -123,7 +123,7 @@ class SignatureEmbedder:
         )
 
     def whole(self, message: Message) -> Message:
-        """Return an answer that came in one piece as the client is to see it."""
+        """Return an answer in one piece as the client is to see it."""
         events: list[Event] = []
         for index, part in enumerate(message.parts):
             if isinstance(part, ToolResult):
@@ -132,12 +132,12 @@ class SignatureEmbedder:
             if isinstance(part, ToolCall):
                 start = replace(start, id=part.id, name=part.name)
             events += (start, PartEnd(index, part))
-        told = self.feed([*events, Finished("stop")])
-        return Message("assistant", tuple(e.part for e in told if isinstance(e, PartEnd)))
+        opened = self.feed([*events, Finished("stop")])
+        return Message("assistant", tuple(e.part for e in opened if isinstance(e, PartEnd)))
 
     def feed(self, events: list[Event]) -> list[Event]:
-        """Return the events for the client; those that must wait come with later ones."""
-        if self._told is not None and self._sequence.goes_on(events, self._told.index):
+        """Return the events for the client; some wait for later ones."""
+        if self._open_part is not None and self._sequence.take_words(events, self._open_part.index):
             return events
         out: list[Event] = []
         for event in events:
@@ -147,9 +147,9 @@ class SignatureEmbedder:
             if isinstance(event, DELTAS):
                 self._delta(event, out)
             elif isinstance(event, PartStart):
-                self._start(event, out)
+                self._start_part(event, out)
             elif isinstance(event, PartEnd):
-                self._end(event, out)
+                self._end_part(event, out)
             else:
                 if isinstance(event, Finished):
                     self._finish(out)
@@ -158,86 +158,88 @@ class SignatureEmbedder:
 
     # -- beginnings --------------------------------------------------------------------------------
 
-    def _start(self, event: PartStart, out: list[Event]) -> None:
-        told = self._told = _Told(event)
+    def _start_part(self, event: PartStart, out: list[Event]) -> None:
+        opened = self._open_part = _OpenPart(event)
         if event.kind == "tool_call":
-            self._start_call(told, out)
-        elif event.kind not in ("text", "other"):  # a text begins with its first word
+            self._start_call(opened, out)
+        elif event.kind not in ("text", "other"):  # a text begins with its first delta
             self._release(out)
-            self._open(told, out)
+            self._open(opened, out)
 
     def _delta(self, event: TextDelta | ThinkingDelta | ToolDelta, out: list[Event]) -> None:
-        told = self._told
-        if told is None or not (event.json if isinstance(event, ToolDelta) else event.text):
+        opened = self._open_part
+        if opened is None or not (event.json if isinstance(event, ToolDelta) else event.text):
             return
-        if told.index is None:
-            self._start_text(told, out)
-        out.append(event if event.index == told.index else replace(event, index=told.index))
+        if opened.index is None:
+            self._start_text(opened, out)
+        out.append(event if event.index == opened.index else replace(event, index=opened.index))
 
-    def _start_text(self, told: _Told, out: list[Event]) -> None:
-        known = self._parts.get(told.start.index)
-        seal = known.signature if isinstance(known, Text) else told.start.signature
-        # In a slot of its own the entry says too where a text begins: clients keep it in pieces.
-        if seal is not None or (self._slots.text and self._keeps):
-            told.entry = EnvelopeText(told.start.index, len(self._texts), seal)
-            self._waiting.append(told.entry)
+    def _start_text(self, opened: _OpenPart, out: list[Event]) -> None:
+        known = self._parts.get(opened.start.index)
+        signature = known.signature if isinstance(known, Text) else opened.start.signature
+        # The entry also marks where a text begins: clients store it in pieces.
+        if signature is not None or (self._slots.text and self._has_envelope):
+            opened.entry = EnvelopeText(opened.start.index, len(self._texts), signature)
+            self._waiting.append(opened.entry)
         if self._slots.text:
-            told.seal = self._envelope()
+            opened.signature = self._envelope()
         elif self._slots.trailing_thinking:
-            self._ahead(out)
-        else:  # an empty part before mere words would be seen
+            self._send_waiting(out)
+        else:  # an empty part before text would be visible
             self._release(out)
-        self._open(told, out)
+        self._open(opened, out)
 
-    def _start_call(self, told: _Told, out: list[Event]) -> None:
-        start = told.start
+    def _start_call(self, opened: _OpenPart, out: list[Event]) -> None:
+        start = opened.start
         digest = blake2b(b"%b %d" % (self._seed, start.index), digest_size=16).hexdigest()
         id = self._ids[start.index] = self._call_id(digest)
         known = self._parts.get(start.index)
-        told.entry = (
+        opened.entry = (
             EnvelopeCall(start.index, id, known.id, known.name, known.signature, known.minted)
             if isinstance(known, ToolCall)  # it came whole
             else EnvelopeCall(start.index, id, start.id or "", start.name or "", start.signature)
         )
         if self._slots.call is None:
-            self._waiting.append(told.entry)
-            self._ahead(out)
+            self._waiting.append(opened.entry)
+            self._send_waiting(out)
         elif self._slots.call == "start":
             self._release(out)
-            self._waiting.append(told.entry)
-            told.seal = self._envelope()
-        self._open(told, out, id=id)
+            self._waiting.append(opened.entry)
+            opened.signature = self._envelope()
+        self._open(opened, out, id=id)
 
-    def _open(self, told: _Told, out: list[Event], *, id: str | None = None) -> None:
-        told.index = self._next
+    def _open(self, opened: _OpenPart, out: list[Event], *, id: str | None = None) -> None:
+        opened.index = self._next
         self._next += 1
-        out.append(PartStart(told.index, told.start.kind, id, told.start.name, told.seal))
+        out.append(
+            PartStart(opened.index, opened.start.kind, id, opened.start.name, opened.signature)
+        )
 
     # -- ends --------------------------------------------------------------------------------------
 
-    def _end(self, event: PartEnd, out: list[Event]) -> None:
-        told, part, at = self._told, event.part, event.index
-        if told is None or told.start.index != at:
-            self._late(part, at)
+    def _end_part(self, event: PartEnd, out: list[Event]) -> None:
+        opened, part, at = self._open_part, event.part, event.index
+        if opened is None or opened.start.index != at:
+            self._end_late(part, at)
             return
-        self._told = None
+        self._open_part = None
         match part:
             case Thinking():
-                self._end_thinking(told, part, out)
+                self._end_thinking(opened, part, out)
             case Text():
-                self._end_text(told, part, out)
+                self._end_text(opened, part, out)
             case ToolCall():
-                self._end_call(told, part, out)
+                self._end_call(opened, part, out)
             case Image() | Blob():
-                out.append(PartEnd(told.index or 0, replace(part, signature=None)))
+                out.append(PartEnd(opened.index or 0, replace(part, signature=None)))
             case _:
                 self._waiting.append(EnvelopeHidden(at, part))
 
-    def _end_thinking(self, told: _Told, part: Thinking, out: list[Event]) -> None:
-        index, text = told.index or 0, part.text if self._text_inside else None
-        self._keeps = True
+    def _end_thinking(self, opened: _OpenPart, part: Thinking, out: list[Event]) -> None:
+        index, text = opened.index or 0, part.text if self._text_inside else None
+        self._has_envelope = True
         self._waiting.append(
-            EnvelopeThinking(told.start.index, part.signature, part.redacted, text)
+            EnvelopeThinking(opened.start.index, part.signature, part.redacted, text)
         )
         shown = Thinking(part.text, None, part.redacted)
         if self._slots.thinking:
@@ -245,31 +247,35 @@ class SignatureEmbedder:
         else:
             out.append(PartEnd(index, shown))
 
-    def _end_text(self, told: _Told, part: Text, out: list[Event]) -> None:
-        at = told.start.index
-        if told.index is None and not part.text:
+    def _end_text(self, opened: _OpenPart, part: Text, out: list[Event]) -> None:
+        at = opened.start.index
+        if opened.index is None and not part.text:
             if part.signature is not None:
                 self._waiting.append(EnvelopeHidden(at, part))
             return
-        if told.index is None:
-            self._start_text(told, out)
+        if opened.index is None:
+            self._start_text(opened, out)
         entry = EnvelopeText(at, len(self._texts), part.signature)
-        if part.signature is not None and entry != told.entry:
+        if part.signature is not None and entry != opened.entry:
             self._waiting.append(entry)
         self._texts.append((at, part.text))
-        out.append(PartEnd(told.index or 0, Text(part.text, told.seal, part.citations)))
+        out.append(PartEnd(opened.index or 0, Text(part.text, opened.signature, part.citations)))
 
-    def _end_call(self, told: _Told, part: ToolCall, out: list[Event]) -> None:
-        id = self._ids[told.start.index]
-        entry = EnvelopeCall(told.start.index, id, part.id, part.name, part.signature, part.minted)
-        if entry != told.entry or self._slots.call == "end":
+    def _end_call(self, opened: _OpenPart, part: ToolCall, out: list[Event]) -> None:
+        id = self._ids[opened.start.index]
+        entry = EnvelopeCall(
+            opened.start.index, id, part.id, part.name, part.signature, part.minted
+        )
+        if entry != opened.entry or self._slots.call == "end":
             self._waiting.append(entry)
         if self._slots.call == "end":
-            told.seal = self._envelope()
-        out.append(PartEnd(told.index or 0, ToolCall(id, part.name, part.arguments, told.seal)))
+            opened.signature = self._envelope()
+        out.append(
+            PartEnd(opened.index or 0, ToolCall(id, part.name, part.arguments, opened.signature))
+        )
 
-    def _late(self, part: Part, at: int) -> None:
-        """Take the true end of a part that had to end before it."""
+    def _end_late(self, part: Part, at: int) -> None:
+        """Take the end of a part that had to be ended earlier."""
         match part:
             case Thinking() if part.signature is not None:
                 self._waiting.append(EnvelopeThinking(at, part.signature, part.redacted, ""))
@@ -285,39 +291,40 @@ class SignatureEmbedder:
     def _finish(self, out: list[Event]) -> None:
         self._release(out)
         if self._slots.trailing_thinking:
-            self._ahead(out)
+            self._send_waiting(out)
 
     # -- envelopes ---------------------------------------------------------------------------------
 
-    def _ahead(self, out: list[Event]) -> None:
-        """Send off the seals that wait: with held thinking, or in a part of their own."""
-        if self._held is None and self._slots.thinking and self._is_worth_one():
+    def _send_waiting(self, out: list[Event]) -> None:
+        """Send waiting entries: with held thinking, or in a part of their own."""
+        if self._held is None and self._slots.thinking and self._needs_envelope():
             out.append(PartStart(self._next, "thinking"))
             self._held = (self._next, Thinking(""))
             self._next += 1
         self._release(out)
 
     def _release(self, out: list[Event]) -> None:
-        """End the thinking that is held, with all that waits in its envelope."""
+        """End the held thinking, with all waiting entries in its envelope."""
         if self._held is not None:
             index, part = self._held
             self._held = None
             out.append(PartEnd(index, replace(part, signature=self._envelope())))
 
     def _envelope(self) -> Signature | None:
-        """Return all that waits in an envelope; None where nothing is worth one yet."""
-        if not self._is_worth_one():
+        """Return an envelope of all waiting entries; None if none is needed yet."""
+        if not self._needs_envelope():
             return None
-        entries, self._waiting, self._keeps = tuple(self._waiting), [], True
+        entries, self._waiting, self._has_envelope = tuple(self._waiting), [], True
         return Signature(DIALECT, pack_envelope(Envelope(self._origin, self._answer, entries)))
 
-    def _is_worth_one(self) -> bool:
-        """Return whether something waits that must come back.
+    def _needs_envelope(self) -> bool:
+        """Return whether an entry waits that must come back.
 
-        Of a call without a seal that is only the id: thinking may be bound to all ids before it.
+        For a call without a signature that is only its id: thinking may be bound to all ids before
+        it.
         """
-        return any(self._keeps or not _is_bare(entry) for entry in self._waiting)
+        return any(self._has_envelope or not _has_no_signature(entry) for entry in self._waiting)
 
 
-def _is_bare(entry: Entry) -> bool:
+def _has_no_signature(entry: Entry) -> bool:
     return isinstance(entry, EnvelopeCall | EnvelopeText) and entry.signature is None

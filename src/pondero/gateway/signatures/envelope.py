@@ -1,8 +1,8 @@
-"""The envelope: what a client keeps for us of an answer, as a text in a slot of its own wire.
+"""Envelopes: the parts of an answer that only the gateway understands, as a text for the client.
 
-The carrier packs envelopes, and ``returned`` opens them when the client sends the answer back. A
-back never sees one. The text is padded base64 of the standard alphabet, because some SDKs check
-that much; it may come back in the other alphabet, or without padding.
+``embedder`` packs them, ``restore`` opens them when the client sends the answer back; a model never
+sees one. The text is padded standard base64, which some SDKs check; clients may return it in the
+URL-safe alphabet, or without padding.
 """
 
 import zlib
@@ -14,12 +14,12 @@ from msgspec import MsgspecError, Struct, field
 from ...canon import Json, Origin, Part, Signature, dump_json, load_json
 
 DIALECT = "pondero"
-"""The dialect of a seal whose value is an envelope: see ``carried``."""
+"""The dialect of a signature whose value is an envelope."""
 
 _MARK = b"pndEv1"
-_OPENING = b64encode(_MARK).decode()  # six bytes are eight characters: every envelope begins so
+_OPENING = b64encode(_MARK).decode()  # six bytes are eight characters: the start of every envelope
 
-# What a text may be inflated to. A few kilobytes of deflate can hold gigabytes of zeros.
+# Maximum inflated size: a few kilobytes of deflate can contain gigabytes of zeros.
 _RATIO = 64
 _LEAST = 1 << 16
 
@@ -27,7 +27,7 @@ _LEAST = 1 << 16
 class EnvelopeThinking(Struct, frozen=True, omit_defaults=True, tag="thinking", tag_field="is"):
     """A part of thinking; ``at`` is its place in the answer.
 
-    ``text`` is None where the client has the text beside the slot.
+    ``text`` is None if the client stores the text itself.
     """
 
     at: int
@@ -37,7 +37,7 @@ class EnvelopeThinking(Struct, frozen=True, omit_defaults=True, tag="thinking", 
 
 
 class EnvelopeCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_field="is"):
-    """A tool call: ``id`` is what the client calls it, ``own`` what its maker does."""
+    """A tool call: ``id`` is the client's, ``own`` the model's."""
 
     at: int
     id: str
@@ -48,7 +48,7 @@ class EnvelopeCall(Struct, frozen=True, omit_defaults=True, tag="call", tag_fiel
 
 
 class EnvelopeText(Struct, frozen=True, omit_defaults=True, tag="text", tag_field="is"):
-    """The seal of a text; ``number`` counts the texts of the answer as the client sees them."""
+    """The signature of a text; ``number`` counts the answer's texts as the client sees them."""
 
     at: int
     number: int
@@ -56,7 +56,7 @@ class EnvelopeText(Struct, frozen=True, omit_defaults=True, tag="text", tag_fiel
 
 
 class EnvelopeHidden(Struct, frozen=True, omit_defaults=True, tag="part", tag_field="is"):
-    """A part that the client is not shown."""
+    """A part that the client does not see."""
 
     at: int
     part: Part
@@ -66,7 +66,7 @@ Entry = EnvelopeThinking | EnvelopeCall | EnvelopeText | EnvelopeHidden
 
 
 class Envelope(Struct, frozen=True, omit_defaults=True):
-    """Who answered, a mark of the answer, and what is kept of its parts."""
+    """The origin of an answer, its id, and entries for its parts."""
 
     origin: Origin
     answer: str
@@ -76,36 +76,36 @@ class Envelope(Struct, frozen=True, omit_defaults=True):
 def pack_envelope(envelope: Envelope) -> str:
     """Return an envelope as text, the same every time."""
     value = dump_json(envelope).encode()
-    data = _deflated(value, 6)
-    if len(value) > _bound(len(data)):  # so regular that ``open_envelope`` would take it for a bomb
-        data = _deflated(value, 0)
+    data = _deflate(value, 6)
+    if len(value) > _max_inflated(len(data)):  # ``open_envelope`` would take it for a bomb
+        data = _deflate(value, 0)
     return b64encode(_MARK + data).decode()
 
 
-def is_in(body: bytes) -> bool:
-    """Return whether a body has anything in it that looks like an envelope."""
+def contains_envelope(body: bytes) -> bool:
+    """Return whether a body contains something like an envelope."""
     return _OPENING.encode() in body
 
 
 def open_envelope(text: str) -> Envelope | None:
-    """Return the envelope that a text is; None for any other text, however broken."""
+    """Return the envelope in a text; None for any other text, however broken."""
     if not text.startswith(_OPENING):
         return None
     try:
         standard = text.rstrip("=").replace("-", "+").replace("_", "/").encode("ascii")
         data = b64decode(standard + b"=" * (-len(standard) % 4), validate=True)[len(_MARK) :]
-        value = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, _bound(len(data)))
-        return load_json(value, Envelope)  # which fails where it was cut
+        value = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, _max_inflated(len(data)))
+        return load_json(value, Envelope)  # fails if it was cut off
     except (MsgspecError, RecursionError, ValueError, zlib.error):
         return None
 
 
-def texts_in(value: Json) -> Iterator[str]:
-    """Yield the texts in the value of a seal that look like envelopes, wherever they stand."""
-    return (text for text in strings_in(value) if text.startswith(_OPENING))
+def iter_envelopes(value: Json) -> Iterator[str]:
+    """Yield the texts in a signature's value that look like envelopes."""
+    return (text for text in iter_strings(value) if text.startswith(_OPENING))
 
 
-def strings_in(value: Json) -> Iterator[str]:
+def iter_strings(value: Json) -> Iterator[str]:
     """Yield all strings in a value, in order."""
     waiting = [value]
     while waiting:
@@ -118,10 +118,10 @@ def strings_in(value: Json) -> Iterator[str]:
                 waiting += reversed(fields.values())
 
 
-def _deflated(value: bytes, level: int) -> bytes:
+def _deflate(value: bytes, level: int) -> bytes:
     deflate = zlib.compressobj(level, wbits=-zlib.MAX_WBITS)
     return deflate.compress(value) + deflate.flush()
 
 
-def _bound(size: int) -> int:
+def _max_inflated(size: int) -> int:
     return max(_LEAST, size * _RATIO)

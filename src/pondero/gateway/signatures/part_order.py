@@ -1,7 +1,7 @@
-"""The parts of a streamed answer put strictly one after another, as most wires must have them.
+"""Puts the parts of a streamed answer strictly one after another, as most APIs need them.
 
-Some backs let a part go on after the next has begun: words stay open until the answer ends, and
-the arguments of parallel calls come in turns. The carrier reads every answer through here.
+Some services continue a part after the next has begun: text stays open until the answer ends,
+arguments of parallel calls alternate. ``embedder`` reads every answer through this.
 """
 
 from collections.abc import Iterable
@@ -28,14 +28,14 @@ from ...canon import (
 
 
 class _Open(Struct):
-    """The part that is being told; ``again``: it was ended before, and went on."""
+    """The part being read; ``resumed``: it was ended before, and continued."""
 
     start: PartStart
     texts: list[str]
-    again: bool = False
+    resumed: bool = False
 
-    def ended(self) -> Part | None:
-        """Return the part as far as it came; None for one of which too little came."""
+    def make_part(self) -> Part | None:
+        """Return the part so far; None if it cannot end yet."""
         text, start = "".join(self.texts), self.start
         if start.kind == "text":
             return Text(text) if text else None
@@ -43,44 +43,44 @@ class _Open(Struct):
             return Thinking(text)
         if start.kind != "tool_call" or not text.rstrip().endswith("}"):
             return None
-        # A JSON object that is complete cannot go on: the call may end before its service says so.
+        # A complete JSON object cannot continue: the call may end before its service says so.
         arguments = parse_arguments(text)
         if isinstance(arguments, str):
             return None
         return ToolCall(start.id or "", start.name or "", arguments, start.signature)
 
-    def whole(self, part: Part) -> Part:
-        """Return a part at its end as it was told: of this kind, with these words."""
+    def finish_part(self, part: Part) -> Part:
+        """Return a part at its end with the kind and text that were sent."""
         text = "".join(self.texts)
         if self.start.kind == "text" and isinstance(part, Thinking):
-            return Text(text)  # a closing tag said late that all this was thinking
-        if self.again and isinstance(part, Text | Thinking):
+            return Text(text)  # a late closing tag made all this thinking
+        if self.resumed and isinstance(part, Text | Thinking):
             return replace(part, text=text)
         return part
 
 
-# Tuples: to build a union for every event costs more than to look at it.
+# Tuples: building a union for every event costs more than the check.
 WORDS: Final = (TextDelta, ThinkingDelta)
 DELTAS: Final = (*WORDS, ToolDelta)
 
 
 class PartOrder:
-    """Feed events as they come.
+    """Feed it events.
 
-    A part that goes on after the next has begun ends there; its own end comes later, when another
-    part may be open. Words that come for it after that are a part of their own, with the same
-    index. What comes while a call is incomplete waits until the call is complete.
+    A part that continues after the next has begun is ended there; its own end comes later. Text for
+    it after that becomes a part of its own, with the same index. Events during an incomplete call
+    wait until the call is complete.
     """
 
     def __init__(self) -> None:
         self._open: _Open | None = None
-        self._ended: dict[int, PartStart] = {}  # before their own end
+        self._ended: dict[int, PartStart] = {}  # ended before their own end
         self._waiting: list[Event] = []
 
-    def goes_on(self, events: list[Event], at: int | None) -> bool:
-        """Take events that are all words of the open part, which is at this index.
+    def take_words(self, events: list[Event], at: int | None) -> bool:
+        """Take events if all are text of the open part at this index; else take none.
 
-        Nearly all events are, and stay as they are. If one is not, none is taken.
+        Nearly all events are, and stay unchanged.
         """
         now = self._open
         if now is None or now.start.index != at or self._waiting:
@@ -99,7 +99,7 @@ class PartOrder:
             if isinstance(event, DELTAS):
                 self._delta(event, out)
             elif isinstance(event, PartStart | PartEnd):
-                self._turn(event, out)
+                self._change_part(event, out)
             else:
                 if isinstance(event, Finished):
                     self._finish(out)
@@ -111,43 +111,43 @@ class PartOrder:
     def _delta(self, event: TextDelta | ThinkingDelta | ToolDelta, out: list[Event]) -> None:
         now = self._open
         if now is None or now.start.index != event.index:
-            self._turn(event, out)
+            self._change_part(event, out)
             return
         now.texts.append(event.json if isinstance(event, ToolDelta) else event.text)
         out.append(event)
-        if self._waiting and self._ends_early(out):
-            self._go_on(out)
+        if self._waiting and self._end_early(out):
+            self._resume(out)
 
-    def _turn(self, event: Event, out: list[Event]) -> None:
-        """Take an event that begins or ends a part, or that is of another part than the open."""
+    def _change_part(self, event: Event, out: list[Event]) -> None:
+        """Take an event that begins or ends a part, or belongs to another than the open one."""
         now = self._open
         if isinstance(event, PartEnd) and now is not None and event.index == now.start.index:
-            out.append(PartEnd(event.index, now.whole(event.part)))
+            out.append(PartEnd(event.index, now.finish_part(event.part)))
             self._open = None
             self._ended.pop(event.index, None)
-            self._go_on(out)
+            self._resume(out)
         elif self._waiting:
             self._waiting.append(event)
         elif isinstance(event, PartEnd):
             self._ended.pop(event.index, None)
             out.append(event)
-        elif not self._ends_early(out):
+        elif not self._end_early(out):
             self._waiting.append(event)
         elif isinstance(event, PartStart):
             self._open = _Open(event, [])
             out.append(event)
         elif isinstance(event, TextDelta | ThinkingDelta):
             start = replace(self._ended[event.index], signature=None)
-            self._open = _Open(start, [], again=True)
+            self._open = _Open(start, [], resumed=True)
             out.append(start)
             self._delta(event, out)
 
-    def _ends_early(self, out: list[Event]) -> bool:
-        """End the open part so that another can begin; return False where it cannot end yet."""
+    def _end_early(self, out: list[Event]) -> bool:
+        """End the open part so that another can begin; False if it cannot end yet."""
         now = self._open
         if now is None:
             return True
-        part = now.ended()
+        part = now.make_part()
         if part is None:
             return False
         out.append(PartEnd(now.start.index, part))
@@ -155,12 +155,12 @@ class PartOrder:
         self._open = None
         return True
 
-    def _go_on(self, out: list[Event]) -> None:
+    def _resume(self, out: list[Event]) -> None:
         waiting, self._waiting = self._waiting, []
         out += self.feed(waiting)
 
     def _finish(self, out: list[Event]) -> None:
-        """Tell what still waits, though a call before it never ended."""
-        while self._open is not None and not self._ends_early(out):
+        """Send waiting events, though a call before them never ended."""
+        while self._open is not None and not self._end_early(out):
             self._open = None
-            self._go_on(out)
+            self._resume(out)

@@ -1,9 +1,8 @@
-"""What a client sends back of earlier answers, made what it was: ids, seals, thinking, origins.
+"""Restores earlier answers in a client's request: ids, signatures, thinking, origins.
 
-The translated road asks the memory for ``cache_keys`` a request and calls ``restore_history``
-before the plan is made; after the answer, ``cache_items`` says what to keep. A remembered answer is
-attached only where its calls and words are what the client sent. What nobody knows stays as it
-came, for the handoff to judge.
+Before an answer, the pipeline looks up ``cache_keys`` and calls ``restore_history``; after it, the
+answer is cached under ``cache_items``. A cached answer is used only if its calls and text equal
+what the client sent. Unknown answers stay unchanged, for the handoff to judge.
 """
 
 from collections import defaultdict
@@ -33,26 +32,26 @@ from .envelope import (
     EnvelopeHidden,
     EnvelopeText,
     EnvelopeThinking,
+    iter_envelopes,
+    iter_strings,
     open_envelope,
-    strings_in,
-    texts_in,
 )
-from .turns import ClientTurn, key_of_call, key_of_turn, same_call, split_turns, turn_after
+from .turns import ClientTurn, make_call_key, make_turn, make_turn_key, same_call, split_turns
 
-_PROOF = 64  # characters; no seal of a service is shorter, and no id is longer
+_PROOF = 64  # characters; every service's signature is longer, and every id shorter
 
 
 def cache_keys(
     request: Request, *, client: str, turns: Sequence[ClientTurn] | None = None
 ) -> list[str]:
-    """Return the keys under which the answers in a request may be remembered.
+    """Return the keys under which the answers in a request may be cached.
 
-    ``turns`` are those of the request, here and below, for a caller that has them already.
+    ``turns``, here and below: those of the request, for callers that have them already.
     """
     keys: list[str] = []
     for turn in split_turns(request.messages) if turns is None else turns:
-        keys += (key_of_call(call.id, client=client) for call in turn.calls if not call.minted)
-        keys.append(key_of_turn(turn, client=client))
+        keys += (make_call_key(call.id, client=client) for call in turn.calls if not call.minted)
+        keys.append(make_turn_key(turn, client=client))
     return keys
 
 
@@ -63,75 +62,75 @@ def cache_items(
     client: str,
     turns: Sequence[ClientTurn] | None = None,
 ) -> dict[str, bytes]:
-    """Return what to remember of the answer to a request; the request as the client sent it."""
+    """Return the cache entries for the answer to a request, as the client sent it."""
     calls = record.message.tool_calls
     seen = Message("assistant", (Text(record.text), *calls))
     known = split_turns(request.messages) if turns is None else turns
-    turn = turn_after(request.messages, known, seen)
+    turn = make_turn(request.messages, known, seen)
     whole = dump_json(record).encode()
-    items = {key_of_turn(turn, client=client): whole}
+    items = {make_turn_key(turn, client=client): whole}
     for id, call in zip(record.calls, calls, strict=True):
-        # A call but the first is looked up alone: where a client left the first one out.
+        # Other calls than the first are found alone, in case a client drops the first.
         alone = CachedAnswer(record.answer, replace(record.message, parts=(call,)), (id,), "")
         value = whole if id == record.calls[0] else dump_json(alone).encode()
-        items[key_of_call(id, client=client)] = value
+        items[make_call_key(id, client=client)] = value
     return items
 
 
 def restore_history(
     request: Request,
-    front: str,
+    client_dialect: str,
     *,
     client: str,
     found: Mapping[str, bytes],
     turns: Sequence[ClientTurn] | None = None,
 ) -> Request:
-    """Return a request with its answers as their makers gave them, as far as that is known.
+    """Return a request with the answers in it as their models gave them, if known.
 
-    ``front`` is the dialect of the client, and ``found`` what the memory has for the keys.
+    ``found`` has the values of ``cache_keys``.
     """
-    returned = _Returned(front, client, found)
+    restorer = _Restorer(client_dialect, client, found)
     following = iter(split_turns(request.messages) if turns is None else turns)
     messages: list[Message] = []
     before = ""
     for message in request.messages:
         if message.role != "assistant":
-            messages += returned.question(message)
+            messages += restorer.restore_message(message)
         elif before != "assistant":
-            messages += returned.turn(next(following))
+            messages += restorer.restore_turn(next(following))
         before = message.role
     return replace(request, messages=tuple(messages))
 
 
-class _Sent(Struct, frozen=True):
-    """A part as a client sent it, without its envelopes, and these."""
+class _ClientPart(Struct, frozen=True):
+    """A part from a client, and the envelopes taken out of it."""
 
     part: Part
     envelopes: tuple[Envelope, ...] = ()
 
 
-class _Returned:
+class _Restorer:
     """Restores the messages of one request in order; results get the ids of their calls."""
 
-    def __init__(self, front: str, client: str, found: Mapping[str, bytes]) -> None:
-        self._front = front
+    def __init__(self, client_dialect: str, client: str, found: Mapping[str, bytes]) -> None:
+        self._client_dialect = client_dialect
         self._client = client
         self._found = found
-        self._own: dict[str, str] = {}  # the ids of the makers, by those that the client knows
-        self._open: defaultdict[str, int] = defaultdict(int)  # calls that wait for a result
+        self._own: dict[str, str] = {}  # the models' ids by the client's
+        self._open: defaultdict[str, int] = defaultdict(int)  # calls without a result
         self._answered: set[str] = set()
 
     # -- the user's --------------------------------------------------------------------------------
 
-    def question(self, message: Message) -> Iterator[Message]:
+    def restore_message(self, message: Message) -> Iterator[Message]:
         """Yield a message that is not the assistant's."""
-        parts = tuple(part for each in message.parts for part in self._given(each))
+        parts = tuple(part for each in message.parts for part in self._iter_parts(each))
         if len(parts) == len(message.parts) and all(map(is_, parts, message.parts)):
             yield message
         elif parts:
             yield replace(message, parts=parts)
 
-    def _given(self, part: Part) -> Iterator[Part]:
+    def _iter_parts(self, part: Part) -> Iterator[Part]:
         if not isinstance(part, ToolResult):
             yield part
             return
@@ -144,12 +143,12 @@ class _Returned:
 
     # -- the assistant's ---------------------------------------------------------------------------
 
-    def turn(self, turn: ClientTurn) -> Iterator[Message]:
-        """Yield the answers that a turn holds: nearly always one."""
+    def restore_turn(self, turn: ClientTurn) -> Iterator[Message]:
+        """Yield the answers in a turn: nearly always one."""
         for call in turn.calls:
             self._open[call.id] = 1
             self._own.pop(call.id, None)
-        answers = _split(_read(turn.parts))
+        answers = _split_answers(_open_parts(turn.parts))
         alone = turn if len(answers) == 1 else None
         known = [self._answer(sent, alone) for sent in answers]
         if any(known):
@@ -158,25 +157,27 @@ class _Returned:
         else:
             yield from turn.messages
 
-    def _answer(self, sent: Sequence[_Sent], turn: ClientTurn | None) -> Message | None:
-        """Return an answer as its maker gave it; None where nothing is known of it."""
-        opened = _Opened(sent, self._front)
+    def _answer(self, sent: Sequence[_ClientPart], turn: ClientTurn | None) -> Message | None:
+        """Return an answer as its model gave it; None if it is unknown."""
+        opened = _AnswerEnvelopes(sent, self._client_dialect)
         parts = [each.part for each in sent]
-        for record in self._records(parts, turn):
-            if opened.answer in (None, record.answer) and _fits(record, parts):
+        for record in self._iter_cached(parts, turn):
+            if opened.answer in (None, record.answer) and _matches(record, parts):
                 for call, own in zip(_calls(parts), record.message.tool_calls, strict=True):
                     self._own[call.id] = own.id
-                return replace(record.message, parts=_marked(record.message.parts, parts))
-        return self._pieced(opened)
+                return replace(record.message, parts=_copy_breakpoints(record.message.parts, parts))
+        return self._restore_from_envelopes(opened)
 
-    def _records(self, parts: Sequence[Part], turn: ClientTurn | None) -> Iterator[CachedAnswer]:
-        """Yield the remembered answers that this may be: by its first call, then by its words."""
-        keys = [key_of_call(call.id, client=self._client) for call in _calls(parts)[:1]]
+    def _iter_cached(
+        self, parts: Sequence[Part], turn: ClientTurn | None
+    ) -> Iterator[CachedAnswer]:
+        """Yield cached answers that may be this one: by its first call, then by its text."""
+        keys = [make_call_key(call.id, client=self._client) for call in _calls(parts)[:1]]
         if turn is not None:
-            keys.append(key_of_turn(turn, client=self._client))
-        yield from (record for key in keys if (record := self._record(key)) is not None)
+            keys.append(make_turn_key(turn, client=self._client))
+        yield from (record for key in keys if (record := self._find_cached(key)) is not None)
 
-    def _record(self, key: str) -> CachedAnswer | None:
+    def _find_cached(self, key: str) -> CachedAnswer | None:
         if key not in self._found:
             return None
         try:
@@ -184,8 +185,8 @@ class _Returned:
         except (MsgspecError, ValueError, RecursionError):
             return None  # written by another version
 
-    def _pieced(self, opened: "_Opened") -> Message | None:
-        """Return an answer by its envelopes, and calls that no envelope names by the memory."""
+    def _restore_from_envelopes(self, opened: "_AnswerEnvelopes") -> Message | None:
+        """Return an answer by its envelopes; calls without an entry by the answer cache."""
         origin = opened.origin
         parts: list[Part] = []
         for part in opened.parts():
@@ -194,7 +195,7 @@ class _Returned:
                 continue
             own, maker = opened.call(part), opened.origin
             if own is None:
-                own, maker = self._remembered_call(part)
+                own, maker = self._find_cached_call(part)
             if own is not None:
                 self._own[part.id] = own.id
                 origin = origin or maker
@@ -203,8 +204,8 @@ class _Returned:
             return None
         return Message("assistant", tuple(parts), origin)
 
-    def _remembered_call(self, call: ToolCall) -> tuple[ToolCall | None, Origin | None]:
-        record = self._record(key_of_call(call.id, client=self._client))
+    def _find_cached_call(self, call: ToolCall) -> tuple[ToolCall | None, Origin | None]:
+        record = self._find_cached(make_call_key(call.id, client=self._client))
         if record is None or call.id not in record.calls:
             return None, None
         own = record.message.tool_calls[record.calls.index(call.id)]
@@ -213,29 +214,29 @@ class _Returned:
         return replace(own, cache=call.cache), record.message.origin
 
 
-def _read(parts: Sequence[Part]) -> list[_Sent]:
-    """Return parts with their envelopes taken out; one that a client sent twice counts once."""
+def _open_parts(parts: Sequence[Part]) -> list[_ClientPart]:
+    """Return parts without their envelopes; an envelope that a client sent twice counts once."""
     seen: set[str] = set()
-    sent: list[_Sent] = []
+    sent: list[_ClientPart] = []
     for part in parts:
         envelopes: tuple[Envelope, ...] = ()
         if not isinstance(part, ToolResult) and part.signature is not None:
-            found = dict.fromkeys(texts_in(part.signature.value))
+            found = dict.fromkeys(iter_envelopes(part.signature.value))
             fresh = (open_envelope(text) for text in found if text not in seen)
             envelopes = tuple(envelope for envelope in fresh if envelope is not None)
             seen.update(found)
             part = replace(part, signature=None) if found else part  # noqa: PLW2901 - the same part
-        if sent and not envelopes and (longer := _longer(sent[-1], part)) is not None:
+        if sent and not envelopes and (longer := _append_text(sent[-1], part)) is not None:
             sent[-1] = longer
         else:
-            sent.append(_Sent(part, envelopes))
+            sent.append(_ClientPart(part, envelopes))
     return sent
 
 
-def _longer(sent: _Sent, part: Part) -> _Sent | None:
-    """Return a text with the next piece of it; None where a part is not the next piece.
+def _append_text(sent: _ClientPart, part: Part) -> _ClientPart | None:
+    """Return a text with its next piece; None if the part is not one.
 
-    Where a text has an envelope of its own, one without is what came after the first piece.
+    After a text with its own envelope, a text without one is its next piece.
     """
     text = sent.part
     if not (isinstance(text, Text) and isinstance(part, Text) and part.signature is None):
@@ -244,18 +245,18 @@ def _longer(sent: _Sent, part: Part) -> _Sent | None:
         isinstance(entry, EnvelopeText) for each in sent.envelopes for entry in each.entries
     ):
         return None
-    return _Sent(replace(text, text=text.text + part.text, cache=part.cache), sent.envelopes)
+    return _ClientPart(replace(text, text=text.text + part.text, cache=part.cache), sent.envelopes)
 
 
-def _split(sent: Sequence[_Sent]) -> list[list[_Sent]]:
-    """Return the answers of a turn apart: a new one begins where another envelope names it."""
-    answers: list[list[_Sent]] = [[]]
+def _split_answers(sent: Sequence[_ClientPart]) -> list[list[_ClientPart]]:
+    """Split a turn into answers: another envelope's answer id begins a new one."""
+    answers: list[list[_ClientPart]] = [[]]
     current = ""
     for each in sent:
-        mark = each.envelopes[0].answer if each.envelopes else current
-        if current and mark != current:
+        answer_id = each.envelopes[0].answer if each.envelopes else current
+        if current and answer_id != current:
             answers.append([])
-        current = mark
+        current = answer_id
         answers[-1].append(each)
     return answers
 
@@ -264,15 +265,15 @@ def _calls(parts: Sequence[Part]) -> list[ToolCall]:
     return [part for part in parts if isinstance(part, ToolCall)]
 
 
-def _fits(record: CachedAnswer, parts: Sequence[Part]) -> bool:
-    """Return whether a client sent back what it saw of an answer: the same calls and words."""
+def _matches(record: CachedAnswer, parts: Sequence[Part]) -> bool:
+    """Return whether a client sent an answer back as it saw it: the same calls and text."""
     calls, own = _calls(parts), record.message.tool_calls
     if len(calls) != len(own) or not all(map(same_call, calls, own)):
         return False
     if any(not c.minted and c.id != id for c, id in zip(calls, record.calls, strict=True)):
         return False
-    if not _proofs(parts) <= _proofs(record.message.parts):
-        return False  # the client kept the seals of another answer with the same words
+    if not _find_proofs(parts) <= _find_proofs(record.message.parts):
+        return False  # the client has the signatures of another answer with the same text
     others = [p for p in parts if not isinstance(p, Text | Thinking | ToolCall)]
     known = [
         replace(p, signature=None) for p in record.message.parts if not isinstance(p, ToolResult)
@@ -282,19 +283,19 @@ def _fits(record: CachedAnswer, parts: Sequence[Part]) -> bool:
     return "".join(part.text for part in parts if isinstance(part, Text)) == record.text
 
 
-def _proofs(parts: Sequence[Part]) -> set[str]:
-    """Return the opaque texts in the seals of parts; ids are shorter, and a summary is shown."""
+def _find_proofs(parts: Sequence[Part]) -> set[str]:
+    """Return the opaque texts in signatures; ids are shorter, and summaries are shown."""
     return {
         text
         for part in parts
         if not isinstance(part, ToolResult) and part.signature is not None
-        for text in strings_in(part.signature.value)
+        for text in iter_strings(part.signature.value)
         if len(text) >= _PROOF and not (isinstance(part, Thinking) and text in part.text)
     }
 
 
-def _marked(own: Sequence[Part], sent: Sequence[Part]) -> tuple[Part, ...]:
-    """Return the parts of a maker with the cache marks of a client."""
+def _copy_breakpoints(own: Sequence[Part], sent: Sequence[Part]) -> tuple[Part, ...]:
+    """Return a model's parts with the client's cache breakpoints."""
     parts = list(own)
     calls = iter(_calls(sent))
     texts = [part.cache for part in sent if isinstance(part, Text) and part.cache is not None]
@@ -307,25 +308,25 @@ def _marked(own: Sequence[Part], sent: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-class _Opened:
-    """What the envelopes of one answer hold; nothing, where it has none."""
+class _AnswerEnvelopes:
+    """The contents of the envelopes of one answer."""
 
-    def __init__(self, sent: Sequence[_Sent], front: str) -> None:
+    def __init__(self, sent: Sequence[_ClientPart], client_dialect: str) -> None:
         self._sent = sent
-        self._front = front
+        self._client_dialect = client_dialect
         envelopes = [envelope for each in sent for envelope in each.envelopes]
         self.origin: Origin | None = envelopes[0].origin if envelopes else None
         self.answer: str | None = envelopes[0].answer if envelopes else None
         self._thoughts: dict[int, Thinking] = {}
         self._calls: dict[str, EnvelopeCall] = {}
-        self._seals: dict[int, Signature | None] = {}
+        self._signatures: dict[int, Signature | None] = {}
         self._inside = False
         for each in sent:
             for envelope in each.envelopes:
                 for entry in envelope.entries:
-                    self._take(entry, each.part)
+                    self._read_entry(entry, each.part)
 
-    def _take(
+    def _read_entry(
         self, entry: EnvelopeThinking | EnvelopeCall | EnvelopeText | EnvelopeHidden, beside: Part
     ) -> None:
         match entry:
@@ -335,17 +336,17 @@ class _Opened:
                 text = beside_it if entry.text is None else entry.text
                 known = self._thoughts.get(entry.at, Thinking(""))
                 redacted = entry.redacted or known.redacted
-                seal = entry.signature or known.signature
-                self._thoughts[entry.at] = Thinking(known.text + text, seal, redacted)
+                signature = entry.signature or known.signature
+                self._thoughts[entry.at] = Thinking(known.text + text, signature, redacted)
             case EnvelopeCall():
                 self._calls[entry.id] = entry
             case EnvelopeText():
-                self._seals[entry.number] = entry.signature
+                self._signatures[entry.number] = entry.signature
             case _:
                 pass
 
     def parts(self) -> Iterator[Part]:
-        """Yield the parts in the client's order, thinking where its envelope stands."""
+        """Yield the parts in the client's order, thinking at its envelope's place."""
         told: set[int] = set()
         texts = 0
         for each in self._sent:
@@ -357,25 +358,25 @@ class _Opened:
                         if isinstance(entry, EnvelopeThinking)
                         else entry.part
                     )
-            part = self._unsealed(each.part)
+            part = self._drop_client_signature(each.part)
             if isinstance(part, Text):
-                yield replace(part, signature=self._seals.get(texts, part.signature))
+                yield replace(part, signature=self._signatures.get(texts, part.signature))
                 texts += 1
             elif not isinstance(part, Thinking) or not (each.envelopes or self._inside):
                 yield part
 
-    def _unsealed(self, part: Part) -> Part:
-        """Return a part without what the front's wire put beside it: ids, the name of a field."""
+    def _drop_client_signature(self, part: Part) -> Part:
+        """Return a part without data that the client's dialect added: ids, field names."""
         if (
             isinstance(part, ToolResult)
             or part.signature is None
-            or part.signature.dialect != self._front
+            or part.signature.dialect != self._client_dialect
         ):
             return part
         return replace(part, signature=None)
 
     def call(self, call: ToolCall) -> ToolCall | None:
-        """Return a call as its maker gave it; without an id it is the next one of its name."""
+        """Return a call as its model gave it; without an id, the next one of its name."""
         id = call.id
         if call.minted:
             id = next((each.id for each in self._calls.values() if each.name == call.name), id)

@@ -1,6 +1,6 @@
-"""The turns of a conversation as a client sees them: by that, a remembered answer is found again.
+"""Turns of a conversation as a client sees them, and their keys in the answer cache.
 
-``returned`` reads the answers of a request from here, and where each may be remembered.
+``restore`` looks answers up by them.
 """
 
 import json
@@ -18,10 +18,10 @@ _STABLE = Encoder(order="deterministic")
 
 
 class ClientTurn(Struct, frozen=True):
-    """Consecutive assistant messages: some clients send back one for each chunk of an answer.
+    """Consecutive assistant messages: some clients send one for each chunk of an answer.
 
-    ``digest`` is of what a client sees of it and of the user's words before it. Where the same was
-    said before in the conversation, the digest is another one.
+    ``digest`` covers the text and calls a client sees, the user's text before them, and how often
+    the same occurred before.
     """
 
     messages: tuple[Message, ...]
@@ -34,7 +34,7 @@ class ClientTurn(Struct, frozen=True):
 
     @property
     def parts(self) -> list[Part]:
-        """Return all parts; a text that goes on in the next message is one text."""
+        """Return all parts; a text continued in the next message is one text."""
         parts: list[Part] = []
         for message in self.messages:
             rest = message.parts
@@ -52,36 +52,36 @@ def split_turns(messages: Iterable[Message]) -> list[ClientTurn]:
     turns: list[ClientTurn] = []
     told: defaultdict[str, int] = defaultdict(int)
     answer: list[Message] = []
-    asked: list[str] = []
-    given: set[str] = set()  # calls whose result was read: Gemini CLI sends results twice
+    prompts: list[str] = []
+    answered: set[str] = set()  # calls with a result: Gemini CLI sends results twice
 
-    def settle() -> None:
-        given.difference_update(call.id for each in answer for call in each.tool_calls)
-        digest = _digest(answer, asked)
+    def end_turn() -> None:
+        answered.difference_update(call.id for each in answer for call in each.tool_calls)
+        digest = _digest(answer, prompts)
         turns.append(ClientTurn(tuple(answer), f"{digest} {told[digest]}"))
         told[digest] += 1
         answer.clear()
-        asked.clear()
+        prompts.clear()
 
     for message in messages:
         if message.role == "assistant":
             answer.append(message)
             continue
         if answer:
-            settle()
+            end_turn()
         if message.role == "user":
-            asked += _words(message, given)
+            prompts += _iter_texts(message, answered)
     if answer:
-        settle()
+        end_turn()
     return turns
 
 
-def turn_after(
+def make_turn(
     messages: Sequence[Message], turns: Sequence[ClientTurn], answer: Message
 ) -> ClientTurn:
-    """Return the turn that an answer to a conversation is; ``turns`` are those it has already."""
+    """Return an answer to a conversation as a turn; ``turns`` are the earlier ones."""
     at = len(messages)
-    while at and messages[at - 1].role == "assistant":  # the answer goes on where these ended
+    while at and messages[at - 1].role == "assistant":  # the answer continues these
         at -= 1
     before = turns[:-1] if at < len(messages) else turns
     while at and messages[at - 1].role != "assistant":
@@ -92,18 +92,18 @@ def turn_after(
     return replace(turn, digest=f"{digest} {same}")
 
 
-def same_call(one: ToolCall, other: ToolCall) -> bool:
-    """Return whether two calls ask for the same."""
-    return one.name == other.name and _stable(one.arguments) == _stable(other.arguments)
+def same_call(call: ToolCall, second: ToolCall) -> bool:
+    """Return whether two calls have the same name and arguments."""
+    return call.name == second.name and _stable(call.arguments) == _stable(second.arguments)
 
 
-def key_of_call(id: str, *, client: str) -> str:
-    """Return the key of an answer by one of its calls."""
+def make_call_key(id: str, *, client: str) -> str:
+    """Return the cache key of an answer by one of its calls."""
     return _key(client, "call", id)
 
 
-def key_of_turn(turn: ClientTurn, *, client: str) -> str:
-    """Return the key of an answer by what is seen of it."""
+def make_turn_key(turn: ClientTurn, *, client: str) -> str:
+    """Return the cache key of an answer by its turn."""
     return _key(client, "turn", turn.digest)
 
 
@@ -111,18 +111,18 @@ def _key(client: str, kind: str, name: str) -> str:
     return blake2b(_bytes(f"{client}\0{kind}\0{name}"), digest_size=18).hexdigest()
 
 
-def _words(message: Message, given: set[str]) -> Iterator[str]:
+def _iter_texts(message: Message, answered: set[str]) -> Iterator[str]:
     for part in message.parts:
         if isinstance(part, Text):
             yield part.text
-        elif isinstance(part, ToolResult) and part.call_id not in given:
-            given.add(part.call_id)
+        elif isinstance(part, ToolResult) and part.call_id not in answered:
+            answered.add(part.call_id)
             yield from (inner.text for inner in part.content if isinstance(inner, Text))
 
 
-def _digest(answer: Sequence[Message], asked: Sequence[str]) -> str:
+def _digest(answer: Sequence[Message], prompts: Sequence[str]) -> str:
     seen = blake2b(digest_size=16)
-    seen.update(_bytes("".join(asked)) + b"\0")
+    seen.update(_bytes("".join(prompts)) + b"\0")
     seen.update(_bytes("".join(message.text for message in answer)) + b"\0")
     for message in answer:
         for call in message.tool_calls:
@@ -131,7 +131,7 @@ def _digest(answer: Sequence[Message], asked: Sequence[str]) -> str:
 
 
 def _stable(value: Json) -> bytes:
-    """Return JSON as bytes that are the same however a client writes it."""
+    """Return JSON as bytes that do not depend on how a client formats it."""
     value = _plain(value)
     try:
         return _STABLE.encode(value)

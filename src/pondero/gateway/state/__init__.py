@@ -1,1 +1,1 @@
-"""What replicas share, in memory or in Redis."""
+"""State that replicas share, in memory or in Redis."""

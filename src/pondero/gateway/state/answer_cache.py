@@ -1,6 +1,6 @@
-"""Remembered answers: what a client may lose of them between two requests, by key.
+"""The answer cache: parts of answers that a client may lose between two requests.
 
-``returned`` says what to look up and what to remember; the gateway does both around an exchange.
+``signatures.restore`` makes the keys and values; ``pipeline`` and ``delivery`` read and write them.
 """
 
 import time
@@ -14,10 +14,10 @@ from ...canon import Message
 
 
 class CachedAnswer(Struct, frozen=True):
-    """An answer as it was, with its seals.
+    """An answer with its signatures.
 
-    ``answer`` is its mark, as in its envelopes; ``calls`` are the ids that the client knows, in
-    order, and ``text`` the words that it saw.
+    ``answer`` is its id, as in its envelopes; ``calls`` are the ids the client knows, in order, and
+    ``text`` the text it saw.
     """
 
     answer: str
@@ -27,21 +27,21 @@ class CachedAnswer(Struct, frozen=True):
 
 
 class AnswerCache(Protocol):
-    """Where remembered answers are kept; replicas of a gateway may share one."""
+    """A cache that replicas may share."""
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return what is remembered under these keys; what is used is kept for longer."""
+        """Return the values of these keys, and extend their time."""
         ...
 
     async def put(self, items: Mapping[str, bytes]) -> None:
-        """Remember these values."""
+        """Store these values."""
         ...
 
 
 class LocalAnswerCache:
-    """A memory in this process: what was not used for so long goes, and beyond a size the oldest.
+    """A cache in this process; entries unused for ``seconds`` expire.
 
-    ``seconds`` and ``size`` (in bytes) are settings of the server; ``clock`` counts seconds.
+    Above ``size`` bytes the oldest are dropped.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class LocalAnswerCache:
         self._items: OrderedDict[str, tuple[float, bytes]] = OrderedDict()  # the oldest first
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return what is remembered under these keys."""
+        """Return the values of these keys."""
         self._forget()
         found = {key: self._items[key][1] for key in keys if key in self._items}
         for key, value in found.items():
@@ -67,7 +67,7 @@ class LocalAnswerCache:
         return found
 
     async def put(self, items: Mapping[str, bytes]) -> None:
-        """Remember these values."""
+        """Store these values."""
         for key, value in items.items():
             self._drop(key)
             self._items[key] = (self._clock() + self._seconds, value)
@@ -87,7 +87,7 @@ class LocalAnswerCache:
             self._used -= _weight(key, known[1])
 
 
-_OVERHEAD = 200  # bytes that Python needs for an entry beside its content
+_OVERHEAD = 200  # bytes of an entry in addition to its content
 
 
 def _weight(key: str, value: bytes) -> int:

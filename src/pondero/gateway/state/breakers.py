@@ -1,7 +1,7 @@
-"""Rests a deployment that keeps failing: what failed often is not asked again for a while.
+"""Circuit breakers: a deployment that keeps failing is paused.
 
-``answers`` asks ``is_open`` before each deployment and reports how it went. After the rest, one
-request is let through to probe; how that one goes decides.
+``pipeline`` asks ``is_open`` before each deployment and reports the result. After the pause, one
+request probes it.
 """
 
 from collections import deque
@@ -32,7 +32,7 @@ class Breakers:
         self._all: dict[str, Breaker] = {}
 
     async def is_open(self, name: str) -> bool:
-        """Return whether to leave this deployment alone; False once, for the probe after a rest."""
+        """Return whether a deployment is paused; False once after the pause, for the probe."""
         breaker = self._all.get(name)
         if breaker is None or breaker.opened is None:
             return False
@@ -41,12 +41,12 @@ class Breakers:
         breaker.probing = True
         return False
 
-    async def went_well(self, name: str) -> None:
-        """Forget what failed."""
+    async def record_success(self, name: str) -> None:
+        """Clear its failures."""
         self._all.pop(name, None)
 
     async def record_failure(self, name: str) -> None:
-        """Note a failure; the fifth within half a minute opens the breaker, as does a probe's."""
+        """Record a failure; the fifth within 30 seconds opens the breaker, as does a probe's."""
         breaker = self._all.setdefault(name, Breaker())
         now = self._clock()
         breaker.failures.append(now)
@@ -55,12 +55,12 @@ class Breakers:
             breaker.opened, breaker.probing = now, False
 
     async def cancel_probe(self, name: str) -> None:
-        """End a probe that was cut short by the client, so that another may be made."""
+        """End a probe that the client cut short, so that another can follow."""
         if (breaker := self._all.get(name)) is not None:
             breaker.probing = False
 
     def states(self) -> dict[str, str]:
-        """Return every deployment that failed lately, and whether it is open, probing or closed."""
+        """Return the state of every deployment with recent failures."""
         return {name: self._state(breaker) for name, breaker in self._all.items()}
 
     def _state(self, breaker: Breaker) -> str:

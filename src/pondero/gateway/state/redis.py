@@ -1,8 +1,7 @@
-"""Limits, budgets, breakers, remembered answers and keys in Redis, alike for all replicas.
+"""Quotas, breakers, cached answers and keys in Redis, shared by all replicas.
 
-The scripts in ``lua/`` do what must happen at once. While Redis is away each replica counts for
-itself; what was spent meanwhile is told to Redis when it is back. ``app`` lets no request in then,
-where the configuration says so.
+The scripts in ``lua/`` make changes atomic. While Redis is unreachable each replica counts alone
+and reports its use later; with ``on_state_loss = "refuse"`` no request is answered then.
 """
 
 import asyncio
@@ -14,16 +13,16 @@ from typing import Any
 from ...canon import dump_json, load_json
 from ..config.model import GatewayKey
 from ..quotas.quota import Quota, QuotaUse
-from ..quotas.usage_counter import LocalUsageCounter, QuotaExceeded, wall, window_of
+from ..quotas.usage_counter import LocalUsageCounter, QuotaShortfall, find_window, now_ms
 from .answer_cache import LocalAnswerCache
 from .breakers import FAILURES, REST, WITHIN, Breakers
-from .keys import Rows
+from .keys import Rows, load_key
 from .redis_link import PREFIX, Argument, RedisLink, SharedStateLost
 
 HOLD = 90.0
-"""Seconds after which the reservation of a process that died expires."""
+"""Seconds before the reservation of a dead process expires."""
 PROBE = 60.0
-"""Seconds after which a probe that told nothing is taken for dead."""
+"""Seconds before a probe without a result is given up."""
 _OWED = 1_000
 _RESERVATIONS = "reservations"
 _BREAKERS = "breakers"
@@ -32,58 +31,57 @@ _VERSION = "keys:version"
 
 
 class RedisUsageCounter:
-    """Counts for all replicas; ``hold`` is in seconds."""
+    """Counts for all replicas; ``hold``: seconds before an unconfirmed reservation expires."""
 
     def __init__(self, link: RedisLink, *, hold: float = HOLD) -> None:
         self._link = link
         self._hold = hold
         self._local = LocalUsageCounter()
-        self._alone: set[str] = set()  # requests that were let in while Redis was away
+        self._alone: set[str] = set()  # requests admitted while Redis was unreachable
         self._open: set[str] = set()
         self._owed: dict[str, Sequence[QuotaUse]] = {}
         self._telling: set[asyncio.Future[None]] = set()
         self._renewing: asyncio.Task[None] | None = None
-        link.onto.append(self._pay)
+        link.on_return.append(self._send_owed)
 
-    async def reserve(self, id: str, takings: Sequence[QuotaUse]) -> QuotaExceeded | None:
-        """Take all of these, or none."""
+    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
+        """Reserve all of these, or none."""
         rows = [
-            (int(each.bound.rolling), each.bound.per, each.bound.most, each.amount)
-            for each in takings
+            (int(each.bound.rolling), each.bound.per, each.bound.most, each.amount) for each in uses
         ]
         try:
-            answer = await self._run("reserve", takings, [id, int(self._hold * 1000), *_flat(rows)])
+            answer = await self._run("reserve", uses, [id, int(self._hold * 1000), *_flat(rows)])
         except SharedStateLost:
             self._alone.add(id)
-            return await self._local.reserve(id, takings)
+            return await self._local.reserve(id, uses)
         if answer:
             at, taken, wait = (int(each) for each in answer)
-            return QuotaExceeded(takings[at].bound, taken, takings[at].amount, wait / 1000)
+            return QuotaShortfall(uses[at].bound, taken, uses[at].amount, wait / 1000)
         self._open.add(id)
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.ensure_future(self._renew())
         return None
 
-    def settle(self, id: str, takings: Sequence[QuotaUse]) -> None:
-        """Correct what was reserved; where Redis is away, once it is back."""
+    def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
+        """Correct a reservation; if Redis is unreachable, later."""
         self._open.discard(id)
         if id in self._alone:
             self._alone.discard(id)
-            self._local.settle(id, takings)
-        self._owed[id] = takings
+            self._local.settle(id, uses)
+        self._owed[id] = uses
         if self._link.is_away and len(self._owed) > _OWED:
-            self._owed = {token_hex(12): _summed(self._owed.values())}
+            self._owed = {token_hex(12): _sum_uses(self._owed.values())}
             return
-        telling = asyncio.ensure_future(self._tell(id, takings))
+        telling = asyncio.ensure_future(self._send_use(id, uses))
         self._telling.add(telling)
         telling.add_done_callback(self._telling.discard)
 
     async def wait_until_counted(self) -> None:
-        """Wait until Redis was told, or is away."""
+        """Wait until Redis has the use, or is unreachable."""
         await asyncio.gather(*self._telling)
 
     async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
-        """Return how much of each bound is taken now, by all replicas."""
+        """Return the current use of each quota, by all replicas."""
 
         async def read(redis: Any) -> list[dict[bytes, bytes]]:
             pipeline = redis.pipeline(transaction=False)
@@ -96,43 +94,41 @@ class RedisUsageCounter:
             found = await self._link.ask(read)
         except SharedStateLost:
             return await self._local.current_use(bounds)
-        spans = [window_of(each, int(self._link.now or wall())) for each in bounds]
+        spans = [find_window(each, int(self._link.now or now_ms())) for each in bounds]
         return [
             sum(int(count) for slot, count in slots.items() if int(slot) >= span.since)
             for slots, span in zip(found, spans, strict=True)
         ]
 
     async def aclose(self) -> None:
-        """Tell Redis what is still owed, and end."""
+        """Send Redis the use it does not have yet, and stop."""
         if self._renewing is not None:
             self._renewing.cancel()
         await self.wait_until_counted()
-        await self._pay()
+        await self._send_owed()
 
-    async def _pay(self) -> None:
-        """Tell Redis what requests took while it was away."""
-        for id, takings in list(self._owed.items()):
-            await self._tell(id, takings)
+    async def _send_owed(self) -> None:
+        """Send Redis the use of requests while it was unreachable."""
+        for id, uses in list(self._owed.items()):
+            await self._send_use(id, uses)
 
-    async def _tell(self, id: str, takings: Sequence[QuotaUse]) -> None:
-        """Tell Redis what a request took; where it is away, that stays owed."""
-        rows = [(int(each.bound.rolling), each.bound.per, each.amount) for each in takings]
+    async def _send_use(self, id: str, uses: Sequence[QuotaUse]) -> None:
+        """Send Redis a request's use; if it is unreachable, keep it for later."""
+        rows = [(int(each.bound.rolling), each.bound.per, each.amount) for each in uses]
         with suppress(SharedStateLost):
-            await self._run("settle", takings, [id, *_flat(rows)])
+            await self._run("settle", uses, [id, *_flat(rows)])
             self._owed.pop(id, None)
 
     async def _renew(self) -> None:
-        """Keep the reservations of requests that still run."""
+        """Extend the reservations of requests that still run."""
         while self._open:
             await asyncio.sleep(self._hold / 3)
             if ids := list(self._open):
                 with suppress(SharedStateLost):
                     await self._link.run("renew", [_RESERVATIONS], [int(self._hold * 1000), *ids])
 
-    async def _run(
-        self, name: str, takings: Sequence[QuotaUse], arguments: Sequence[Argument]
-    ) -> Any:
-        keys = [_RESERVATIONS, *(each.bound.name for each in takings)]
+    async def _run(self, name: str, uses: Sequence[QuotaUse], arguments: Sequence[Argument]) -> Any:
+        keys = [_RESERVATIONS, *(each.bound.name for each in uses)]
         return await self._link.run(name, keys, arguments)
 
 
@@ -140,16 +136,16 @@ def _flat(rows: Iterable[Sequence[Argument]]) -> list[Argument]:
     return [value for row in rows for value in row]
 
 
-def _summed(several: Iterable[Sequence[QuotaUse]]) -> Sequence[QuotaUse]:
+def _sum_uses(several: Iterable[Sequence[QuotaUse]]) -> Sequence[QuotaUse]:
     sums: dict[Quota, int] = {}
-    for takings in several:
-        for each in takings:
+    for uses in several:
+        for each in uses:
             sums[each.bound] = sums.get(each.bound, 0) + each.amount
     return [QuotaUse(bound, amount) for bound, amount in sums.items()]
 
 
 class RedisAnswerCache:
-    """Remembered answers of all replicas; what is not used for its time goes."""
+    """The answer cache of all replicas; unused entries expire."""
 
     def __init__(self, link: RedisLink, local: LocalAnswerCache, *, seconds: float) -> None:
         self._link = link
@@ -157,13 +153,13 @@ class RedisAnswerCache:
         self._seconds = max(1, round(seconds))
 
     async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """Return what is remembered under these keys; what is used is kept for longer."""
+        """Return the values of these keys, and extend their time."""
         names = list(keys)
 
         async def read(redis: Any) -> list[bytes | None]:
             pipeline = redis.pipeline(transaction=False)
             for name in names:
-                pipeline.getex(_remembered(name), ex=self._seconds)
+                pipeline.getex(_make_answer_key(name), ex=self._seconds)
             found: list[bytes | None] = await pipeline.execute()
             return found
 
@@ -174,12 +170,12 @@ class RedisAnswerCache:
         return {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
     async def put(self, items: Mapping[str, bytes]) -> None:
-        """Remember these values."""
+        """Store these values."""
 
         async def write(redis: Any) -> None:
             pipeline = redis.pipeline(transaction=False)
             for name, value in items.items():
-                pipeline.set(_remembered(name), value, ex=self._seconds)
+                pipeline.set(_make_answer_key(name), value, ex=self._seconds)
             await pipeline.execute()
 
         try:
@@ -188,15 +184,15 @@ class RedisAnswerCache:
             await self._local.put(items)
 
 
-def _remembered(name: str) -> str:
+def _make_answer_key(name: str) -> str:
     return f"{PREFIX}answer:{name}"
 
 
 class RedisSnapshot:
-    """What a replica looks up in Redis at the start of each request, in one round trip.
+    """What a replica reads from Redis at the start of each request, in one round trip.
 
-    ``version`` counts the changes of run-time keys; ``troubled`` are the deployments that failed
-    lately, so that those which did not cost no further question.
+    ``version`` counts the changes of run-time keys; ``troubled`` has the deployments with recent
+    failures, so the others need no further request.
     """
 
     def __init__(self, link: RedisLink) -> None:
@@ -205,7 +201,7 @@ class RedisSnapshot:
         self.troubled: Mapping[str, Any] = {}
 
     async def look(self) -> None:
-        """Look; raises StateLost."""
+        """Read it; raises SharedStateLost."""
 
         async def read(redis: Any) -> list[Any]:
             pipeline = redis.pipeline(transaction=False)
@@ -219,50 +215,50 @@ class RedisSnapshot:
 
 
 class RedisBreakers:
-    """The breakers of all deployments, alike for all replicas; each its own while Redis is away."""
+    """The breakers of all replicas; while Redis is unreachable, each has its own."""
 
-    def __init__(self, link: RedisLink, board: RedisSnapshot) -> None:
+    def __init__(self, link: RedisLink, snapshot: RedisSnapshot) -> None:
         self._link = link
-        self._board = board
+        self._snapshot = snapshot
         self._local = Breakers()
 
     async def is_open(self, name: str) -> bool:
-        """Return whether to leave this deployment alone; False once, for the probe after a rest."""
-        if not self._link.is_away and name not in self._board.troubled:
+        """Return whether a deployment is paused; False once after the pause, for the probe."""
+        if not self._link.is_away and name not in self._snapshot.troubled:
             return False
         try:
             return bool(await self._step("ask", name))
         except SharedStateLost:
             return await self._local.is_open(name)
 
-    async def went_well(self, name: str) -> None:
-        """Forget what failed."""
-        await self._local.went_well(name)
-        if name in self._board.troubled:
+    async def record_success(self, name: str) -> None:
+        """Clear its failures."""
+        await self._local.record_success(name)
+        if name in self._snapshot.troubled:
             with suppress(SharedStateLost):
                 await self._step("well", name)
 
     async def record_failure(self, name: str) -> None:
-        """Note a failure."""
+        """Record a failure."""
         try:
             await self._step("failed", name)
         except SharedStateLost:
             await self._local.record_failure(name)
 
     async def cancel_probe(self, name: str) -> None:
-        """End a probe that was cut short by the client."""
+        """End a probe that the client cut short."""
         await self._local.cancel_probe(name)
-        if name in self._board.troubled:
+        if name in self._snapshot.troubled:
             with suppress(SharedStateLost):
                 await self._step("left", name)
 
     def states(self) -> dict[str, str]:
-        """Return every deployment that failed lately, as this replica last saw it."""
+        """Return every deployment with recent failures, as this replica last saw it."""
         if self._link.is_away:
             return self._local.states()
         return {
             name: "closed" if not row.get("opened") else "probing" if row.get("probing") else "open"
-            for name, row in self._board.troubled.items()
+            for name, row in self._snapshot.troubled.items()
         }
 
     async def _step(self, step: str, name: str) -> Any:
@@ -271,32 +267,32 @@ class RedisBreakers:
 
 
 class RedisKeys:
-    """Keys made and blocked at run time, for all replicas: each looks for a change at each request.
+    """Run-time keys of all replicas, checked for changes at each request.
 
-    While Redis is away those that were known stay.
+    While Redis is unreachable the known keys stay.
     """
 
-    def __init__(self, link: RedisLink, board: RedisSnapshot | None = None) -> None:
+    def __init__(self, link: RedisLink, snapshot: RedisSnapshot | None = None) -> None:
         self._link = link
-        self._board = board
+        self._snapshot = snapshot
         self._read: tuple[bytes | None, Rows] = (None, {})
 
     async def rows(self) -> Rows:
-        """Return the keys as they are now."""
-        version = self._board.version if self._board is not None else b"unknown"
+        """Return the current keys."""
+        version = self._snapshot.version if self._snapshot is not None else b"unknown"
         if version != self._read[0]:
             with suppress(SharedStateLost):
                 found = await self._link.ask(lambda redis: redis.hgetall(PREFIX + _KEYS))
-                rows = {name.decode(): load_json(row, GatewayKey) for name, row in found.items()}
+                rows = {name.decode(): load_key(row) for name, row in found.items()}
                 self._read = (version, rows)
         return self._read[1]
 
     async def put(self, key: GatewayKey) -> None:
-        """Keep a key; raises StateLost."""
+        """Store a key; raises SharedStateLost."""
         await self._change("hset", key.name, dump_json(key))
 
     async def remove(self, name: str) -> None:
-        """Forget a key; raises StateLost."""
+        """Delete a key; raises SharedStateLost."""
         await self._change("hdel", name)
 
     async def _change(self, command: str, *values: str) -> None:
@@ -305,7 +301,7 @@ class RedisKeys:
             pipeline.execute_command(command, PREFIX + _KEYS, *values)
             pipeline.incr(PREFIX + _VERSION)
             *_, version = await pipeline.execute()
-            if self._board is not None:
-                self._board.version = b"%d" % version
+            if self._snapshot is not None:
+                self._snapshot.version = b"%d" % version
 
         await self._link.ask(write)

@@ -1,8 +1,7 @@
-"""The way to a Redis that replicas of the gateway share, and what happens while it is away.
+"""The connection to the Redis that replicas share.
 
-``RedisState``, ``RedisMemory``, ``RedisBreakers`` and ``RedisKeys`` send their commands through one
-``RedisLink``. A Redis that does not answer is left alone for a second, so that no request waits for
-it; the log says once that it is gone, and once that it is back.
+All classes of ``redis`` send their commands through one ``RedisLink``. After an error Redis is not
+asked for a second, so that no request waits for it; the loss and the return are logged once each.
 """
 
 import logging
@@ -21,7 +20,7 @@ LOG = logging.getLogger("pondero.gateway")
 
 PREFIX = "pondero:"
 AWAY = 1.0
-"""Seconds that a Redis which did not answer is left alone."""
+"""Seconds without commands after Redis failed."""
 _PATIENCE = 1.0
 _CONNECTIONS = 32
 
@@ -30,16 +29,16 @@ Argument = str | int | bytes
 
 
 class SharedStateLost(Overloaded):
-    """The shared state cannot be reached."""
+    """The shared state is unreachable."""
 
 
 class LuaScript:
-    """A Lua script that is sent by its digest, and whole where Redis does not know it yet."""
+    """A Lua script, sent by its digest, and whole if Redis does not know it yet."""
 
     def __init__(self, name: str) -> None:
         parts = ("windows", name)
         self.text: str = "\n".join(_text(part) for part in parts)
-        self.digest: str = sha1(self.text.encode()).hexdigest()  # noqa: S324 - Redis names scripts so
+        self.digest: str = sha1(self.text.encode()).hexdigest()  # noqa: S324 - Redis's own naming
 
 
 def _text(name: str) -> str:
@@ -52,14 +51,14 @@ def _script(name: str) -> LuaScript:
 
 
 class RedisLink:
-    """Commands to one Redis; ``clock`` is a test's, in milliseconds, in place of Redis's own."""
+    """Commands to one Redis; tests pass a ``clock`` in milliseconds."""
 
     def __init__(self, url: str, *, clock: Callable[[], int] | None = None) -> None:
         self._url = url
         self._clock = clock
         self._away_until: float | None = None
-        self.onto: list[Callable[[], Awaitable[None]]] = []
-        """What is done when Redis is back, before anything else."""
+        self.on_return: list[Callable[[], Awaitable[None]]] = []
+        """Called when Redis is reachable again, before anything else."""
 
     @cached_property
     def _redis(self) -> Any:
@@ -70,7 +69,7 @@ class RedisLink:
         except ImportError:
             message = "a shared state needs redis; pip install 'pondero[gateway]'"
             raise MissingExtra(message) from None
-        # Once more at once: a connection kept open is dead after Redis was started again.
+        # Retry once: open connections are dead after a restart of Redis.
         pool = BlockingConnectionPool.from_url(
             self._url,
             max_connections=_CONNECTIONS,
@@ -83,20 +82,20 @@ class RedisLink:
 
     @property
     def now(self) -> Argument:
-        """Return the time for a script: a test's, or none, so that Redis's own holds."""
+        """Return a test's time for a script; empty means Redis's own."""
         return "" if self._clock is None else self._clock()
 
     @property
     def is_away(self) -> bool:
-        """Return whether Redis did not answer just now."""
+        """Return whether the last command failed."""
         return self._away_until is not None
 
     async def run(self, name: str, keys: Sequence[str], arguments: Sequence[Argument] = ()) -> Any:
-        """Run a script, the time as its first argument; raises StateLost."""
+        """Run a script, with the time as its first argument; raises SharedStateLost."""
         script = _script(name)
         values = (len(keys), *(PREFIX + key for key in keys), self.now, *arguments)
 
-        async def asked(redis: Any) -> Any:
+        async def run_script(redis: Any) -> Any:
             from redis.exceptions import NoScriptError  # noqa: PLC0415 - an extra
 
             try:
@@ -104,25 +103,25 @@ class RedisLink:
             except NoScriptError:
                 return await redis.eval(script.text, *values)
 
-        return await self.ask(asked)
+        return await self.ask(run_script)
 
     async def ask(self, command: Callable[[Any], Awaitable[Value]]) -> Value:
-        """Return what Redis says to a command; raises StateLost where it is away."""
+        """Return the result of a command; raises SharedStateLost."""
         from redis.exceptions import RedisError  # noqa: PLC0415 - an extra
 
         if self._away_until is not None and monotonic() < self._away_until:
-            raise self._lost()
+            raise self._make_lost()
         try:
             answer = await command(self._redis)
         except (RedisError, OSError, TimeoutError) as error:
             if self._away_until is None:
                 LOG.error("the shared state at %s is gone: %s", self._where, type(error).__name__)  # noqa: TRY400 - no traceback
             self._away_until = monotonic() + AWAY
-            raise self._lost() from None
+            raise self._make_lost() from None
         if self._away_until is not None:
             self._away_until = None
             LOG.warning("the shared state at %s is back", self._where)
-            for each in self.onto:
+            for each in self.on_return:
                 with suppress(SharedStateLost):
                     await each()
         return answer
@@ -140,6 +139,6 @@ class RedisLink:
         return f"{parts.hostname or parts.path}{f':{parts.port}' if parts.port else ''}"
 
     @staticmethod
-    def _lost() -> SharedStateLost:
-        message = "the gateway cannot reach what it shares with its replicas; try again in a moment"
+    def _make_lost() -> SharedStateLost:
+        message = "the gateway's shared state is unreachable; try again in a moment"
         return SharedStateLost(message, status=503, retry_after=AWAY)

@@ -1,7 +1,6 @@
-"""What replicas of a gateway share, or one keeps for itself: counts, answers, breakers and keys.
+"""The state that replicas share: quota use, cached answers, breakers and keys.
 
-``gate.Gate`` has one ``SharedState``. ``[server] state`` says which: this process's memory, or a
-Redis.
+``[server] state`` chooses between this process's memory and a Redis.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,26 +18,26 @@ from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
 
 
 class BreakerStore(Protocol):
-    """Rests deployments that keep failing; by ``provider:model``."""
+    """Pauses deployments that keep failing, by ``provider:model``."""
 
     async def is_open(self, name: str) -> bool:
-        """Return whether to leave this deployment alone; False once, for the probe after a rest."""
+        """Return whether a deployment is paused; False once after the pause, for the probe."""
         ...
 
-    async def went_well(self, name: str) -> None:
-        """Forget what failed."""
+    async def record_success(self, name: str) -> None:
+        """Clear its failures."""
         ...
 
     async def record_failure(self, name: str) -> None:
-        """Note a failure."""
+        """Record a failure."""
         ...
 
     async def cancel_probe(self, name: str) -> None:
-        """End a probe that was cut short by the client."""
+        """End a probe that the client cut short."""
         ...
 
     def states(self) -> dict[str, str]:
-        """Return every deployment that failed lately, and whether it is open, probing or closed."""
+        """Return the state of every deployment with recent failures."""
         ...
 
 
@@ -47,7 +46,7 @@ async def _nothing() -> None:
 
 
 class SharedState(Struct, frozen=True, kw_only=True):
-    """Everything that is shared. ``look`` is called before each request, and raises StateLost."""
+    """All shared state. ``look`` is called before each request; raises SharedStateLost."""
 
     state: UsageCounter
     memory: AnswerCache
@@ -57,32 +56,32 @@ class SharedState(Struct, frozen=True, kw_only=True):
     close: Callable[[], Awaitable[None]] = _nothing
 
     async def aclose(self) -> None:
-        """End what is open, after what is owed was counted."""
+        """Close everything, after all use is counted."""
         await self.state.aclose()
         await self.close()
 
 
 def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> SharedState:
-    """Return what a server shares; ``keys`` is where it keeps run-time keys without a Redis."""
-    memory = LocalAnswerCache(seconds=server.memory_seconds, size=server.memory_bytes)
+    """Return a server's shared state; ``keys`` stores run-time keys without a Redis."""
+    memory = LocalAnswerCache(seconds=server.answer_cache_seconds, size=server.answer_cache_bytes)
     if server.state == "memory":
         return SharedState(
             state=LocalUsageCounter(), memory=memory, breakers=Breakers(), keys=keys or LocalKeys()
         )
-    from .redis import (  # noqa: PLC0415 - as above
+    from .redis import (  # noqa: PLC0415 - an extra
         RedisAnswerCache,
         RedisBreakers,
         RedisKeys,
         RedisSnapshot,
         RedisUsageCounter,
     )
-    from .redis_link import RedisLink  # noqa: PLC0415 - only where there is one
+    from .redis_link import RedisLink  # noqa: PLC0415 - an extra
 
-    link = RedisLink(address_of(server))
+    link = RedisLink(resolve_address(server))
     board = RedisSnapshot(link)
     return SharedState(
         state=RedisUsageCounter(link),
-        memory=RedisAnswerCache(link, memory, seconds=server.memory_seconds),
+        memory=RedisAnswerCache(link, memory, seconds=server.answer_cache_seconds),
         breakers=RedisBreakers(link, board),
         keys=RedisKeys(link, board),
         look=board.look,
@@ -90,14 +89,14 @@ def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> 
     )
 
 
-def address_of(server: ServerConfig) -> str:
+def resolve_address(server: ServerConfig) -> str:
     """Return the address of the shared state, which may be a reference; raises MissingKey."""
     return read_reference(server.state) if server.state.startswith(REFERENCES) else server.state
 
 
 @asynccontextmanager
 async def load_keys(config: GatewayConfig) -> AsyncIterator[KeyRing]:
-    """Give the keys of a configuration with those that its gateways keep, for the terminal."""
+    """Yield all keys of a configuration, for the command line."""
     shared = make_shared_state(config.server, keys=FileKeys())
     try:
         await shared.look()

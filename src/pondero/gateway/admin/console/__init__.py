@@ -1,7 +1,7 @@
-"""The console: one page that shows what goes on at the gate, with keys to make and a dial to try.
+"""Serves the console: a page with live requests, keys and a preview of the dial.
 
-``admin`` calls ``page`` for addresses under ``/console``. The page and its parts are the files
-beside this one. They hold no secret and need no key; all they show comes from the admin API.
+``admin.api`` calls ``page`` for addresses under ``/console``. The files in this folder contain no
+secret and need no key; their data comes from the admin API.
 """
 
 from functools import cache
@@ -25,15 +25,15 @@ GUARDED = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-"""Headers of all that a browser gets: nothing is loaded from, sent to, or shown elsewhere."""
+"""Headers of every answer: a page loads from, sends to and is shown on this site only."""
 HOME = "/console"
 
 
 @cache
 def page(path: str) -> HttpResponse | None:
-    """Return the file at an address of the console; None where there is none."""
+    """Return the file at an address of the console; None if there is none."""
     name = path.removeprefix(HOME).removeprefix("/")
-    if path == HOME:  # what the page names is beside it, so that it must end with a slash
+    if path == HOME:  # relative links in the page need the slash
         return HttpResponse(308, {"location": f"{HOME}/"})
     if name not in _files():
         return None

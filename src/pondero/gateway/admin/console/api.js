@@ -1,13 +1,12 @@
-// Speaks to the admin API: with the admin's key where the gateway wants one, which is asked for once
-// and kept in this tab alone.
+// Calls the admin API. If it needs an admin key, the user is asked for it once; it stays in this tab.
 
 const KEY = "pondero-admin-key";
 const dialog = document.getElementById("enter");
-let entering = null;
+let signingIn = null;
 
-/** Return the answer to a request; throws an Error with a sentence for the person. */
+/** Return the answer to a request; throws an Error whose message can be shown. */
 export async function ask(place, { method = "GET", body } = {}) {
-  const response = await sent(place, { method, body });
+  const response = await send(place, { method, body });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error?.message ?? `the gateway says ${response.status}`);
   return answer;
@@ -17,14 +16,14 @@ export async function ask(place, { method = "GET", body } = {}) {
 export async function follow(onRows, onState) {
   for (let wait = 500; ; wait = Math.min(wait * 2, 10_000)) {
     try {
-      const response = await sent("live");
+      const response = await send("live");
       if (response.ok) {
         onState("live");
         wait = 250;
         for await (const event of events(response.body)) onRows(JSON.parse(event).requests);
       }
     } catch {
-      // The gateway went away; it is asked again.
+      // The gateway is unreachable; try again.
     }
     onState("away");
     await new Promise((done) => setTimeout(done, wait));
@@ -43,7 +42,7 @@ async function* events(stream) {
   }
 }
 
-async function sent(place, { method = "GET", body } = {}) {
+async function send(place, { method = "GET", body } = {}) {
   for (;;) {
     const key = sessionStorage.getItem(KEY);
     const headers = {};
@@ -59,12 +58,12 @@ async function sent(place, { method = "GET", body } = {}) {
     });
     if (response.status !== 401) return response;
     if (key && key === sessionStorage.getItem(KEY)) sessionStorage.removeItem(KEY);
-    entering ??= entered(Boolean(key)).finally(() => (entering = null));
-    await entering;
+    signingIn ??= signIn(Boolean(key)).finally(() => (signingIn = null));
+    await signingIn;
   }
 }
 
-function entered(again) {
+function signIn(again) {
   const field = document.getElementById("enter-key");
   if (again) document.getElementById("enter-why").textContent = "That key was not accepted. Try another.";
   dialog.showModal();

@@ -1,6 +1,6 @@
 // The chart: answer tokens up and thinking tokens down on one scale; cost is a strip below it.
 
-import { LEVELS, compact, el, moment, money, number, svg } from "./elements.js";
+import { LEVELS, compact, el, moment, formatCost, number, svg } from "./elements.js";
 
 const plot = document.getElementById("plot");
 const readout = document.getElementById("readout");
@@ -85,9 +85,9 @@ function nice(rough) {
 function strip(width, height, gap, bar, left) {
   const most = Math.max(...drawn.steps.map((step) => step.cost), 0);
   const foot = height - MARGIN.foot;
-  const label = svg("text", { class: "tick", x: MARGIN.left - 8, y: foot - 2, "text-anchor": "end" }, most ? money(most) : "cost");
+  const label = svg("text", { class: "tick", x: MARGIN.left - 8, y: foot - 2, "text-anchor": "end" }, most ? formatCost(most) : "cost");
   const bars = drawn.steps.map((step, at) => step.cost
-    ? svg("rect", { class: "fill-money", x: left(at) + (gap - bar) / 2, y: foot - (step.cost / most) * (STRIP - 8), width: bar, height: (step.cost / most) * (STRIP - 8) })
+    ? svg("rect", { class: "fill-cost", x: left(at) + (gap - bar) / 2, y: foot - (step.cost / most) * (STRIP - 8), width: bar, height: (step.cost / most) * (STRIP - 8) })
     : null).filter(Boolean);
   return [label, ...bars, svg("line", { class: "grid", x1: MARGIN.left, x2: width - MARGIN.right, y1: foot, y2: foot })];
 }
@@ -109,7 +109,7 @@ function mark() {
   const levels = LEVELS.filter((level) => step.levels[level]).map((level) => `${level} ${compact(step.levels[level])}`);
   readout.textContent = [
     moment(step.at, drawn.step), `${number(step.requests)} ${step.requests === 1 ? "request" : "requests"}`, `${number(step.answer)} answer`,
-    `${number(step.thinking)} thinking${levels.length ? ` (${levels.join(", ")})` : ""}`, money(step.cost),
+    `${number(step.thinking)} thinking${levels.length ? ` (${levels.join(", ")})` : ""}`, formatCost(step.cost),
   ].join("  ·  ");
 }
 
@@ -121,7 +121,7 @@ function tabulate() {
     el("tbody", {}, ...rows.map((step) => el("tr", {},
       el("th", { scope: "row" }, moment(step.at, drawn.step)),
       ...[step.requests, step.answer, step.thinking, ...LEVELS.slice(1).map((level) => step.levels[level])].map((value) => el("td", { class: "number" }, number(value))),
-      el("td", { class: "number" }, money(step.cost)))))));
+      el("td", { class: "number" }, formatCost(step.cost)))))));
 }
 
 function choose(at) {

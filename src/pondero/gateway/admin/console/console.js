@@ -1,9 +1,9 @@
-// Starts the page: which of its three parts is shown, and what is told to all of them.
+// Starts the page: shows one of its three parts and passes live requests on.
 
 import { follow } from "./api.js";
 import { openDial } from "./dial.js";
 import { openKeys } from "./keys.js";
-import { openRequests, rowsCame } from "./requests.js";
+import { openRequests, addRows } from "./requests.js";
 
 const PAGES = { requests: openRequests, keys: openKeys, dial: openDial };
 const TITLES = { requests: "Requests", keys: "Keys", dial: "Dial" };
@@ -36,4 +36,4 @@ addEventListener("hashchange", () => {
   document.getElementById("main").focus();
 });
 show();
-follow(rowsCame, pulse);
+follow(addRows, pulse);

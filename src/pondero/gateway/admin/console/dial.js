@@ -22,7 +22,7 @@ export async function openDial() {
   await look();
 }
 
-/** Return a name to begin with: the newest with levels of whoever is listed first. */
+/** Return a name to begin with: the newest with levels of the first provider. */
 function example(models) {
   const alike = models.filter((each) => each.label === models[0].label && each.levels.length > 2);
   return (alike.at(-1) ?? models[0])?.name ?? "";
@@ -30,14 +30,14 @@ function example(models) {
 
 async function look() {
   const mine = ++turn;
-  const wish = LEVELS[level.value];
-  level.setAttribute("aria-valuetext", wish);
+  const requested = LEVELS[level.value];
+  level.setAttribute("aria-valuetext", requested);
   if (!model.value.trim()) return tell("Choose a model, or type its name.");
-  const query = new URLSearchParams({ model: model.value.trim(), thinking: wish });
+  const query = new URLSearchParams({ model: model.value.trim(), thinking: requested });
   if (holder.value) query.set("key", holder.value);
   try {
     const found = await ask(`plan?${query}`);
-    if (mine === turn) show(found, wish);
+    if (mine === turn) show(found, requested);
   } catch (error) {
     if (mine === turn) tell(error.message);
   }
@@ -50,11 +50,11 @@ function tell(message) {
   sheets.body.textContent = sheets.plan.textContent = "";
 }
 
-function show(found, wish) {
+function show(found, requested) {
   const { plan } = found;
-  gauge(wish, plan.level);
+  gauge(requested, plan.level);
   const sent = plan.budget === null ? (plan.level ?? "nothing") : `${plan.level ?? ""} ${compact(plan.budget)} tokens`.trim();
-  const facts = [["asked", wish], ["sent", sent]];
+  const facts = [["asked", requested], ["sent", sent]];
   if (found.rule) facts.push(["rule", `${found.rule} of the ${holder.value ? "key or the route" : "route"}`]);
   for (const note of plan.adjustments) facts.push([note.code.replaceAll("_", " "), note.why]);
   facts.push(["facts", `${plan.facts.source}; checked ${plan.facts.checked ?? "never"}`]);
@@ -62,11 +62,11 @@ function show(found, wish) {
   document.getElementById("verdict").replaceChildren(...facts.flatMap(([name, text]) => [el("dt", {}, name), el("dd", {}, text)]));
   where.replaceChildren(el("b", {}, found.method), ` ${found.url}`);
   sheets.plan.textContent = JSON.stringify(plan, null, 2);
-  sheets.body.replaceChildren(...marked(found.body, plan.fields));
+  sheets.body.replaceChildren(...markFields(found.body, plan.fields));
 }
 
 /** Return a body as text, with the lines that come from the dial marked. */
-function marked(body, fields) {
+function markFields(body, fields) {
   return lines(body, fields, "").map(([text, mine]) => (mine ? el("mark", {}, `${text}\n`) : `${text}\n`));
 }
 

@@ -8,15 +8,15 @@ const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignific
 
 /** Return an element with attributes and children; a string is text. */
 export function el(name, attributes = {}, ...children) {
-  return filled(document.createElement(name), attributes, children);
+  return fill(document.createElement(name), attributes, children);
 }
 
 /** Return the same in SVG. */
 export function svg(name, attributes = {}, ...children) {
-  return filled(document.createElementNS(SVG, name), attributes, children);
+  return fill(document.createElementNS(SVG, name), attributes, children);
 }
 
-function filled(element, attributes, children) {
+function fill(element, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
@@ -33,7 +33,7 @@ export const number = (value) => (value === null || value === undefined ? "–" 
 export const compact = (value) => (value >= 100_000 ? short.format(value) : whole.format(value));
 export const percent = (share) => `${Math.round(share * 100)}%`;
 
-export function money(value) {
+export function formatCost(value) {
   if (value === null || value === undefined) return "–";
   const dollars = Number(value);
   if (dollars === 0) return "$0";
@@ -48,7 +48,7 @@ export function seconds(value) {
 
 export const clock = (at) => new Date(at * 1000).toLocaleTimeString("en-GB");
 
-/** Return a moment as the axis of a chart says it, for steps of so many seconds. */
+/** Return a moment as the axis of a chart says it, for steps of `step` seconds. */
 export function moment(at, step) {
   const when = new Date(at * 1000);
   if (step < 10_800) return when.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
@@ -56,7 +56,7 @@ export function moment(at, step) {
   return step < 43_200 ? `${day}, ${String(when.getHours()).padStart(2, "0")}h` : day;
 }
 
-/** Return a ladder of seven notches: filled up to what was sent, with a mark at what was asked. */
+/** Return a ladder of seven notches: filled up to the sent level, with a mark at the requested one. */
 export function ladder(sent, asked) {
   const top = LEVELS.indexOf(sent);
   const mark = LEVELS.indexOf(asked);

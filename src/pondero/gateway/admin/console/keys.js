@@ -1,7 +1,7 @@
 // The keys page: lists keys with their rules and quotas, and creates, blocks and removes them.
 
 import { ask } from "./api.js";
-import { LEVELS, compact, el, money } from "./elements.js";
+import { LEVELS, compact, el, formatCost } from "./elements.js";
 
 const form = document.getElementById("make");
 const wrong = document.getElementById("make-wrong");
@@ -13,12 +13,12 @@ export async function openKeys() {
     ? "Only admins see this page."
     : "Anyone who can reach this machine can see this page. Create an admin key to restrict it.";
   document.getElementById("keys").replaceChildren(
-    ...keys.map(cardOf),
+    ...keys.map(keyCard),
     ...(keys.length ? [] : [el("li", { class: "none" }, el("strong", {}, "No keys yet: every local client can send requests."), " Once you create a key, every client needs one.")]),
   );
 }
 
-function cardOf(key) {
+function keyCard(key) {
   const state = key.blocked ? el("span", { class: "tag wrong" }, "blocked") : el("span", { class: "tag good" }, "active");
   return el("li", { class: key.blocked ? "card blocked" : "card", "data-key": key.name },
     el("div", { class: "line" },
@@ -28,20 +28,20 @@ function cardOf(key) {
         key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null)),
     el("dl", { class: "facts" },
       ...fact("models", key.models.length ? key.models.join(", ") : "all"),
-      ...fact("thinking", dialOf(key.thinking)),
+      ...fact("level rules", formatRules(key.thinking)),
       ...fact("from", key.made_here ? "this console, or the admin API" : "gateway.toml")),
-    key.bounds.length ? el("ul", { class: "bounds" }, ...key.bounds.map(boundOf)) : null);
+    key.bounds.length ? el("ul", { class: "bounds" }, ...key.bounds.map(quotaLine)) : null);
 }
 
 const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
 
-function dialOf(dial) {
-  const words = [["force", "always "], ["default", "default "], ["floor", "at least "], ["cap", "at most "]];
-  return words.filter(([name]) => dial[name]).map(([name, word]) => word + dial[name]).join(", ") || "no limit";
+function formatRules(rules) {
+  const words = [["force", "always "], ["default", "default level "], ["floor", "minimum level "], ["cap", "maximum level "]];
+  return words.filter(([name]) => rules[name]).map(([name, word]) => word + rules[name]).join(", ") || "no limit";
 }
 
-function boundOf(bound) {
-  const amount = bound.unit === "money" ? money : compact;
+function quotaLine(bound) {
+  const amount = bound.unit === "money" ? formatCost : compact;
   const share = Math.min(1, bound.taken / bound.most);
   const meter = el("span", { class: share > 0.9 ? "meter full" : "meter", "aria-hidden": "true" }, el("i"));
   meter.firstChild.style.width = `${share * 100}%`;
@@ -52,7 +52,7 @@ function boundOf(bound) {
 // -- changes --------------------------------------------------------------------------------------
 
 async function change(key) {
-  await tried(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "PATCH", body: { blocked: !key.blocked } }));
+  await attempt(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "PATCH", body: { blocked: !key.blocked } }));
 }
 
 async function remove(key) {
@@ -61,10 +61,10 @@ async function remove(key) {
   sure.returnValue = "no";
   sure.showModal();
   await new Promise((done) => sure.addEventListener("close", done, { once: true }));
-  if (sure.returnValue === "yes") await tried(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "DELETE" }));
+  if (sure.returnValue === "yes") await attempt(() => ask(`keys/${encodeURIComponent(key.name)}`, { method: "DELETE" }));
 }
 
-async function tried(act) {
+async function attempt(act) {
   const trouble = document.getElementById("trouble");
   try {
     await act();
@@ -76,19 +76,19 @@ async function tried(act) {
   await openKeys();
 }
 
-function asked() {
-  const said = Object.fromEntries(new FormData(form));
-  const whole = (name) => (said[name] ? Number(said[name]) : undefined);
+function readForm() {
+  const values = Object.fromEntries(new FormData(form));
+  const whole = (name) => (values[name] ? Number(values[name]) : undefined);
   const some = (record) => (Object.values(record).some((value) => value !== undefined) ? record : undefined);
   const limit = some({ requests: whole("requests"), tokens: whole("limit_tokens") });
-  const budget = some({ money: whole("money"), thinking_tokens: whole("thinking_tokens") });
+  const budget = some({ cost: whole("cost"), thinking_tokens: whole("thinking_tokens") });
   return {
-    name: said.name,
-    models: said.models.split(/[\s,]+/).filter(Boolean),
-    thinking: { floor: said.floor || undefined, cap: said.cap || undefined },
+    name: values.name,
+    models: values.models.split(/[\s,]+/).filter(Boolean),
+    thinking: { floor: values.floor || undefined, cap: values.cap || undefined },
     limit: limit && { ...limit, per: "minute" },
-    budget: budget && { ...budget, per: said.per },
-    admin: said.admin === "on",
+    budget: budget && { ...budget, per: values.per },
+    admin: values.admin === "on",
   };
 }
 
@@ -96,9 +96,9 @@ form.addEventListener("submit", async (event) => {
   event.preventDefault();
   wrong.hidden = true;
   try {
-    const { name, key } = await ask("keys", { method: "POST", body: asked() });
+    const { name, key } = await ask("keys", { method: "POST", body: readForm() });
     form.reset();
-    await shown(name, key);
+    await showKey(name, key);
     await openKeys();
   } catch (error) {
     wrong.textContent = error.message;
@@ -106,7 +106,7 @@ form.addEventListener("submit", async (event) => {
   }
 });
 
-async function shown(name, key) {
+async function showKey(name, key) {
   const dialog = document.getElementById("made");
   const text = document.getElementById("made-key");
   document.getElementById("made-name").textContent = name;

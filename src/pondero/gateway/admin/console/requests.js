@@ -2,10 +2,10 @@
 
 import { ask } from "./api.js";
 import { drawBalance } from "./balance.js";
-import { LEVELS, clock, compact, el, ladder, money, number, percent, seconds, unseen } from "./elements.js";
+import { LEVELS, clock, compact, el, ladder, formatCost, number, percent, seconds, unseen } from "./elements.js";
 
 const SHOWN = 60;
-const REST = 4000; // milliseconds between two looks at the figures while requests come
+const REST = 4000; // milliseconds between two updates of the figures while requests arrive
 const RULES = {
   cap: "capped", floor: "raised", force: "forced", default: "by default", limit: "over a limit or budget", model: "model not allowed",
 };
@@ -29,8 +29,8 @@ export async function openRequests() {
   empty();
 }
 
-/** Take requests that ended just now. */
-export function rowsCame(rows) {
+/** Add requests that just ended. */
+export function addRows(rows) {
   if (paused) {
     waiting = [...waiting, ...rows].slice(-SHOWN);
     pause.textContent = `Resume (${waiting.length} new)`;
@@ -61,16 +61,16 @@ function add(rows, fresh) {
 function rowOf(row, fresh) {
   const bad = row.end !== "done";
   const cell = (label, classes, ...children) => el("td", { role: "cell", class: classes, "data-label": label }, ...children);
-  const name = row.model === null ? row.said || "–" : row.model.slice(row.model.indexOf(":") + 1);
+  const name = row.model === null ? row.requested_model || "–" : row.model.slice(row.model.indexOf(":") + 1);
   return el("tr", { role: "row", class: [fresh && "fresh", bad && "bad"].filter(Boolean).join(" ") || null, "data-id": row.id },
     cell("time", "time", clock(row.at)),
-    cell("client", "who", row.key),
+    el("td", { role: "cell", class: "who", "data-label": "client", title: `client API: ${row.client_api}` }, row.key),
     cell("model", "model", el("b", {}, name), row.model ? el("small", {}, row.model.split(":")[0]) : null),
     cell("level", "level", ...levelOf(row, bad)),
     cell("thinking", "number thinking", number(row.thinking)),
     cell("answer", "number", number(row.answer)),
     cell("took", "number", seconds(row.seconds)),
-    cell("cost", "number", row.offline ? el("span", { title: "emulated: what the real model would have cost" }, money(row.cost)) : money(row.cost)),
+    cell("cost", "number", row.offline ? el("span", { title: "emulated: what the real model would have cost" }, formatCost(row.cost)) : formatCost(row.cost)),
   );
 }
 
@@ -111,7 +111,7 @@ function draw() {
   drawSums(slices);
   drawBalance(figures, slices);
   drawModels(figures.slices);
-  drawBites();
+  drawRules();
   drawAdjustments();
 }
 
@@ -127,14 +127,14 @@ const sum = (slices, what) => slices.reduce((total, slice) => total + Number(sli
 function drawSums(slices) {
   const thinking = sum(slices, "thinking");
   const answer = sum(slices, "answer");
-  const bitten = sum(figures.bites, "times");
-  const refused = Object.entries(figures.ends).reduce((total, [end, times]) => total + (end === "done" ? 0 : times), 0);
+  const applied = sum(figures.bites, "times");
+  const unanswered = Object.entries(figures.ends).reduce((total, [end, times]) => total + (end === "done" ? 0 : times), 0);
   const shown = [
-    ["requests", compact(sum(slices, "requests")), refused ? `${number(refused)} not answered` : ""],
+    ["requests", compact(sum(slices, "requests")), unanswered ? `${number(unanswered)} not answered` : ""],
     ["thinking tokens", compact(thinking), thinking + answer ? `${percent(thinking / (thinking + answer))} of output tokens` : "", "thinking"],
     ["answer tokens", compact(answer), "", "answer"],
-    ["cost", money(sum(slices, "cost")), ""],
-    ["rules applied", compact(bitten), ""],
+    ["cost", formatCost(sum(slices, "cost")), ""],
+    ["rules applied", compact(applied), ""],
   ];
   document.getElementById("sums").replaceChildren(
     ...shown.map(([name, value, beside, tint]) =>
@@ -157,7 +157,7 @@ function drawModels(slices) {
   document.getElementById("models").replaceChildren(
     ...ranked.map(([name, model]) => el("li", {},
       el("button", { type: "button", class: "plain", "aria-pressed": String(filter.value === name), onclick: () => choose(name) }, name),
-      el("span", { class: "cost" }, money(model.cost)),
+      el("span", { class: "cost" }, formatCost(model.cost)),
       barOf(model, most),
       el("small", {}, `${compact(model.requests)} ${model.requests === 1 ? "request" : "requests"}, ${compact(model.thinking)} thinking, ${compact(model.answer)} answer`))),
     ...(ranked.length ? [] : [el("li", { class: "none" }, "No requests in this time span.")]),
@@ -181,12 +181,12 @@ function choose(name) {
   draw();
 }
 
-function drawBites() {
-  document.getElementById("bites").replaceChildren(
-    ...figures.bites.slice(0, 8).map((bite) => el("li", {},
-      el("b", { class: "times" }, `${compact(bite.times)}×`),
-      el("span", {}, el("b", {}, bite.key), ` ${RULES[bite.why] ?? bite.why} on `, el("code", {}, bite.said)),
-      bite.sent ? el("small", {}, `${tokens(bite.asked)} → ${tokens(bite.sent)}`) : null)),
+function drawRules() {
+  document.getElementById("rules").replaceChildren(
+    ...figures.bites.slice(0, 8).map((hit) => el("li", {},
+      el("b", { class: "times" }, `${compact(hit.times)}×`),
+      el("span", {}, el("b", {}, hit.key), ` ${RULES[hit.why] ?? hit.why} on `, el("code", {}, hit.said)),
+      hit.sent ? el("small", {}, `${tokens(hit.asked)} → ${tokens(hit.sent)}`) : null)),
     ...(figures.bites.length ? [] : [el("li", { class: "none" }, "No route or key rule changed a request.")]),
   );
 }

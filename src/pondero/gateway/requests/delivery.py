@@ -1,0 +1,167 @@
+"""Sends one attempt to its model and writes the answer to the client.
+
+``pipeline`` calls ``deliver`` for each model that it tries. After the first byte to the client an
+error is written into the stream, in the shape of the client's API.
+"""
+
+from functools import partial
+
+from ...canon import AdjustmentNote, Event, Reply
+from ...errors import PonderoError
+from ...exchange import AsyncTransport, Emit, flow
+from ...transport import AsyncShell
+from ..server.context import GatewayContext
+from ..signatures.restore import cache_items
+from .attempt import Attempt
+from .errors import add_headers, write_error
+from .record import RequestRecord
+from .response_writer import ResponseWriter
+from .routed_request import RoutedRequest
+
+_LONGEST_HEADER = 2_000
+
+
+async def deliver(
+    gateway: GatewayContext,
+    routed: RoutedRequest,
+    attempt: Attempt,
+    writer: ResponseWriter,
+    record: RequestRecord,
+) -> None:
+    """Ask one model and write its answer; raises PonderoError, ``writer.ended`` if told already."""
+    exchange, stream = attempt.exchange, routed.parsed.request.stream
+    plan = exchange.plan
+    record.note(
+        road=attempt.path.name,
+        asked=attempt.level.requested,
+        sent=str(plan.level if plan.budget is None else plan.budget),
+        why=attempt.level.why,
+        adjustments=tuple(note.code for note in plan.adjustments),
+    )
+    record.tries += 1
+    delivery = _Delivery(gateway, routed, attempt, writer, record)
+    steps = flow(
+        exchange,
+        retry=gateway.retry(routed.resolved.route),
+        jitter=gateway.jitter,
+        learn=partial(gateway.learn, exchange),
+    )
+    timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
+    shell = AsyncShell(steps, delivery.transport, timeouts)
+    try:
+        await (delivery.stream(shell) if stream else delivery.whole(shell))
+    finally:
+        await shell.aclose()
+
+
+class _Delivery:
+    """One answer on its way from a model to the client."""
+
+    def __init__(
+        self,
+        gateway: GatewayContext,
+        routed: RoutedRequest,
+        attempt: Attempt,
+        writer: ResponseWriter,
+        record: RequestRecord,
+    ) -> None:
+        self._gateway = gateway
+        self._routed = routed
+        self._attempt = attempt
+        self._writer = writer
+        self._record = record
+        exchange = attempt.exchange
+        self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
+        self._adjustments: list[str] = []
+
+    @property
+    def transport(self) -> AsyncTransport:
+        return self._converter.transport
+
+    async def whole(self, shell: AsyncShell) -> None:
+        while isinstance(step := await shell.next(), Emit):
+            self._note_adjustments(step.events)
+        response = await self._converter.whole(step)
+        await self._cache(step)
+        self._record.note_first()
+        self._note_reply(step)
+        await self._writer.whole(add_headers(response, self._headers()))
+
+    async def stream(self, shell: AsyncShell) -> None:
+        writer, converter = self._writer, self._converter
+        headers = converter.ping_headers
+        ping = self._routed.service.ping if "event-stream" in headers["content-type"] else b""
+        writer.streams(headers, ping)
+        wrote = False
+        try:
+            while isinstance(step := await shell.next(), Emit):
+                if not wrote:
+                    wrote = True
+                    self._note_adjustments(step.events)
+                    self._record.note_first()
+                    if not writer.begun:
+                        writer.streams({**converter.headers, **self._headers()}, ping)
+                if self._record.admission is not None:
+                    self._record.admission.feed(step.events)
+                # Drop the events before the wait: thousands of slow streams would keep them.
+                data, step = converter.feed(step.events), None
+                await writer.write(data)
+                del data
+            await writer.write(await converter.end())
+        except PonderoError as error:
+            if wrote:
+                await self._write_failure(error)
+            raise
+        await self._cache(step)
+        self._note_reply(step)
+        await writer.end()
+
+    async def _write_failure(self, error: PonderoError) -> None:
+        """End a stream that broke off with its error."""
+        routed = self._routed
+        response = write_error(
+            error, routed.call.client_dialect, routed.service, self._attempt.entry
+        )
+        self._record.note(status=response.status, end="failed")
+        await self._writer.write(self._converter.fail(response))
+        await self._writer.end()
+
+    def _note_adjustments(self, events: list[Event]) -> None:
+        self._adjustments += (
+            event.adjustment["code"] for event in events if isinstance(event, AdjustmentNote)
+        )
+
+    def _headers(self) -> dict[str, str]:
+        """Return the headers that say what was asked, sent and adjusted."""
+        attempt = self._attempt
+        plan = attempt.exchange.plan
+        planned = [f"{note.code}:{note.what}" for note in plan.adjustments]
+        headers = {
+            "x-pondero-id": self._routed.call.id,
+            "x-pondero-model": attempt.entry.id,
+            "x-pondero-thinking": attempt.level.header(plan),
+        }
+        if text := ", ".join(dict.fromkeys([*planned, *self._adjustments])):
+            headers["x-pondero-adjustments"] = text[:_LONGEST_HEADER]
+        return headers
+
+    async def _cache(self, reply: Reply) -> None:
+        """Cache the answer before its end is written: the next request may follow at once."""
+        routed = self._routed
+        items = cache_items(
+            routed.parsed.request,
+            self._converter.make_cached_answer(reply),
+            client=routed.call.requester.id,
+            turns=routed.turns,
+        )
+        await self._gateway.memory.put(items)
+
+    def _note_reply(self, reply: Reply) -> None:
+        if self._record.admission is not None:
+            self._record.admission.finish(reply)
+        self._record.note(
+            finish=reply.finish,
+            verdict=reply.verdict,
+            usage=reply.usage,
+            adjustments=tuple(note.code for note in reply.adjustments),
+        )

@@ -1,0 +1,138 @@
+"""One conversation from its request to its record, step by step.
+
+``app`` reads the body and calls ``answer_request``, which names every other step in its order. Two
+steps have a file of their own: ``attempt`` prepares the request to one model, and ``delivery``
+sends it and writes the answer. Pass-through and translation differ only in their ``Path``.
+"""
+
+from asyncio import CancelledError
+from secrets import token_hex
+
+from ...canon import HttpRequest, Json
+from ...catalog import ModelEntry
+from ...dialects import Rejected, Service, get_dialect
+from ...errors import Overloaded, PonderoError
+from ...exchange import is_deployment_fault, is_fallback_error
+from ..quotas.admission import admit
+from ..server.context import GatewayContext
+from ..state.breakers import REST
+from .attempt import make_attempt
+from .delivery import deliver
+from .errors import add_headers, write_error
+from .read_request import identify
+from .record import RequestRecord
+from .response_writer import ResponseWriter
+from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
+from .translation import make_reply_context
+
+
+async def answer_request(
+    gateway: GatewayContext, http: HttpRequest, client_dialect: str, writer: ResponseWriter
+) -> None:
+    """Answer one conversation; raises Rejected for an unknown key.
+
+    Other errors are written in the shape of the client's API, and recorded.
+    """
+    requester = await identify(gateway, http, client_dialect)
+    call = ClientRequest(
+        id=_make_id(gateway.now()), client_dialect=client_dialect, http=http, requester=requester
+    )
+    service = get_dialect(client_dialect).service()
+    record = RequestRecord(gateway, call)
+    try:
+        parsed = service.parse(http)
+        resolved = route(gateway, call, parsed)
+        level = read_level(call, parsed, resolved)  # ``attempt`` applies the rules, for each model
+        request, turns = await restore(gateway, call, parsed.request)
+        routed = RoutedRequest(
+            call=call,
+            service=service,
+            parsed=parsed,
+            request=request,
+            turns=turns,
+            resolved=resolved,
+            requested_level=level,
+        )
+        record.requested_model = parsed.request.model
+        record.note(stream=parsed.request.stream)
+        record.admission = await admit(gateway, routed)
+        await _attempt_in_order(gateway, routed, writer, record)
+    except (PonderoError, Rejected) as error:
+        await _write_rejection(error, call, service, writer, record)
+    except CancelledError:
+        record.note(end="left")
+        raise
+    finally:
+        record.finish()
+
+
+async def _attempt_in_order(
+    gateway: GatewayContext, routed: RoutedRequest, writer: ResponseWriter, record: RequestRecord
+) -> None:
+    """Ask the models of a route until one answers; none after the first byte to the client."""
+    failed: PonderoError | None = None
+    entry: ModelEntry | None = None
+    for entry in gateway.sort_models(routed.resolved.entries, routed.request.messages):
+        if await gateway.breakers.is_open(entry.id):
+            resting = f"{entry.id} is resting after failures"
+            failed = failed or Overloaded(resting, status=503, retry_after=REST)
+            continue
+        record.note(provider=entry.provider.name, model=entry.model)
+        try:
+            await deliver(gateway, routed, make_attempt(gateway, routed, entry), writer, record)
+        except PonderoError as error:
+            failed = error
+            if is_deployment_fault(error):
+                await gateway.breakers.record_failure(entry.id)
+            if writer.ended:
+                return
+            if not is_fallback_error(error):
+                break
+        except CancelledError:
+            await gateway.breakers.cancel_probe(entry.id)
+            raise
+        else:
+            await gateway.breakers.record_success(entry.id)
+            return
+    if failed is None:
+        raise Overloaded("no model is there to answer", status=503)
+    await _write_failure(failed, routed, entry, writer, record)
+
+
+async def _write_rejection(
+    error: Exception,
+    call: ClientRequest,
+    service: Service[Json],
+    writer: ResponseWriter,
+    record: RequestRecord,
+) -> None:
+    """Tell the client why no model was asked."""
+    response = write_error(error, call.client_dialect, service)
+    record.requested_model = record.requested_model or service.requested_model(call.http) or ""
+    record.note(status=response.status, end="refused")
+    await writer.whole(add_headers(response, {"x-pondero-id": call.id}))
+
+
+async def _write_failure(
+    error: PonderoError,
+    routed: RoutedRequest,
+    entry: ModelEntry | None,
+    writer: ResponseWriter,
+    record: RequestRecord,
+) -> None:
+    """Tell the client why no model answered; ``entry`` is the last one."""
+    call = routed.call
+    response = write_error(error, call.client_dialect, routed.service, entry)
+    record.note(status=response.status, end="failed")
+    if not writer.begun:
+        await writer.whole(add_headers(response, {"x-pondero-id": call.id}))
+        return
+    # A ping went out, so the stream has begun; it has no events yet.
+    context = make_reply_context(routed.service, routed.parsed, id=call.id)
+    await writer.write(routed.service.stream(context).fail(response))
+    await writer.end()
+
+
+def _make_id(now: float) -> str:
+    """Return an id for a request; ids sort by time, which keeps the ledger's index compact."""
+    return f"{int(now * 1000):012x}{token_hex(6)}"
