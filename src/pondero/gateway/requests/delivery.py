@@ -10,11 +10,11 @@ from ...canon import AdjustmentNote, Event, Reply
 from ...errors import PonderoError
 from ...exchange import AsyncTransport, Emit, flow
 from ...transport import AsyncShell
+from ..observability.request_record import RequestRecord
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
 from .attempt import Attempt
 from .errors import add_headers, write_error
-from .record import RequestRecord
 from .response_writer import ResponseWriter
 from .routed_request import RoutedRequest
 

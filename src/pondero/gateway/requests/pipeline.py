@@ -13,6 +13,7 @@ from ...catalog import ModelEntry
 from ...dialects import Rejected, Service, get_dialect
 from ...errors import Overloaded, PonderoError
 from ...exchange import is_deployment_fault, is_fallback_error
+from ..observability.request_record import RequestRecord
 from ..quotas.admission import admit
 from ..server.context import GatewayContext
 from ..state.breakers import REST
@@ -20,7 +21,6 @@ from .attempt import make_attempt
 from .delivery import deliver
 from .errors import add_headers, write_error
 from .read_request import identify
-from .record import RequestRecord
 from .response_writer import ResponseWriter
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 from .translation import make_reply_context

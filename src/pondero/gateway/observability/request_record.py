@@ -6,10 +6,10 @@
 from time import monotonic
 
 from ...canon import Json
-from ..observability.receipt import Receipt
 from ..quotas.admission import Admission
+from ..requests.routed_request import ClientRequest
 from ..server.context import GatewayContext
-from .routed_request import ClientRequest
+from .receipt import Receipt
 
 
 class RequestRecord:
