@@ -114,7 +114,9 @@ class Scenario(Struct, frozen=True, kw_only=True):
         return next((need.otherwise for need in unmet), None)
 
 
-def scenario_of(run: Run, *, row: str = "", needs: Iterable[str] = (), **marks: bool) -> Scenario:
-    """Return the scenario of a function; its name and docstring describe it."""
-    shows = (run.__doc__ or "").partition("\n")[0]
-    return Scenario(name=run.__name__, shows=shows, row=row, run=run, needs=tuple(needs), **marks)
+def scenario_of(
+    run: Run, *, name: str = "", row: str = "", needs: Iterable[str] = (), **marks: bool
+) -> Scenario:
+    """Return the scenario of a function, under its name unless another is given."""
+    name, shows = name or run.__name__, (run.__doc__ or "").partition("\n")[0]
+    return Scenario(name=name, shows=shows, row=row, run=run, needs=tuple(needs), **marks)

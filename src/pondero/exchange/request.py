@@ -18,7 +18,7 @@ from ..errors import BadParameter
 from ..handoff import Manifest, Rejection, replace_surrogates_in_json
 from ..thinking import Plan, Policy, RequestParameters
 from .planner import insist, merge_native_fields
-from .prepare_steps.draft import Draft
+from .prepare_steps.draft import RequestDraft
 from .prepare_steps.foreign_tools import replace_foreign_tools
 from .prepare_steps.history import find_caller, hand_off_history, note_withheld, resolve_open_loop
 from .prepare_steps.limits import apply_prefill, drop_unsupported
@@ -101,7 +101,7 @@ class Prepared(Struct, frozen=True):
         return self.exchange.plan
 
 
-def apply_native_fields(draft: Draft) -> Draft:
+def apply_native_fields(draft: RequestDraft) -> RequestDraft:
     """Let thinking fields in the request's extras win over the plan's level."""
     extras = draft.request.extras
     if not extras or not isinstance(extras, Mapping):
@@ -112,12 +112,12 @@ def apply_native_fields(draft: Draft) -> Draft:
     return draft.but(plan=plan)
 
 
-def encode_request(draft: Draft) -> Draft:
+def encode_request(draft: RequestDraft) -> RequestDraft:
     """Write the request in the provider's API."""
     return draft.but(http=draft.caller.encode(draft.request, draft.plan, draft.target))
 
 
-def check_policy(draft: Draft) -> Draft:
+def check_policy(draft: RequestDraft) -> RequestDraft:
     """Raise Unsupported if a strict policy forbids an adjustment that the steps made."""
     if draft.policy.unsupported == "strict":
         notes = draft.plan.adjustments
@@ -126,7 +126,7 @@ def check_policy(draft: Draft) -> Draft:
 
 
 # The order is behaviour: a step sees what the steps before it changed, and adds its notes last.
-STEPS: tuple[Callable[[Draft], Draft], ...] = (
+STEPS: tuple[Callable[[RequestDraft], RequestDraft], ...] = (
     apply_native_fields,
     hand_off_history,
     resolve_open_loop,
@@ -194,7 +194,7 @@ def compose(
 
 def _start_draft(
     entry: ModelEntry, request: Request, plan: Plan, url: str, key: str | None, **options: Any
-) -> tuple[Draft, "_ServiceFacts"]:
+) -> tuple[RequestDraft, "_ServiceFacts"]:
     provider = entry.provider
     caller = find_caller(provider)
     signed = key is None and provider.auth == "aws"
@@ -207,7 +207,7 @@ def _start_draft(
         max_output=entry.capability.max_output,
         quirks=provider.quirks,
     )
-    draft = Draft(
+    draft = RequestDraft(
         entry=entry,
         request=request,
         plan=plan,
@@ -219,7 +219,9 @@ def _start_draft(
     return draft, facts
 
 
-def _apply_steps(steps: Iterable[Callable[[Draft], Draft]], draft: Draft) -> Draft:
+def _apply_steps(
+    steps: Iterable[Callable[[RequestDraft], RequestDraft]], draft: RequestDraft
+) -> RequestDraft:
     first = draft
     try:
         for step in steps:
@@ -231,7 +233,7 @@ def _apply_steps(steps: Iterable[Callable[[Draft], Draft]], draft: Draft) -> Dra
     return draft
 
 
-def _replace_surrogates(draft: Draft) -> Draft:
+def _replace_surrogates(draft: RequestDraft) -> RequestDraft:
     bare = msgspec.structs.replace(draft.request, messages=())
     whole = convert_json(
         replace_surrogates_in_json(msgspec.to_builtins(bare, builtin_types=(bytes,))), Request
@@ -244,7 +246,7 @@ def _replace_surrogates(draft: Draft) -> Draft:
     )
 
 
-def _make_exchange(draft: Draft, facts: "_ServiceFacts", at: float | None) -> Exchange:
+def _make_exchange(draft: RequestDraft, facts: "_ServiceFacts", at: float | None) -> Exchange:
     provider = draft.entry.provider
     return Exchange(
         dialect=provider.dialect,

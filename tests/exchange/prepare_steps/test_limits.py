@@ -18,7 +18,7 @@ from pondero.canon import (
 from pondero.client import load_catalog
 from pondero.dialects import get_dialect
 from pondero.exchange import plan
-from pondero.exchange.prepare_steps.draft import Draft
+from pondero.exchange.prepare_steps.draft import RequestDraft
 from pondero.exchange.prepare_steps.limits import GO_ON, apply_prefill, drop_unsupported
 from pondero.thinking import Policy, RequestParameters, parse_intent
 
@@ -37,7 +37,9 @@ def draft(request, *, entry=ENTRY, made=None, **given):
     """Return a draft as ``prepare`` makes it before the step under test."""
     wire, target = get_dialect(entry.provider.dialect).caller(), Target("here", "http://here")
     made = planned() if made is None else made
-    return Draft(entry=entry, request=request, plan=made, caller=wire, target=target, **given)
+    return RequestDraft(
+        entry=entry, request=request, plan=made, caller=wire, target=target, **given
+    )
 
 
 def planned(level=None, **changed):

@@ -13,7 +13,7 @@ from pondero.dialects import get_dialect
 from pondero.emulator import Emulator
 from pondero.errors import BadRequest
 from pondero.exchange import make_rejection
-from pondero.exchange.prepare_steps.draft import Draft
+from pondero.exchange.prepare_steps.draft import RequestDraft
 from pondero.exchange.prepare_steps.rejections import omit_rejected
 from pondero.handoff import Rejection
 
@@ -36,7 +36,7 @@ def refusal(name, request, words):
 
 
 def sent(name, request, *refusals):
-    draft = Draft(
+    draft = RequestDraft(
         entry=load_catalog().entry("openai:gpt-5.1"),
         request=Request("gpt-5.1", ()),
         plan=PLAN,

@@ -12,9 +12,9 @@ from pondero.canon import Usage
 from pondero.gateway.observability.figures import (
     SPANS,
     latest,
+    level_bucket,
     load_figures,
     load_requests,
-    nearest_level,
 )
 from pondero.gateway.observability.ledger import Ledger
 from pondero.gateway.observability.ledger_database import (
@@ -123,9 +123,9 @@ def test_a_key_of_this_process_is_in_no_row(monkeypatch):
     [("high", "high"), ("off", "off"), ("0", "off"), ("8000", "medium"), ("60000", "max")],
 )
 def test_a_number_of_tokens_counts_as_the_level_it_is_near(sent, level):
-    assert nearest_level(sent) == level
+    assert level_bucket(sent) == level
 
 
 @pytest.mark.parametrize("sent", [None, "None", "ultra"])
 def test_what_is_no_level_counts_as_none(sent):
-    assert nearest_level(sent) is None
+    assert level_bucket(sent) is None

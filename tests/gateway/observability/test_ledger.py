@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from pondero.canon import Usage
 from pondero.errors import StoreError
 from pondero.gateway.observability import ledger as ledgers
-from pondero.gateway.observability.ledger import Ledger, format_dollars, make_rows, query_usage
+from pondero.gateway.observability.ledger import Ledger, make_rows, query_usage, round_dollars
 from pondero.gateway.observability.ledger_database import (
     PostgresDatabase,
     SqliteDatabase,
@@ -140,7 +140,7 @@ def test_no_request_is_too_odd_to_be_written(kind, request, tmp_path):
         assert database.rows(COUNT) == [(len(each),)]
         billionths = sum(r.cost.quantize(Decimal("1e-9")) for r in each if r.cost is not None)
         total = database.rows("SELECT sum(cost) FROM pondero_receipts")[0][0]
-        assert Decimal(format_dollars(total) or 0) == Decimal(billionths)
+        assert Decimal(round_dollars(total) or 0) == Decimal(billionths)
 
     law()
     database.close()

@@ -3,6 +3,7 @@
 from ..scenario import Scenario, scenario_of
 from .conversations import model_echo, multi_turn, role_mapping, simple_text, thinking_replay
 from .endings import (
+    check_grounding,
     content_filter,
     error_auth,
     error_in_stream,
@@ -11,7 +12,6 @@ from .endings import (
     error_rate_limit,
     error_server,
     finish_reasons,
-    grounding,
     safety_ratings,
 )
 from .levels import (
@@ -64,7 +64,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     scenario_of(multi_turn, row="001 B60"),
     scenario_of(role_mapping, row="001 B45"),
     scenario_of(token_usage, row="001 B61"),
-    scenario_of(grounding, row="001 B62", staged=True),
+    scenario_of(check_grounding, name="grounding", row="001 B62", staged=True),
     scenario_of(safety_ratings, row="001 B22", staged=True),
     scenario_of(finish_reasons, row="001 B19", staged=True),
     scenario_of(content_filter, row="001 B69", staged=True),

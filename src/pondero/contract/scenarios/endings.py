@@ -63,7 +63,7 @@ def _words(seen: ObservedExchange) -> set[str]:
     return {word for each in objects(seen.body) for word in strings(each)}
 
 
-def grounding(bench: Testbed) -> Checks:
+def check_grounding(bench: Testbed) -> Checks:
     """The sources of an answer are kept unchanged."""
     staged: Json = {"groundingChunks": [{"web": {"uri": _SOURCE, "title": "Four"}}]}
     yield from _check_metadata(

@@ -15,7 +15,7 @@ _DEFAULT_POLICY, _NO_PARAMETERS, _NO_RULES = Policy(), RequestParameters(), Repl
 _NO_VIEW, _NOT_ENCODED = View((), Manifest()), HttpRequest("POST", "", {}, b"")
 
 
-class Draft(Struct, frozen=True, kw_only=True):
+class RequestDraft(Struct, frozen=True, kw_only=True):
     """A request on its way to the wire, with its plan.
 
     The steps read: ``unsupported``, the parameters that the API lacks; ``rejections``, the
@@ -42,11 +42,11 @@ class Draft(Struct, frozen=True, kw_only=True):
     text_tools: frozenset[str] = frozenset()
     http: HttpRequest = _NOT_ENCODED
 
-    def but(self, **changes: Any) -> "Draft":
+    def but(self, **changes: Any) -> "RequestDraft":
         """Return the draft with some fields changed."""
         return replace(self, **changes)
 
-    def note(self, *notes: Adjustment) -> "Draft":
+    def note(self, *notes: Adjustment) -> "RequestDraft":
         """Return the draft with adjustments added to its plan."""
         if not notes:
             return self

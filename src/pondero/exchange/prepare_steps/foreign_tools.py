@@ -25,7 +25,7 @@ from ...canon import (
 )
 from ...catalog import Provider
 from ...thinking import Adjustment
-from .draft import Draft
+from .draft import RequestDraft
 
 INPUT = "input"
 """The only argument of a function that replaces a tool which takes a text."""
@@ -34,7 +34,7 @@ _ANY_TEXT = {"type": "string"}
 _FUNCTION = "a function with one text argument"
 
 
-def replace_foreign_tools(draft: Draft) -> Draft:
+def replace_foreign_tools(draft: RequestDraft) -> RequestDraft:
     """Replace tools of another API by this service's own, or by functions that take a text."""
     request, provider = draft.request, draft.entry.provider
     if not request.tools or all(_fits(tool, provider.dialect) for tool in request.tools):

@@ -13,7 +13,7 @@ from ...errors import Unsupported
 from ...handoff import REFUSED, UNSEEN, Destination, handoff, retell_open_loop
 from ...thinking import OFF, Adjustment, Policy
 from ..planner import plan as make_plan
-from .draft import Draft
+from .draft import RequestDraft
 from .rejections import rejected_signatures
 
 _NONE: frozenset[str] = frozenset()
@@ -21,7 +21,7 @@ _MODELS = 512  # a gateway that serves every model of the catalog stays below th
 _ReadRules = Callable[[Mapping[str, Json]], ReplayRules]
 
 
-def hand_off_history(draft: Draft) -> Draft:
+def hand_off_history(draft: RequestDraft) -> RequestDraft:
     """Rewrite the messages for this model; withhold signatures that it rejected before."""
     rejected = rejected_signatures(draft.rejections) if draft.rejections else _NONE
     destination = make_destination(draft.entry, draft.policy, refused=rejected)
@@ -30,7 +30,7 @@ def hand_off_history(draft: Draft) -> Draft:
     return draft.but(request=request, view=view, replay_rules=destination.takes)
 
 
-def resolve_open_loop(draft: Draft) -> Draft:
+def resolve_open_loop(draft: RequestDraft) -> RequestDraft:
     """Retell an open tool loop that another model began, or switch thinking off for it."""
     facts, plan = draft.entry.capability, draft.plan
     # Anthropic, extended thinking with tool use: a tool loop must begin with a thinking block.
@@ -67,7 +67,7 @@ _WITHHELD = {
 }
 
 
-def note_withheld(draft: Draft) -> Draft:
+def note_withheld(draft: RequestDraft) -> RequestDraft:
     """Note parts that the service's rules withheld; other models' thinking is in the manifest."""
     if not draft.view.manifest.changes:
         return draft

@@ -12,13 +12,13 @@ from msgspec.structs import replace
 from ...canon import Json, Message, OutputFormat, Part, Text, Thinking, Tool, ToolChoice
 from ...catalog import ModelEntry
 from ...thinking import Adjustment, Plan, read_thinking
-from .draft import Draft
+from .draft import RequestDraft
 
 GO_ON = Text("[Go on from where the answer above ends.]")
 _EMPTY: dict[str, Json] = {"tools": (), "stop": ()}
 
 
-def drop_unsupported(draft: Draft) -> Draft:
+def drop_unsupported(draft: RequestDraft) -> RequestDraft:
     """Leave out parameters that the plan dropped, or that the API or the model does not take."""
     request, plan, unsupported = draft.request, draft.plan, draft.unsupported
     if not (plan.dropped or request.stop or request.tool_choice or request.output):
@@ -61,7 +61,7 @@ def _is_hosted(choice: ToolChoice, tools: Sequence[Tool]) -> bool:
     )
 
 
-def _limit_stop(draft: Draft, less: dict[str, Json], notes: list[Adjustment]) -> None:
+def _limit_stop(draft: RequestDraft, less: dict[str, Json], notes: list[Adjustment]) -> None:
     asked = list(draft.request.stop)
     why = "this service has no stop sequences" if "stop" in draft.unsupported else ""
     if not why and "stop" in draft.entry.capability.forbids:
@@ -80,7 +80,7 @@ def _limit_stop(draft: Draft, less: dict[str, Json], notes: list[Adjustment]) ->
 # -- an answer begun for the model ---------------------------------------------------------------
 
 
-def apply_prefill(draft: Draft) -> Draft:
+def apply_prefill(draft: RequestDraft) -> RequestDraft:
     """Fit a prefill, an answer begun for the model, to the model.
 
     If it takes none, the beginning stays, and a user message asks to continue from there.

@@ -11,7 +11,7 @@ from ...catalog import ModelEntry
 from ...dialects import Caller, Repair
 from ...errors import BadRequest
 from ...handoff import Rejection, signature_digest
-from .draft import Draft
+from .draft import RequestDraft
 
 
 def make_rejection(origin: Origin, repair: Repair) -> Rejection:
@@ -33,7 +33,7 @@ def rejected_signatures(refusals: Iterable[Rejection]) -> frozenset[str]:
     return frozenset(digest for each in refusals for digest in each.signatures)
 
 
-def omit_rejected(draft: Draft) -> Draft:
+def omit_rejected(draft: RequestDraft) -> RequestDraft:
     """Leave out fields that the service rejected before; the handoff withheld the signatures."""
     for rejection in draft.rejections:
         repair = _reapply_repair(draft.caller, draft.http, rejection)

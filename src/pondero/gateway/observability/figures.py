@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from ...store import SecretRedactor
 from ...thinking import FIGURES, LEVELS
-from .ledger import format_dollars
+from .ledger import round_dollars
 from .ledger_database import LedgerDatabase
 from .receipt import Receipt
 
@@ -107,7 +107,7 @@ def _row_of(receipt: Receipt, redactor: SecretRedactor) -> RequestRow:
         path=receipt.road,
         asked=receipt.asked,
         sent=receipt.sent,
-        level=nearest_level(receipt.sent),
+        level=level_bucket(receipt.sent),
         why=receipt.why,
         adjustments=receipt.adjustments,
         status=receipt.status,
@@ -144,7 +144,7 @@ def _row(*columns: Any) -> RequestRow:
         path=road,
         asked=asked,
         sent=sent,
-        level=nearest_level(sent),
+        level=level_bucket(sent),
         why=why,
         adjustments=tuple(notes.split()),
         status=status,
@@ -154,7 +154,7 @@ def _row(*columns: Any) -> RequestRow:
         cached=cached,
         answer=answer,
         thinking=thinking,
-        cost=format_dollars(cost),
+        cost=round_dollars(cost),
         first=first,
         seconds=seconds,
         offline=bool(offline),
@@ -193,11 +193,11 @@ def _load_slices(database: LedgerDatabase, since: int, step: int) -> list[UsageS
         UsageSlice(
             at=at * step * 60,
             model=model,
-            level=nearest_level(sent),
+            level=level_bucket(sent),
             requests=count,
             thinking=int(thinking or 0),
             answer=int(answer or 0),
-            cost=format_dollars(cost),
+            cost=round_dollars(cost),
         )
         for at, model, sent, count, thinking, answer, cost in found
     ]
@@ -240,7 +240,7 @@ def _count_adjustments(database: LedgerDatabase, since: int) -> dict[str, int]:
     return dict(counts.most_common())
 
 
-def nearest_level(sent: str | None) -> str | None:
+def level_bucket(sent: str | None) -> str | None:
     """Return the level of a sent value; a number of tokens has its nearest."""
     if sent is None or not sent.isdecimal():
         return sent if sent in LEVELS else None

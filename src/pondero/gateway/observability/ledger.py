@@ -202,7 +202,7 @@ def _make_total(row: Sequence[Any]) -> UsageTotal:
         cached=cached,
         thinking=thought,
         output=wrote,
-        cost=format_dollars(cost),
+        cost=round_dollars(cost),
         priced=priced,
         seconds=seconds,
         timed=requests,
@@ -211,7 +211,7 @@ def _make_total(row: Sequence[Any]) -> UsageTotal:
     )
 
 
-def format_dollars(billionths: int | Decimal | None) -> str | None:
+def round_dollars(billionths: int | Decimal | None) -> str | None:
     """Return a cost of the ledger in dollars, as a decimal number."""
     if billionths is None:
         return None

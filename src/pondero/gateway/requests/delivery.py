@@ -14,7 +14,7 @@ from ..observability.request_record import RequestRecord
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
 from .attempt import Attempt
-from .errors import add_headers, write_error
+from .errors import add_response_headers, write_error
 from .response_writer import ResponseWriter
 from .routed_request import RoutedRequest
 
@@ -85,7 +85,7 @@ class _Delivery:
         await self._cache(step)
         self._record.note_first()
         self._note_reply(step)
-        await self._writer.whole(add_headers(response, self._headers()))
+        await self._writer.whole(add_response_headers(response, self._headers()))
 
     async def stream(self, shell: AsyncShell) -> None:
         writer, converter = self._writer, self._converter

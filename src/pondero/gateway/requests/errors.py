@@ -101,7 +101,7 @@ def error_response(
     return service.error(status, message, code=code, retry_after=None)
 
 
-def add_headers(response: HttpResponse, more: Mapping[str, str]) -> HttpResponse:
+def add_response_headers(response: HttpResponse, more: Mapping[str, str]) -> HttpResponse:
     """Return the response with further headers."""
     return replace(response, headers={**response.headers, **more})
 

@@ -19,7 +19,7 @@ from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .attempt import make_attempt
 from .delivery import deliver
-from .errors import add_headers, write_error
+from .errors import add_response_headers, write_error
 from .read_request import identify
 from .response_writer import ResponseWriter
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
@@ -110,7 +110,7 @@ async def _write_rejection(
     response = write_error(error, call.client_dialect, service)
     record.requested_model = record.requested_model or service.requested_model(call.http) or ""
     record.note(status=response.status, end="refused")
-    await writer.whole(add_headers(response, {"x-pondero-id": call.id}))
+    await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
 
 
 async def _write_failure(
@@ -125,7 +125,7 @@ async def _write_failure(
     response = write_error(error, call.client_dialect, routed.service, entry)
     record.note(status=response.status, end="failed")
     if not writer.begun:
-        await writer.whole(add_headers(response, {"x-pondero-id": call.id}))
+        await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
         return
     # A ping went out, so the stream has begun; it has no events yet.
     context = make_reply_context(routed.service, routed.parsed, id=call.id)

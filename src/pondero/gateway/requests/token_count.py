@@ -26,7 +26,7 @@ from ...errors import PonderoError
 from ...framing import parse_json_or_none
 from ..server.context import GatewayContext, Requester
 from .attempt import make_attempt
-from .errors import add_headers, write_error
+from .errors import add_response_headers, write_error
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 
 CHARACTERS = 3.6  # per token, in a usual mix of prose and code
@@ -79,7 +79,7 @@ async def _count(
     if tokens is not None:
         return models.write_count(tokens)
     guess = models.write_count(estimate(routed.request))
-    return add_headers(guess, {"x-pondero-count": "estimate"})
+    return add_response_headers(guess, {"x-pondero-count": "estimate"})
 
 
 async def _ask_service(gateway: GatewayContext, routed: RoutedRequest) -> int | None:
