@@ -1,7 +1,4 @@
-"""The service's table of models, its list of models, and its token counts.
-
-The rules call ``family`` for the limits of a model. The rest answers the two other addresses.
-"""
+"""The service's table of models, its list of models, and its token counts."""
 
 import re
 from collections.abc import Sequence
