@@ -1,8 +1,4 @@
-"""Reads the service's token counts into disjoint buckets, and how an answer ended.
-
-``outputTokens`` includes thinking. Only Claude counts thinking, in a field of its own that the
-request must ask for by path; otherwise the count is unknown.
-"""
+"""Reads token counts into disjoint buckets, and how answers ended; only Claude counts thinking."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,4 @@
-"""The service's own table of models, and its endpoint that counts tokens.
-
-Models are listed by another service at another address, so no list is answered here.
-"""
+"""The service's own table of models, and its token counts; another service lists models."""
 
 import re
 from collections.abc import Sequence
