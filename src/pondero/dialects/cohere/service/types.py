@@ -1,8 +1,4 @@
-"""The request body as the service types it: the service rejects any other field.
-
-``Body`` is what the service takes; ``LooseBody``, the same without ranges, is what ``parse``
-reads. Source: cohere SDK 7.3.1, types of v2 chat.
-"""
+"""Types of the request body; ``LooseBody`` is without ranges (cohere SDK 7.3.1, v2 chat)."""
 
 from typing import Annotated, Any, Literal
 

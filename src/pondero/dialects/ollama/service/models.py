@@ -1,7 +1,4 @@
-"""The server's own table of models (what each takes, and who must show a key), and its lists.
-
-The lists have the shapes of api/types.go of ollama/ollama, 2026-08-21.
-"""
+"""The server's table of models, and its lists (api/types.go of ollama/ollama, 2026-08-21)."""
 
 import re
 import tomllib
