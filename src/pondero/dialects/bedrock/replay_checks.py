@@ -77,9 +77,6 @@ def _turns(body: Mapping[str, Json]) -> list[_Turn]:
     return found
 
 
-# -- calls and results ---------------------------------------------------------------------------
-
-
 def _find_unpaired(turns: list[_Turn]) -> Iterator[ReplayIssue]:
     for number, turn in enumerate(turns):
         before = {p.id for p in turns[number - 1].select(_CALL)} if number else set()
@@ -131,9 +128,6 @@ def _find_missing_tools(sent: SentRequest, turns: list[_Turn]) -> Iterator[Repla
             "content blocks",
             cure="send the tools as long as there are calls in the past",
         )
-
-
-# -- thinking ------------------------------------------------------------------------------------
 
 
 def _signs(sent: SentRequest) -> bool:

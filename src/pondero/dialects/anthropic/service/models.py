@@ -73,9 +73,6 @@ def _family(model: str, at: str | None) -> Family | None:
     return None
 
 
-# -- lists and counts ----------------------------------------------------------------------------
-
-
 def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
     """Return which of the two a request asks for. Other services list models at the same path."""
     path = urlsplit(http.url).path

@@ -52,9 +52,6 @@ def _thinking(own: Json) -> int | None:
     return own if isinstance(own, int) and not isinstance(own, bool) else None
 
 
-# -- how an answer ended -------------------------------------------------------------------------
-
-
 _FINISH: Mapping[str, Finish] = {
     "end_turn": "stop",
     "stop_sequence": "stop",

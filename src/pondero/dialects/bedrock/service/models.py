@@ -63,9 +63,6 @@ def family(model: str) -> Family | None:
     return Family((model,), "any", begins="anyone") if model.startswith("arn:aws") else None
 
 
-# -- counts of tokens ----------------------------------------------------------------------------
-
-
 _COUNT = re.compile(r".*/model/[^/]+/count-tokens")
 
 

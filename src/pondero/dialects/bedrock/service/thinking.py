@@ -19,9 +19,6 @@ class ResolvedThinking(NamedTuple):
     shown: bool = False
 
 
-# -- the requested level -----------------------------------------------------------------------
-
-
 def first_intent(owns: Iterable[makers.Own], effort: str | None) -> Intent:
     """Return the first level that any maker's fields set; ``effort`` is the common field's."""
     stated = (intent_of(own, effort) for own in owns)
@@ -74,9 +71,6 @@ def show_of(own: makers.Claude | None) -> bool | None:
     if thinking is None or thinking.display is None:
         return None
     return thinking.display == "summarized"
-
-
-# -- what the model does with it -------------------------------------------------------------
 
 
 def resolve_thinking(
@@ -172,9 +166,6 @@ def _check_unlimited(limits: types.Limits) -> None:
     for field, value in given.items():
         if value is not None:  # see _resolve_nova
             raise reject_by_model(f"{field} must be unset when maxReasoningEffort is high")
-
-
-# -- Claude ----------------------------------------------------------------------------------
 
 
 def _resolve_claude(

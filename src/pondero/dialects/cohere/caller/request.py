@@ -101,9 +101,6 @@ def _format(output: OutputFormat) -> Json:
     return asked if output.schema is None else asked | {"json_schema": output.schema}
 
 
-# -- messages ------------------------------------------------------------------------------------
-
-
 def _messages(request: Request) -> list[Json]:
     said: list[Json] = []
     if request.system:

@@ -14,9 +14,6 @@ class Strict(Struct, forbid_unknown_fields=True):
     """A value that may hold only what it names."""
 
 
-# -- content -----------------------------------------------------------------------------------
-
-
 class TextPart(Strict, tag="text"):
     """Text."""
 
@@ -56,8 +53,6 @@ class DocumentPart(Strict, tag="document"):
 
 
 Content = TextPart | ThinkingPart | ImagePart | DocumentPart
-
-# -- messages ----------------------------------------------------------------------------------
 
 
 class Function(Strict):
@@ -104,8 +99,6 @@ class ToolAnswer(Strict, tag_field="role", tag="tool"):
 
 
 Message = System | User | Assistant | ToolAnswer
-
-# -- the request -------------------------------------------------------------------------------
 
 
 class Offered(Strict):
@@ -164,9 +157,6 @@ class Body(Strict):
     logprobs: bool | None = None
     thinking: Thinking | None = None
     priority: int | None = None
-
-
-# -- the same without ranges -------------------------------------------------------------------
 
 
 class LooseThinking(Thinking):

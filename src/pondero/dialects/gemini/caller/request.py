@@ -144,9 +144,6 @@ def _choice(choice: ToolChoice) -> dict[str, Json]:
     return config
 
 
-# -- schemas -------------------------------------------------------------------------------------
-
-
 def _is_plain(schema: Json) -> bool:
     return isinstance(schema, dict) and all(
         key in _EASY or (key in _CHECKS and _CHECKS[key](value)) for key, value in schema.items()

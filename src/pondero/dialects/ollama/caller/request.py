@@ -88,9 +88,6 @@ def _format(output: OutputFormat) -> Json:
     return "json" if output.schema is None else output.schema
 
 
-# -- messages ------------------------------------------------------------------------------------
-
-
 def messages(request: Request) -> list[Json]:
     """Return the messages of a request, the system prompt first."""
     said: list[Json] = [{"role": "system", "content": text.text} for text in request.system]

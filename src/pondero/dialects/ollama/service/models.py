@@ -67,9 +67,6 @@ def table() -> Table:
     return convert_json(tomllib.loads(text), Table)
 
 
-# -- lists of models -----------------------------------------------------------------------------
-
-
 def asks(http: HttpRequest) -> Literal["models"] | None:
     """Return "models" for a list of models, for one of them, and for the server's version."""
     return "models" if _kind(http) else None
