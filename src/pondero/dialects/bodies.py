@@ -1,8 +1,4 @@
-"""Request bodies on the services' sides: the model they name, and their unknown fields.
-
-``pondero.sdk`` and the gateway read requests of clients that can be newer than our types. They
-read leniently: unknown fields are left out and listed. The emulator rejects them, as services do.
-"""
+"""Request bodies on the services' sides: the model they name, and their unknown fields."""
 
 from functools import cache, reduce
 from operator import or_
@@ -68,10 +64,7 @@ class UnknownFields:
 
 
 def make_lenient_type(kind: type[T]) -> type[T]:
-    """Return a type that reads the same JSON without checking ranges, patterns and literals.
-
-    A struct becomes a subclass of itself, so its values are still instances of it.
-    """
+    """Return a type that reads the same JSON without checking ranges, patterns and literals."""
     hashable: Any = kind
     found: type[T] = _relax(hashable)
     return found

@@ -1,8 +1,4 @@
-"""Web pages that an answer cites, in the citations of any dialect.
-
-A citation in canon is the JSON of its dialect. The services' sides write their own unchanged and
-convert those of other dialects, from which all of them can read the page's address and title.
-"""
+"""Web pages that an answer cites, read from the citations of any dialect."""
 
 from collections.abc import Callable, Iterable
 

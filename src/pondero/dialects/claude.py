@@ -1,8 +1,4 @@
-"""Rules and signatures of Claude models, for the services' sides of the APIs that serve them.
-
-The Messages API and Converse enforce the same rules with the same messages; ``reject`` puts a
-message into the shape of the service.
-"""
+"""Rules and signatures of Claude models, for the services' sides of the APIs that serve them."""
 
 from base64 import b64decode, b64encode
 from binascii import Error
@@ -25,8 +21,7 @@ def check_type(kind: str, accepted: Sequence[str], reject: Reject) -> None:
     """Reject a type of thinking that the model does not accept."""
     if kind in accepted:
         return
-    # Anthropic, thinking troubleshooting: types by model (vendor page, 2026-11-15; text of
-    # "enabled": AAClause/nvda-OpenAI#126, on Bedrock llmgateway#2778)
+    # Anthropic, thinking types (vendor page, 2026-11-15; AAClause/nvda-OpenAI#126, llmgateway#2778)
     message = f'"thinking.type.{kind}" is not supported for this model.'
     if kind == "enabled" and "adaptive" in accepted:
         message += (
@@ -40,8 +35,7 @@ def check_type(kind: str, accepted: Sequence[str], reject: Reject) -> None:
 def check_budget(budget: int, max_tokens: int, reject: Reject) -> None:
     """Reject a budget that leaves no tokens for the answer."""
     if budget >= max_tokens:
-        # Anthropic, extended thinking: budget_tokens < max_tokens (vendor page and
-        # router-for-me/CLIProxyAPI#413, on Bedrock litellm#39627, 2026-11-15)
+        # Anthropic, budget < max_tokens (router-for-me/CLIProxyAPI#413, litellm#39627, 2026-11-15)
         raise reject(
             "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our "
             "documentation at https://docs.claude.com/en/docs/build-with-claude/"
@@ -75,8 +69,7 @@ def check_sampling(
     temperature: float | None, top_k: int | None, top_p: float | None, reject: Reject
 ) -> None:
     """Reject sampling parameters that thinking does not allow."""
-    # Anthropic, extended thinking: temperature 1, no top_k, top_p from 0.95 on; all three (texts of
-    # public clients; top_k: quarkiverse/quarkus-langchain4j#1812, 2025-09-25)
+    # Anthropic, sampling; all three (clients; quarkiverse/quarkus-langchain4j#1812, 2025-09-25)
     if temperature not in (None, 1):
         raise reject(
             "`temperature` may only be set to 1 when thinking is enabled or in adaptive mode."
@@ -91,8 +84,7 @@ def check_sampling(
 
 def check_forced(kind: str | None, forced: str, reject: Reject) -> None:
     """Reject a forced tool call; ``forced`` is when the model accepts one."""
-    # Anthropic, tool_choice: not forced on Fable 5.1, Opus 5.5, Sonnet 5.5 (pydantic-ai 2.66.0,
-    # verified live; text not recorded), nor with "enabled" (text of public clients, 2026-11-15)
+    # Anthropic, tool_choice; both (pydantic-ai 2.66.0 live; text of public clients, 2026-11-15)
     if forced == "never":
         raise reject("`tool_choice` values that force tool use are not supported for this model.")
     if kind == "enabled" and forced in ("adaptive", "thinking_off"):
@@ -115,10 +107,7 @@ class Proof(NamedTuple):
 
 
 class SignatureKey(NamedTuple):
-    """Makes and verifies signatures, which are keyed digests and begin with ``mark``.
-
-    A signature that was changed, cut or made with another key does not verify.
-    """
+    """Makes and verifies signatures: keyed digests that begin with ``mark``."""
 
     secret: bytes
     mark: bytes

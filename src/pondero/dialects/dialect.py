@@ -1,12 +1,7 @@
-"""A dialect: one record of functions for each of its two sides.
+"""A dialect: one record of functions for each of its two sides, which never import each other.
 
-The caller's side writes our requests and reads the answers into events. The service's side reads
-requests and writes answers, for the emulator and the contract kit; the gateway and
-``client/apply_dial`` (for ``pondero.sdk``) read other programs' requests with it, leniently. The
-two are written independently and must agree, so neither imports the other.
-
-A side's package ends in ``CALLER = Caller(...)`` or ``SERVICE = Service(...)``, where mypy checks
-every signature.
+The caller's side writes our requests and reads answers. The service's side does the reverse, for
+the emulator, the contract kit, the gateway and ``pondero.sdk``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -67,12 +62,7 @@ class MatchScore(Protocol):
 
 
 class Repair(Struct, frozen=True):
-    """A rejected request, changed as the rejection suggests, and the difference.
-
-    - ``cure``: the change, which ``Caller.reapply_repair`` makes again in later requests.
-    - ``holds_for``: how long to reapply it: this request, this thread, or the model.
-    - ``unsealed``: the signatures that were removed, as they are on the wire.
-    """
+    """A rejected request, changed as the rejection suggests; ``unsealed``: removed signatures."""
 
     request: HttpRequest
     adjustment: Adjustment
@@ -105,10 +95,7 @@ class EarlierAnswers(Protocol):
 
 
 class SentRequest(Struct, frozen=True, kw_only=True):
-    """A request that was sent, the catalog's facts about the model, and the earlier answers.
-
-    ``known``: whether the catalog has the deployment; others can be less strict.
-    """
+    """A request that was sent; ``known``: whether the catalog has the deployment."""
 
     body: dict[str, Json]
     past: EarlierAnswers
@@ -119,11 +106,7 @@ class SentRequest(Struct, frozen=True, kw_only=True):
 
 
 class ReplayIssue(Struct, frozen=True, kw_only=True):
-    """A place in a request that makes the service reject it (``refused``) or drop thinking.
-
-    ``path`` is the place in the body, ``what`` the problem, ``then`` the service's reaction, and
-    ``cure`` what to do instead.
-    """
+    """A place where the service rejects (``refused``) or drops thinking; ``then``: its reaction."""
 
     code: str
     path: str
@@ -134,11 +117,7 @@ class ReplayIssue(Struct, frozen=True, kw_only=True):
 
 
 class ReplayChecks(Struct, frozen=True, kw_only=True):
-    """The checks of ``pondero guard`` for a request that sends a conversation back.
-
-    - ``find_issues`` returns the places that the service rejects, or where thinking is lost.
-    - ``has_history`` returns whether a body sends back earlier answers.
-    """
+    """The checks of ``pondero guard`` for a request that sends a conversation back."""
 
     find_issues: Callable[[SentRequest], list[ReplayIssue]]
     has_history: Callable[[Mapping[str, Json]], bool]
@@ -151,22 +130,12 @@ class NoQuirks(Struct, frozen=True):
 class Caller(Struct, frozen=True, kw_only=True):
     """The caller's side of an API.
 
-    - ``encode`` writes our request, with the plan's fields, as an HTTP request to the target.
-    - ``decode`` reads a whole answer into the events of its stream.
-    - ``stream`` returns the decoder of one streamed answer.
-    - ``error`` reads an error response, also one with HTML or an empty body.
     - ``match_score`` returns how likely a piece of JSON is an answer of this API.
-    - ``replay_rules`` returns which parts of a history a deployment with these quirks accepts.
-    - ``repair`` changes a rejected request as the rejection suggests, or returns None.
-    - ``quirks`` is the type of a deployment's table ``[quirks]``.
     - ``reapply_repair`` applies a saved repair before the service rejects the request.
-    - ``count_request`` turns a request into one that only counts its tokens.
-    - ``count_field`` is the field of the answer to it that has the number.
-    - ``unsupported_parameters`` are parameters that the API lacks: omitted, with an adjustment.
+    - ``count_field`` is the field of a count's answer that has the number.
+    - ``unsupported_parameters`` are omitted, with an adjustment.
     - ``signing_name`` is the service's name in requests that are signed instead of using a key.
-    - ``hosted_tools`` are the tools that services run themselves, as a request offers them, by
-      kind; the catalog says which deployment has which.
-    - ``needs_cache_breakpoints`` returns whether a model caches only up to breakpoints.
+    - ``hosted_tools`` are the tools that services run, as a request offers them, by kind.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
@@ -198,11 +167,7 @@ class Rejected(Exception):
 
 
 class Signer(Protocol):
-    """A function that makes the signature of a part of one answer; None leaves it unsigned.
-
-    ``shown`` is the text that is sent with the part. ``before`` are the blocks before it in the
-    same answer, which some signatures cover.
-    """
+    """Makes the signature of a part, or None; ``before`` are the answer's blocks before it."""
 
     def __call__(self, part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
         """Return the signature in the dialect's JSON."""
@@ -214,11 +179,7 @@ def leave_unsigned(_part: Part, _shown: str, _before: Sequence[Json], /) -> Json
 
 
 class ParsedRequest(Struct, Generic[C], frozen=True, kw_only=True):
-    """A request, read leniently: none of the service's rules is applied.
-
-    ``show``: whether it asks for readable thinking, None if it does not say. ``unknown``: paths of
-    fields that the dialect lacks, which were skipped.
-    """
+    """A request, read leniently; ``unknown``: skipped paths; ``show`` is None if not said."""
 
     request: Request
     intent: Intent = UNSET
@@ -228,16 +189,7 @@ class ParsedRequest(Struct, Generic[C], frozen=True, kw_only=True):
 
 
 class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
-    """The data for writing an answer.
-
-    - ``context``: data of the request that the dialect needs again.
-    - ``sign``: makes the signatures.
-    - ``seed``: the ids are made from it.
-    - ``shown``: whether the answer has readable thinking.
-    - ``refuses``: whether the answer will be a refusal, which some APIs announce at the start.
-    - ``place``: where thinking goes, by the API's own name, if it has several places; None is the
-      usual one.
-    """
+    """The data for writing an answer; ``place`` is the API's name for where thinking goes."""
 
     request: Request
     context: C
@@ -249,11 +201,7 @@ class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
 
 
 class AcceptedRequest(ReplyContext[C], Generic[C], frozen=True, kw_only=True):
-    """A request that passed the service's rules; the emulated service signs its answer.
-
-    ``thinks``: whether the model will think, given ``intent``. ``default``: the level if the
-    request sets none. ``caches``: which prefixes are cached: none, up to breakpoints, or all.
-    """
+    """A request that passed the service's rules; ``default``: the level if none is set."""
 
     intent: Intent = UNSET
     thinks: bool = False
@@ -292,11 +240,7 @@ class ErrorShape(Protocol):
 
 
 class ServedModel(Struct, frozen=True):
-    """A model on a list; ``context`` and ``max_output`` are its limits in tokens.
-
-    ``levels`` are ordered from the weakest; ``default`` is its level if a request sets none.
-    ``media`` are prefixes of the media types it accepts, None if unknown.
-    """
+    """A model on a list; limits are in tokens, levels from the weakest, media None if unknown."""
 
     name: str
     context: int | None = None
@@ -318,16 +262,7 @@ class ServedModel(Struct, frozen=True):
 
 
 class ModelEndpoints(Struct, frozen=True, kw_only=True):
-    """The other endpoints of a service: lists of models, and token counts.
-
-    - ``classify`` returns which of the two a request is for, or None.
-    - ``write_list`` answers with a provider's models, or one of them; raises Rejected.
-    - ``requested_model`` returns the model that a request is about; None for the list.
-    - ``write_any_list`` does the same for models of any name and without a key check; the gateway
-      calls it.
-    - ``parse_count`` turns a request to count tokens into the request whose tokens are counted.
-    - ``write_count`` answers with their number.
-    """
+    """Lists of models, and token counts; ``write_any_list`` takes any name and needs no key."""
 
     classify: Callable[[HttpRequest], Literal["models", "tokens"] | None]
     write_list: Callable[[HttpRequest, Sequence[ServedModel], str], HttpResponse]
@@ -338,12 +273,7 @@ class ModelEndpoints(Struct, frozen=True, kw_only=True):
 
 
 class StoredResponses(Struct, frozen=True, kw_only=True):
-    """Continues from an answer that the service stored, so that no history is sent again.
-
-    - ``previous_id`` returns the id of the stored answer that a request continues from.
-    - ``stored_id`` returns the id under which an answer is stored; None if it is not.
-    - ``resume`` returns the request with the stored request and its answer in front.
-    """
+    """Continues from an answer that the service stored, so that no history is sent again."""
 
     previous_id: Callable[[HttpRequest], str | None]
     stored_id: Callable[[ReplyContext[Json]], str | None]
@@ -353,11 +283,7 @@ class StoredResponses(Struct, frozen=True, kw_only=True):
 class SignatureSlots(Struct, frozen=True, kw_only=True):
     """Where clients of an API keep signatures and send them back; the gateway uses it.
 
-    - ``thinking``: with thinking, even if it has no text.
-    - ``call``: with a tool call, written when the call begins or ends.
-    - ``text``: with a text, written when it begins.
-    - ``trailing_thinking``: also with thinking after all other parts.
-    - ``may_lose_thinking``: clients can send a signature back without its thinking.
+    ``may_lose_thinking``: clients can send a signature back without its thinking.
     """
 
     thinking: bool = False
@@ -368,12 +294,7 @@ class SignatureSlots(Struct, frozen=True, kw_only=True):
 
 
 class PassthroughRules(Struct, frozen=True, kw_only=True):
-    """Rules for a gateway that passes requests and answers through without translation.
-
-    - ``model_at``: paths of the model's name in an answer or a frame of a stream.
-    - ``headers``: headers of a request that the service reads.
-    - ``added_fields``: fields that are added to a body that lacks them.
-    """
+    """Rules for a gateway that passes through; ``model_at``: paths of the model's name."""
 
     model_at: tuple[tuple[str, ...], ...] = ()
     headers: tuple[str, ...] = ()
@@ -383,27 +304,13 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
 class Service(Struct, Generic[C], frozen=True, kw_only=True):
     """The service's side of an API.
 
-    - ``default_provider`` is the provider if none is named.
-    - ``matches_path`` returns whether a path belongs to the API.
-    - ``requested_model`` returns the model that a request names, in its body or its address.
-    - ``with_model`` returns the request for another model.
-    - ``parse`` reads a request leniently: no rules, and unknown fields are listed.
-    - ``accept`` reads it strictly, by the rules of the named provider; raises Rejected.
-    - ``reply`` writes a whole answer.
-    - ``stream`` returns the writer of a streamed answer.
-    - ``error`` writes an error in the service's shape.
-    - ``call_id`` makes a tool call's id, in the service's form, from 32 hexadecimal digits.
+    - ``parse`` is lenient and lists unknown fields; ``accept`` is strict and raises Rejected.
+    - ``call_id`` makes a tool call's id from 32 hexadecimal digits.
     - ``restate_error`` rewrites an error in one provider's shape, if providers differ.
-    - ``models`` answers requests for lists of models and token counts, if the API has them.
-    - ``stored_responses`` continues from stored answers, if the service stores any.
     - ``filter_reasons`` are the API's words for an answer that a filter withheld.
     - ``bad_key_errors`` are pairs of status and code that mean an invalid key in this API only.
-    - ``own_headers`` are headers that only callers of this API send.
     - ``shows_thinking`` is whether thinking is shown if a request does not say.
     - ``ping`` keeps a silent stream alive; empty if the API has no such frame.
-    - ``overloaded_status`` is the status that callers of this API expect of a busy service.
-    - ``passthrough`` are the rules for a gateway with this API on both sides.
-    - ``slots`` are the places where clients keep signatures.
     """
 
     default_provider: str

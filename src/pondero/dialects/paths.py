@@ -1,7 +1,4 @@
-"""A model's name in the path of an address, for the APIs that name the model there.
-
-Names are untrusted and the request carries a key, so a name must not change the rest of the path.
-"""
+"""A model's name in the path of an address; it is untrusted and must not change the rest."""
 
 from urllib.parse import quote
 
@@ -9,10 +6,7 @@ from ..errors import BadParameter
 
 
 def segment(name: str) -> str:
-    """Return a name as one segment of a path; raises BadParameter for names of dots only.
-
-    Servers resolve dots even if they are quoted, so ``..`` has no safe spelling.
-    """
+    """Return a name as one path segment; raises BadParameter for dots, which servers resolve."""
     try:
         quoted = quote(name, safe="@-._~")
     except UnicodeEncodeError:

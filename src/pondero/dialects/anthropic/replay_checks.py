@@ -1,7 +1,4 @@
-"""Finds where the service rejects a conversation sent back, or loses thinking; for the guards.
-
-The rules are read from the caller's side, independently of ``service``.
-"""
+"""Finds where the service rejects a conversation sent back, or loses thinking; for the guards."""
 
 import re
 from collections.abc import Iterator, Mapping

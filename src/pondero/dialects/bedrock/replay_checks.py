@@ -1,7 +1,4 @@
-"""Finds where the service rejects a conversation sent back, or loses thinking; for the guards.
-
-The rules are read from the caller's side, independently of ``service``.
-"""
+"""Finds where the service rejects a conversation sent back, or loses thinking; for the guards."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -80,9 +77,6 @@ def _turns(body: Mapping[str, Json]) -> list[_Turn]:
     return found
 
 
-# -- calls and results ---------------------------------------------------------------------------
-
-
 def _find_unpaired(turns: list[_Turn]) -> Iterator[ReplayIssue]:
     for number, turn in enumerate(turns):
         before = {p.id for p in turns[number - 1].select(_CALL)} if number else set()
@@ -134,9 +128,6 @@ def _find_missing_tools(sent: SentRequest, turns: list[_Turn]) -> Iterator[Repla
             "content blocks",
             cure="send the tools as long as there are calls in the past",
         )
-
-
-# -- thinking ------------------------------------------------------------------------------------
 
 
 def _signs(sent: SentRequest) -> bool:

@@ -1,7 +1,4 @@
-"""Finds what Gemini rejects in a replayed conversation, and where thinking is lost.
-
-Written apart from the service's side. Fields count in both spellings, camelCase and snake_case.
-"""
+"""Finds where Gemini rejects a replayed conversation or loses thinking; reads both spellings."""
 
 import base64
 import binascii

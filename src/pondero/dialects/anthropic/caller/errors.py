@@ -1,8 +1,4 @@
-"""Reads the service's errors into ours, from a response or from a stream.
-
-The error's code decides, then its type, then the status (anthropic 2.8.0, 2026-11-10). The message
-decides only for ``invalid_request_error``: it can mean a long prompt or an empty account.
-"""
+"""Reads errors into ours: by code, then type, then status (anthropic 2.8.0, 2026-11-10)."""
 
 import re
 from collections.abc import Mapping

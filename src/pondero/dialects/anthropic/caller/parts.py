@@ -1,8 +1,4 @@
-"""Reads content blocks into parts, with one class for each type of block; deltas are fed to it.
-
-``response`` and ``stream`` call ``block``. The class is chosen once, when a block begins, so that
-each delta of a long stream costs one method call and one append.
-"""
+"""Reads content blocks into parts; the class is chosen once, so that a delta costs one call."""
 
 from collections.abc import Callable, Mapping
 from typing import Protocol

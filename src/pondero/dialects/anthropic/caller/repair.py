@@ -1,7 +1,4 @@
-"""Repairs a rejected request if the rejection says how: drops thinking, or lowers the effort.
-
-The exchange sends the repaired request again.
-"""
+"""Repairs a rejected request if the rejection says how: drops thinking, or lowers the effort."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -41,8 +38,7 @@ def _find_repair(message: str) -> SavedRepair | None:
 
 
 def _drop_bound_blocks(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair:
-    # Anthropic, preserved thinking: drop_block is valid only with adaptive. It stays set for the
-    # rest of the thread, and the blocks stay in: later ones are bound to them (SDK, 2026-11-10).
+    # Anthropic, preserved thinking: drop_block needs adaptive; bound blocks stay (SDK, 2026-11-10)
     thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "adaptive":
         return _remove_thinking(request, body, cure)

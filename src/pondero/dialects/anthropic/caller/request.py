@@ -1,8 +1,4 @@
-"""Writes our requests for the Messages API; handoff reads ``replay_rules``.
-
-Signatures of this dialect are sent back byte for byte, in their place. Thinking without one is
-left out.
-"""
+"""Writes our requests for the Messages API; signatures go back byte for byte, in their place."""
 
 import re
 from base64 import b64encode, urlsafe_b64encode
@@ -56,10 +52,7 @@ Block = dict[str, Json]
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """Quirks of a deployment in the catalog; keys of other dialects are ignored.
-
-    ``raw_predict``: model and streaming are in the address, the version is in the body.
-    """
+    """Quirks; ``raw_predict``: model and streaming are in the address, the version in the body."""
 
     raw_predict: bool = False
 

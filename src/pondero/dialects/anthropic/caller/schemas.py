@@ -1,9 +1,4 @@
-"""Schemas that the service can compile, for structured output and strict tools.
-
-Objects must be closed, and limits of numbers, lengths and lists are rejected. Limits move into the
-description, as in the vendor's SDK (``transform_schema`` of anthropic 2.8.0), so that the model
-reads them. A schema that compiles already is returned equal.
-"""
+"""Schemas the service can compile; limits move to descriptions, as in anthropic 2.8.0."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,8 +1,4 @@
-"""Reads the service's token counts into disjoint buckets.
-
-``output_tokens`` includes thinking. Only newer answers report ``thinking_tokens``; a count that is
-not reported is unknown, not zero. The service reports no total: ours is the sum of its counts.
-"""
+"""Reads token counts into disjoint buckets; a count that is not reported is unknown, not zero."""
 
 from operator import attrgetter
 

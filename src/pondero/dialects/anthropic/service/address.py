@@ -1,8 +1,4 @@
-"""Addresses of this API, the key a request carries, and the model it names.
-
-The model is in the body, or in the address if another cloud hosts it (``rawPredict``).
-``pondero.sdk`` and the gateway call ``serves`` and ``model_of`` without the rules.
-"""
+"""Addresses of this API, the key a request carries, and the model it names."""
 
 import re
 from collections.abc import Mapping
@@ -62,8 +58,7 @@ def check_key(http: HttpRequest) -> None:
     """Reject a request without a key, and one with two."""
     key = http.headers.get("x-api-key")
     bearer = http.headers.get("authorization", "")
-    # Anthropic, authentication: a key (n8n-io/n8n#37930, 2026-11-16), and only one (vendor skill
-    # claude-api error-codes, 2026-07-01; text not recorded)
+    # Anthropic, keys: exactly one (n8n-io/n8n#37930, skill claude-api error-codes, 2026-07-01)
     if not key and not bearer.startswith("Bearer "):
         raise reject("x-api-key header is required", status=401)
     if key and bearer:

@@ -1,8 +1,4 @@
-"""Rules for a conversation sent back; ``rules.accept`` calls them in the service's order.
-
-Each call needs a result in the next message, and thinking must be unchanged. Some models do not
-continue an assistant message.
-"""
+"""Rules for a conversation sent back; ``rules.accept`` calls them in the service's order."""
 
 from typing import NamedTuple
 
@@ -128,8 +124,7 @@ def _ids(turn: Turn, kind: type[types.ToolUseBlock] | type[types.ToolResultBlock
 
 def check_signatures(found: list[Turn], raw: Json, *, drops: bool) -> list[str]:
     """Reject thinking with a bad signature; return the paths of blocks that are dropped instead."""
-    # Anthropic, preserved thinking: signatures verify, and some are bound to all that precedes
-    # them (vendor page and anomalyco/opencode#48637, 2026-11-15); this holds for both rejections.
+    # Anthropic, preserved thinking; both (vendor page and anomalyco/opencode#48637, 2026-11-15)
     dropped = []
     for turn in found:
         for number, placed in enumerate(turn.blocks):
@@ -176,8 +171,7 @@ def check_begin(found: list[Turn]) -> None:
     if first < len(found) and found[first].role == "assistant":
         begin = next(iter(found[first].blocks), None)
         if begin is not None and begin.kind not in ("thinking", "redacted_thinking"):
-            # Anthropic, extended thinking: a tool loop keeps its thinking (vendor page, 2026-11-15;
-            # text: OpenRouterTeam/ai-sdk-provider#162)
+            # Anthropic, thinking in a loop (page, 2026-11-15; OpenRouterTeam/ai-sdk-provider#162)
             raise reject(
                 f"{begin.at}.type: Expected `thinking` or `redacted_thinking`, but found "
                 f"`{begin.kind}`. {LOOP_START}"

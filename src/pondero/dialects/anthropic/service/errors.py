@@ -1,7 +1,4 @@
-"""Errors in the service's shape, and the rejections that the rules raise.
-
-The shape is that of the vendor's SDK types (anthropic 2.8.0, 2026-11-10).
-"""
+"""Errors in the service's shape (anthropic 2.8.0 types, 2026-11-10), and the rules' rejections."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -37,10 +34,7 @@ _TOO_LONG = "prompt is too long"
 def error(
     status: int, message: str, *, code: str | None = None, retry_after: float | None = None
 ) -> HttpResponse:
-    """Return an error of this status; ``code`` is an error type of the service, or a finer code.
-
-    A code that all dialects share becomes the service's own words, since agents look for them.
-    """
+    """Return an error; ``code`` is an error type, a finer code, or one that all dialects share."""
     kind, details = _TYPES.get(status, "api_error" if status >= 500 else _TYPES[400]), None
     if code == TOO_LONG and _TOO_LONG not in message:
         message = f"{_TOO_LONG}: {message}"

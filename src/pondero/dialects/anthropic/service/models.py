@@ -1,7 +1,4 @@
-"""The service's table of models, its list of models, and its token counts.
-
-The rules call ``family`` for the limits of a model. The rest answers the two other addresses.
-"""
+"""The service's table of models, its list of models, and its token counts."""
 
 import re
 from collections.abc import Sequence
@@ -74,9 +71,6 @@ def _family(model: str, at: str | None) -> Family | None:
         if model.startswith(name) and _SUFFIX.fullmatch(model, len(name)):
             return row
     return None
-
-
-# -- lists and counts ----------------------------------------------------------------------------
 
 
 def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:

@@ -1,7 +1,4 @@
-"""Texts of blocks that only this service has, so that other models can read them.
-
-The lenient reading calls ``describe_block``. Encrypted blocks have no text and stay unchanged.
-"""
+"""Texts of blocks that only this service has, so that other models can read them."""
 
 from collections.abc import Callable, Iterator, Mapping
 

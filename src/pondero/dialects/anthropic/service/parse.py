@@ -1,9 +1,4 @@
-"""Reads a request: its body into the service's types (``body``), and those into canon (``canon``).
-
-The rules call both steps strictly and reject values that do not fit, in the service's words.
-``parse`` is the lenient reading of ``pondero.sdk`` and the gateway: an ``UnknownFields`` collects
-the paths of all fields that were skipped.
-"""
+"""Reads a body into the service's types, then canon; ``parse`` is lenient, the rules are strict."""
 
 import re
 from base64 import b64decode
@@ -187,11 +182,7 @@ def _known_block(raw: Raw, kind: str, at: str, unknown: UnknownFields) -> types.
 
 
 def _tool(raw: Raw, at: str, unknown: UnknownFields | None) -> Tool:
-    """Return a function of the caller, or a tool of the service with its JSON unchanged.
-
-    A function with settings that canon lacks keeps its JSON too. If ``unknown`` is given, the
-    settings are listed instead, so that other services can be offered the function.
-    """
+    """Return a tool, with its JSON if it is the service's or has settings that canon lacks."""
     given: Json = decode(raw)
     if not isinstance(given, dict):
         # Anthropic, Messages: a tool is an object (SDK 2.8.0, 2026-11-10; text not recorded)
@@ -426,10 +417,7 @@ def decode_strict(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
 
 
 def _decode_lenient(data: bytes | Raw, kind: type[T], unknown: UnknownFields, at: str = "") -> T:
-    """Return the JSON as this type, without unknown fields and fields that do not fit.
-
-    If a required field does not fit, its parent is left out. Raises Rejected if that is the body.
-    """
+    """Return the JSON without fields that do not fit; raises Rejected if the body does not."""
     try:
         return unknown.decode(data, kind, at=at)
     except ValidationError:

@@ -67,10 +67,7 @@ def call_id(digest: str) -> str:
 
 
 class Stream:
-    """Writes one answer as server-sent events; one block is open at a time.
-
-    Text and thinking begin with their first delta, so that an empty part writes no block.
-    """
+    """Writes one answer as server-sent events; an empty part writes no block."""
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._blocks = _Blocks(answering)

@@ -1,7 +1,4 @@
-"""Checks a request as the service does, in its order and with its messages.
-
-The emulator calls ``accept``, which raises Rejected for the first check that fails.
-"""
+"""Checks a request as the service does, in its order; ``accept`` raises Rejected."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -63,8 +60,7 @@ def _check_head(http: HttpRequest, path: str) -> None:
     version = http.headers.get("anthropic-version")
     if predicts(path):
         return
-    # Anthropic, versioning: the header is required (envoyproxy/ai-gateway#1909, 2026-03-02) and
-    # names a known version (vendor page, 2026-11-15; text of the second not recorded)
+    # Anthropic, versioning: required, known (envoyproxy/ai-gateway#1909; vendor page, 2026-11-15)
     if version is None:
         raise reject("anthropic-version: header is required")
     if version not in _VERSIONS:
@@ -72,8 +68,7 @@ def _check_head(http: HttpRequest, path: str) -> None:
 
 
 def _check_predict(http: HttpRequest, path: str) -> bytes:
-    # Anthropic, Claude on Vertex AI: the version is in the body, the model only in the address
-    # (vendor page, 2026-11-16; texts not recorded). All four rejections follow from it.
+    # Anthropic, Vertex AI: version in the body; all four (vendor page, 2026-11-16; not recorded)
     body: dict[str, Json] = decode_strict(http.body, dict)
     version = body.get("anthropic_version")
     if version is None:
@@ -155,8 +150,7 @@ _OPTIONALS, _UNIONS, _STRICT_TOOLS = 24, 16, 20
 
 def check_tools(tools: Sequence[Json]) -> None:
     """Reject functions whose schema is no object, and strict ones that are too complex."""
-    # Anthropic, strict tool use: an object at the root, at most 20 strict tools (recordings rig
-    # strict_schema_matrix and strict_schema_limits, 2026-11-16); this holds for all rejections.
+    # Anthropic, strict tools: object root, at most 20; all (rig strict_schema_*, 2026-11-16)
     strict = []
     for at, tool in enumerate(tools):
         if tool.get("type") not in (None, "custom"):
@@ -204,8 +198,7 @@ def _is_plain(properties: Json) -> bool:
 
 
 def _check_size(schemas: Sequence[Mapping[str, Json]]) -> None:
-    # Anthropic, strict tool use: 24 optional and 16 union-typed parameters in a request
-    # (recording rig strict_schema_limits, 2026-11-16); this holds for both rejections.
+    # Anthropic, strict tools: 24 optional, 16 unions; both (rig strict_schema_limits, 2026-11-16)
     optional = unions = 0
     for schema in schemas:
         properties = schema.get("properties") or {}

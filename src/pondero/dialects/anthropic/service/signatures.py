@@ -1,8 +1,4 @@
-"""Signatures that the emulated service puts on thinking, and verifies.
-
-Each is a keyed digest of the thinking, the model and, for some models, everything before it. A
-signature that was changed, cut or made elsewhere does not verify.
-"""
+"""Signatures of the emulated service on thinking: keyed digests, verified when sent back."""
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b, sha256
@@ -20,11 +16,7 @@ _STABLE = Encoder(order="deterministic")
 
 
 def make_signer(body: Mapping[str, Json], *, bound: bool, seed: bytes) -> Signer:
-    """Return the signer of one answer to this body.
-
-    Parts that have a signature of this dialect keep it. If ``bound``, signatures cover everything
-    before them.
-    """
+    """Return the signer of one answer; if ``bound``, signatures cover everything before them."""
     model = str(body["model"])
     message = f"msg_01{sha256(seed).hexdigest()[:22]}"
 
@@ -59,10 +51,7 @@ def verify_signature(kind: str, shown: str, signature: str) -> Proof | None:
 
 
 def prefix_digest(system: Json, tools: Json, messages: Json) -> bytes:
-    """Return the digest of everything before a block.
-
-    Cache breakpoints do not count, nor do deferred tools, which are not in the prompt yet.
-    """
+    """Return the digest of everything before a block, without breakpoints and deferred tools."""
     known = [_plain(system), _drop_deferred(tools), [_message(message) for message in messages]]
     return blake2b(_STABLE.encode(known), digest_size=16).digest()
 

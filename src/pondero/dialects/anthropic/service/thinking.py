@@ -1,7 +1,4 @@
-"""Rules for thinking, effort, sampling and forced tools, by model; ``rules.accept`` calls them.
-
-The rows of the models are in models.toml. ``types.Enabled`` rejects a budget below 1,024.
-"""
+"""Rules for thinking, effort, sampling and forced tools, by model; the rows are in models.toml."""
 
 from pondero.dialects import claude
 
@@ -81,8 +78,7 @@ def _kind(thinking: types.Thinking) -> str:
 
 
 def _check_turns(body: types.Body, row: Family, betas: frozenset[str]) -> None:
-    # Anthropic, effort: per turn only in system messages, with the beta, on 5.x models, with
-    # adaptive (pydantic-ai 2.66.0, verified live, and router-for-me/CLIProxyAPI#5563, 2026-11-16)
+    # Anthropic, effort per turn (pydantic-ai 2.66.0; router-for-me/CLIProxyAPI#5563, 2026-11-16)
     for at, message in enumerate(body.messages):
         if message.output_config is None:
             continue

@@ -1,7 +1,4 @@
-"""Types of the request body; a field that is not here is rejected (anthropic 2.8.0 types).
-
-The loose types at the end are for lenient reading: the same fields without limits.
-"""
+"""Types of the request body, strict and loose; other fields are rejected (anthropic 2.8.0)."""
 
 from typing import Annotated, Literal
 

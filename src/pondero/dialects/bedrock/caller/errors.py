@@ -1,8 +1,4 @@
-"""Reads the service's errors into ours, from a response or from a frame of a stream.
-
-The exception's name decides; it is in a header of the response or the frame. The message in the
-body decides only if one name means several errors.
-"""
+"""Reads the service's errors into ours: by the exception's name in a header, then the message."""
 
 import re
 from collections.abc import Mapping

@@ -1,8 +1,4 @@
-"""Reads content blocks into parts, with one class for each kind of block; deltas are fed to it.
-
-``response`` and ``stream`` call it. In a stream, text and thinking begin with their first delta;
-only calls and unknown blocks have a start frame.
-"""
+"""Reads content blocks into parts; in streams only calls and unknown blocks have a start frame."""
 
 from base64 import b64decode, b64encode
 from binascii import Error

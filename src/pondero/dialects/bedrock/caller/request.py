@@ -1,8 +1,4 @@
-"""Writes our requests for Converse; handoff reads ``replay_rules``.
-
-Signatures of this dialect are sent back byte for byte, in their place. Thinking without one is
-left out.
-"""
+"""Writes our requests for Converse; signatures go back byte for byte, in their place."""
 
 import re
 from base64 import b64encode, urlsafe_b64encode
@@ -79,8 +75,7 @@ _SOUNDS: Mapping[str, str] = {
 }
 _KINDS = (("document", _DOCUMENT_FORMATS), ("video", _VIDEOS), ("audio", _SOUNDS))
 _BEGINNINGS = ((b"\xff\xd8", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))
-# "Alphanumeric characters, whitespace characters (no more than one in a row), hyphens,
-# parentheses, square brackets" - service model of botocore 1.44.0; _ is taken too
+# Allowed: letters, digits, single spaces, - ( ) [ ] (service model, botocore 1.44.0); _ works too
 _UNNAMEABLE = re.compile(r"[^0-9A-Za-z ()\[\]_-]+")
 
 
@@ -226,8 +221,7 @@ def _text(part: Text) -> Block | None:
     if part.citations:
         content = {"content": [{"text": part.text}]} if part.text else {}
         return {"citationsContent": {**content, "citations": list(part.citations)}}
-    # AWS, ContentBlock: a blank text is rejected, a lone line feed is not (known issue
-    # aws-samples/bedrock-engineer#8, 2025-02-25)
+    # AWS, ContentBlock: no blank text but a line feed (aws-samples/bedrock-engineer#8, 2025-02-25)
     return {"text": part.text} if part.text else None
 
 
@@ -300,10 +294,7 @@ def _point(cache: CacheBreakpoint) -> Block:
 
 
 def _tools(request: Request, *, messages_fields: bool) -> Block:
-    """Return the tools; if none are offered, those that the history called.
-
-    AWS, Converse: calls need a toolConfig (onyx-dot-app/onyx#7842, 2026-01-27).
-    """
+    """Return the tools, else those called: calls need them (onyx-dot-app/onyx#7842, 2026-01-27)."""
     tools = [block for tool in request.tools for block in _tool(tool)]
     called = {call.name for message in request.messages for call in message.tool_calls}
     if not tools:
@@ -376,11 +367,7 @@ def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """Quirks of a deployment in the catalog; keys of other dialects are ignored.
-
-    ``messages_fields_of``: prefixes of model names, after a region or an ARN. These models accept
-    fields of the Messages API too, and answer with them.
-    """
+    """Quirks; ``messages_fields_of``: prefixes of models that accept Messages API fields too."""
 
     messages_fields_of: tuple[str, ...] = ()
 

@@ -128,10 +128,7 @@ class _Frames:
 
 
 class _StreamedAnswer:
-    """Reads the frames of one answer; the counts come after messageStop, or before it.
-
-    An answer that is cut after messageStop is complete, but its counts are unknown.
-    """
+    """Reads the frames of one answer; the counts come before or after messageStop, or never."""
 
     def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
         self.over = False

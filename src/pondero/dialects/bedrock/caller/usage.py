@@ -1,8 +1,4 @@
-"""Reads the service's token counts into disjoint buckets, and how an answer ended.
-
-``outputTokens`` includes thinking. Only Claude counts thinking, in a field of its own that the
-request must ask for by path; otherwise the count is unknown.
-"""
+"""Reads token counts into disjoint buckets, and how answers ended; only Claude counts thinking."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -54,9 +50,6 @@ def _thinking(own: Json) -> int | None:
     for name in ("usage", "output_tokens_details", "thinking_tokens"):
         own = own.get(name) if isinstance(own, dict) else None
     return own if isinstance(own, int) and not isinstance(own, bool) else None
-
-
-# -- how an answer ended -------------------------------------------------------------------------
 
 
 _FINISH: Mapping[str, Finish] = {

@@ -70,8 +70,7 @@ def _check_message(role: str, at: int, blocks: Sequence[PlacedBlock]) -> None:
                 f"The text field in the ContentBlock object at {placed.at} is blank. Add text to "
                 "the text field, and try again."
             )
-    # AWS, Message: images and documents only from the user, documents with a text; both
-    # (vendor page, 2026-11-16; texts ours)
+    # AWS, Message: media from the user, documents with text; both (page, 2026-11-16; texts ours)
     if role != "user" and kinds & {"image", "document", "toolResult"} - _own_tool_kinds(blocks):
         raise reject(
             f"The message at messages.{at} has a content block that only a user message may have."
@@ -93,8 +92,7 @@ def check_sources(known: list[Turn]) -> None:
     """Reject media in S3, for models that do not fetch it."""
     for turn in known:
         if any(_is_in_s3(placed.fields) for placed in turn.blocks):
-            # AWS, Converse: no S3 for Claude (recording pydantic-ai
-            # test_multimodal_tool_return_matrix, 2026-08-22)
+            # AWS, Converse: no S3 (pydantic-ai test_multimodal_tool_return_matrix, 2026-08-22)
             raise reject("This model doesn't support the s3Uri field. Remove s3Uri and try again.")
 
 
@@ -156,8 +154,7 @@ def _results(turn: Turn) -> list[str]:
 
 def check_signatures(known: list[Turn], raw: Json, row: Family, *, drops: bool) -> None:
     """Reject thinking whose signature does not verify, or is bound to another conversation."""
-    # Anthropic, preserved thinking: bound to all that precedes it (anomalyco/opencode#48637,
-    # 2026-11-15). AWS, Converse: no signatures for other makers (pi-ai 1.5.0, 2026-11-15)
+    # Anthropic, preserved thinking (anomalyco/opencode#48637); makers (pi-ai 1.5.0, 2026-11-15)
     for turn in known:
         for placed in turn.blocks:
             if not isinstance(placed.fields, types.Reasoning):
@@ -183,8 +180,7 @@ def _is_signed(fields: types.Reasoning) -> bool:
 
 
 def _proof(at: str, fields: types.Reasoning) -> Proof:
-    # Anthropic, preserved thinking: a signature is required and verifies; both (vendor page and
-    # pi-ai 1.5.0, 2026-11-15)
+    # Anthropic, preserved thinking: signed; both (vendor page and pi-ai 1.5.0, 2026-11-15)
     text = fields.reasoning_text
     if text is None:
         proof = verify_redacted(fields.redacted_content or "")

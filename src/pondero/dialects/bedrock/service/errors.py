@@ -63,8 +63,7 @@ def reject_key(key: str, at: str) -> Rejected:
 
 def reject_value(at: str, constraint: str) -> Rejected:
     """Make the rejection of a value that breaks a constraint."""
-    # AWS, Converse: constraints of the service model (genkit-ai/aws-bedrock-js-plugin#43,
-    # 2025-02-13)
+    # AWS, Converse: constraints (genkit-ai/aws-bedrock-js-plugin#43, 2025-02-13)
     return reject(
         f"1 validation error detected: Value at '{at}' failed to satisfy constraint: {constraint}"
     )

@@ -1,7 +1,4 @@
-"""The service's own table of models, and its endpoint that counts tokens.
-
-Models are listed by another service at another address, so no list is answered here.
-"""
+"""The service's own table of models, and its token counts; another service lists models."""
 
 import re
 from collections.abc import Sequence
@@ -64,9 +61,6 @@ def family(model: str) -> Family | None:
             return row
     # An application profile can name any model, and its ARN does not say which.
     return Family((model,), "any", begins="anyone") if model.startswith("arn:aws") else None
-
-
-# -- counts of tokens ----------------------------------------------------------------------------
 
 
 _COUNT = re.compile(r".*/model/[^/]+/count-tokens")

@@ -1,9 +1,4 @@
-"""Reads a request: its body into the service's types (``body``), and those into canon (``canon``).
-
-The rules call both steps, with checks between. ``parse`` is the lenient reading of ``pondero.sdk``
-and the gateway: no checks, and blocks that other services lack become text. A step is lenient if
-it is passed a collector of unknown fields.
-"""
+"""Reads a body into the service's types, then canon; lenient if given a collector of fields."""
 
 from base64 import b64decode
 from binascii import Error
@@ -74,11 +69,7 @@ _SOUNDS: Mapping[str, str] = {"mp3": "audio/mpeg", "m4a": "audio/mp4"}
 
 
 class Context(Struct, frozen=True):
-    """Data of a request that its answer needs.
-
-    ``paths`` are the requested response fields of the model's own. The rules set ``display``, what
-    the model shows of its thinking, and ``signed``, whether its thinking has a signature.
-    """
+    """Data of a request that its answer needs; the rules set ``display`` and ``signed``."""
 
     paths: tuple[str, ...] = ()
     display: Literal["shown", "omitted", "redacted", "nothing"] = "shown"
@@ -156,10 +147,7 @@ def own_fields(raw: Raw, control: str) -> makers.Own | None:
 
 
 def own_by_every_shape(raw: Raw, unknown: UnknownFields) -> list[makers.Own]:
-    """Return own fields by each maker's spelling that fits, for any model.
-
-    Each field is tried alone, since one that no maker has must not hide the others.
-    """
+    """Return own fields by each maker's spelling that fits, for any model; each is tried alone."""
     given = decode_strict(raw, dict, _OWN)
     fitting: dict[type[makers.Own], dict[str, Json]] = {}
     for name, value in given.items():

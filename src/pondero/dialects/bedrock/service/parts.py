@@ -80,8 +80,6 @@ class BlockWriter:
                 yield "contentBlockStart", {"start": {"toolResult": start}}
                 yield _delta({"toolResult": fields["content"]})
 
-    # -- thinking --------------------------------------------------------------------------------
-
     def _thinking(self, part: Thinking) -> Json:
         context, shows = self._answering.context, self._answering.shown
         if context.display == "nothing":

@@ -34,8 +34,7 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
         raise reject("Not Found", status=404, code="UnknownOperationException")
     row = family(address.model)
     if row is None:
-        # AWS, Converse: unknown model (recording OpenTelemetry test_converse_with_invalid_model,
-        # 2026-11-15)
+        # AWS, Converse: unknown model (OpenTelemetry test_converse_with_invalid_model, 2026-11-15)
         raise reject("The provided model identifier is invalid.")
     raw: Json = types.decode_strict(http.body, dict)
     body = parse.body(http.body)
@@ -61,8 +60,7 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
 
 
 def _check_auth(http: HttpRequest) -> None:
-    # AWS, common errors: MissingAuthenticationToken, IncompleteSignature (vendor page,
-    # 2026-11-16; it names 403 for the first, 400 or 403 for the second)
+    # AWS, common errors: MissingAuthenticationToken, IncompleteSignature (vendor page, 2026-11-16)
     given = http.headers.get("authorization", "")
     if not given:
         code = "MissingAuthenticationTokenException"
@@ -82,8 +80,7 @@ def _check_govcloud(own: makers.Own | None) -> None:
 
 
 def _check_choice(name: str | None, names: list[str]) -> None:
-    # AWS, ToolConfiguration: distinct names, and a choice among them (inferred from the Messages
-    # API, 2026-11-15; no recording); this holds for both rejections.
+    # AWS, ToolConfiguration: distinct; both (inferred from Messages API, 2026-11-15; no recording)
     if len(set(names)) < len(names):
         raise reject("The toolConfig field has tools with the same name.")
     if name is not None and name not in names:

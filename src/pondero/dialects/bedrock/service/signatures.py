@@ -1,8 +1,4 @@
-"""Signatures that the emulated service puts on Claude's thinking, and verifies.
-
-Each is a keyed digest of the shown text, the thinking, the model, and for some models everything
-before it. A signature that was changed, cut or made elsewhere does not verify.
-"""
+"""Signatures of the emulated service on Claude's thinking: keyed digests, which it verifies."""
 
 from base64 import b64encode
 from collections.abc import Sequence

@@ -1,8 +1,4 @@
-"""Reads the level that a request asks for, and resolves it for a model.
-
-``intent_of`` only reads. The rules call ``resolve_thinking``, which also rejects thinking, effort,
-sampling and forced calls that the model does not accept.
-"""
+"""Reads the level that a request asks for, and resolves it for a model, with rejections."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -21,9 +17,6 @@ class ResolvedThinking(NamedTuple):
     intent: Intent
     thinks: bool = False
     shown: bool = False
-
-
-# -- the requested level -----------------------------------------------------------------------
 
 
 def first_intent(owns: Iterable[makers.Own], effort: str | None) -> Intent:
@@ -80,9 +73,6 @@ def show_of(own: makers.Claude | None) -> bool | None:
     return thinking.display == "summarized"
 
 
-# -- what the model does with it -------------------------------------------------------------
-
-
 def resolve_thinking(
     body: types.Body, own: makers.Own | None, row: Family, *, forced: bool
 ) -> ResolvedThinking:
@@ -120,8 +110,7 @@ def _use_default(row: Family) -> ResolvedThinking:
 
 
 def _reject_field(field: str) -> Exception:
-    # AWS, Converse: the form of the text (recording pydantic-ai
-    # test_multimodal_tool_return_matrix, s3Uri, 2026-08-22)
+    # AWS, Converse (recording pydantic-ai test_multimodal_tool_return_matrix, s3Uri, 2026-08-22)
     return reject(f"This model doesn't support the {field} field. Remove {field} and try again.")
 
 
@@ -150,8 +139,7 @@ def _resolve_nova(own: makers.Nova, limits: types.Limits, row: Family) -> Resolv
     said = own.reasoning_config
     if said is None:
         return _use_default(row)
-    # AWS, Nova 2: reasoningConfig only there, with an effort, and at "high" without limits; all
-    # three (langchain-aws 1.9.1 and @ai-sdk/amazon-bedrock 5.0.101, 2026-11-15; not recorded)
+    # AWS, Nova 2; all three (langchain-aws 1.9.1, @ai-sdk/amazon-bedrock 5.0.101, 2026-11-15)
     if not row.efforts:
         raise reject_by_model(
             "Malformed input request: #: extraneous key [reasoningConfig] is not permitted, "
@@ -178,9 +166,6 @@ def _check_unlimited(limits: types.Limits) -> None:
     for field, value in given.items():
         if value is not None:  # see _resolve_nova
             raise reject_by_model(f"{field} must be unset when maxReasoningEffort is high")
-
-
-# -- Claude ----------------------------------------------------------------------------------
 
 
 def _resolve_claude(

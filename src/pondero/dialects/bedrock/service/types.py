@@ -1,7 +1,4 @@
-"""Types of the request body; a field that is not here is rejected.
-
-``decode_strict`` reads JSON into them and rejects values of the wrong type in the service's words.
-"""
+"""Types of the request body; a field that is not here is rejected."""
 
 import re
 from collections.abc import Mapping
@@ -310,12 +307,8 @@ _INDEX = re.compile(r"\[(\d+|\.\.\.)\]")
 def decode_strict(
     raw: bytes | Raw, kind: type[T], at: str = "", unknown: UnknownFields | None = None
 ) -> T:
-    """Return the JSON as this type; raises Rejected with the path that does not fit.
-
-    With ``unknown``, fields that the type lacks are listed there, and ranges are not checked.
-    """
-    # AWS, Converse: types and constraints of the service model (botocore 1.44.0, 2026-11-15; the
-    # text for invalid JSON is not recorded); this holds for all rejections.
+    """Return the JSON as this type; ``unknown`` collects extra fields and turns off ranges."""
+    # AWS, Converse: types, constraints; all (botocore 1.44.0, 2026-11-15; bad JSON not recorded)
     try:
         return decode_json(raw, kind)
     except ValidationError as error:

@@ -1,7 +1,4 @@
-"""Reads the service's errors into ours: a message and the request's id, so the status decides.
-
-A stream that fails has the same message in its last event, without a status.
-"""
+"""Reads the service's errors into ours: a message and the request's id, so the status decides."""
 
 import re
 

@@ -1,9 +1,4 @@
-"""The types of an answer, and its pieces turned into events in the order they come.
-
-``response`` and ``stream`` both use it. Parts follow each other, so a piece belongs to the part
-that is open: recorded streams give two parts the same number. The plan before a call is text,
-with a signature, so that it goes back as a plan.
-"""
+"""The types of an answer, and its events; pieces go to the open part, as numbers repeat."""
 
 from typing import NamedTuple
 
@@ -266,12 +261,7 @@ def _arguments(text: str) -> Json:
 
 
 def _usage(raw: Json) -> Usage:
-    """Return the tokens in disjoint buckets; all unknown where nothing was counted.
-
-    ``tokens`` are the real ones, ``billed_units`` what is paid for. Thinking is part of the
-    output, and only newer answers say how much; cached tokens are part of the input, pictures are
-    counted apart from it.
-    """
+    """Return the tokens in disjoint buckets, unknown if not counted; images add to the input."""
     tokens = raw.get("tokens") if isinstance(raw, dict) else None
     if not isinstance(tokens, dict):
         return Usage()

@@ -1,8 +1,4 @@
-"""Writes our requests as v2 chat takes them; ``takes`` is what handoff may leave in.
-
-A conversation is one flat list, with tool results as messages of their own. Thinking goes back as a
-part of the content, unsigned; the text before a call goes back as the plan it came as.
-"""
+"""Writes our requests for v2 chat, one flat list; the plan before a call goes back as a plan."""
 
 import base64
 from collections.abc import Iterable, Mapping
@@ -103,9 +99,6 @@ def _tool(tool: Tool) -> Json:
 def _format(output: OutputFormat) -> Json:
     asked: dict[str, Json] = {"type": "json_object"}
     return asked if output.schema is None else asked | {"json_schema": output.schema}
-
-
-# -- messages ------------------------------------------------------------------------------------
 
 
 def _messages(request: Request) -> list[Json]:

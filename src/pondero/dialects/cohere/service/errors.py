@@ -1,8 +1,4 @@
-"""Errors in the service's shape: a message, and the id of the request.
-
-``rules`` and ``parse`` reject with them; the emulator writes its planned failures with ``error``.
-Source: recordings of cohere/errors in 0xPlaygrounds/rig and maruel/genai.
-"""
+"""Errors in the service's shape (recordings cohere/errors of 0xPlaygrounds/rig, maruel/genai)."""
 
 import re
 from typing import NoReturn

@@ -50,9 +50,6 @@ def table() -> Table:
     return convert_json(tomllib.loads(text), Table)
 
 
-# -- lists of models -----------------------------------------------------------------------------
-
-
 def asks(http: HttpRequest) -> Literal["models"] | None:
     """Return "models" for the list of models, or for one of them."""
     ours = SDK in http.headers and _MODELS.fullmatch(urlsplit(http.url).path)

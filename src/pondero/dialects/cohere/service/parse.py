@@ -1,8 +1,4 @@
-"""Reads a request: JSON to the service's types, and these to canon.
-
-``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse``, for
-``pondero.sdk`` and the gateway, has no rules and ignores unknown fields.
-"""
+"""Reads a body into the service's types, then canon; ``parse`` is lenient and has no rules."""
 
 import base64
 import binascii

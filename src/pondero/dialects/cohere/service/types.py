@@ -1,8 +1,4 @@
-"""The request body as the service types it: the service rejects any other field.
-
-``Body`` is what the service takes; ``LooseBody``, the same without ranges, is what ``parse``
-reads. Source: cohere SDK 7.3.1, types of v2 chat.
-"""
+"""Types of the request body; ``LooseBody`` is without ranges (cohere SDK 7.3.1, v2 chat)."""
 
 from typing import Annotated, Any, Literal
 
@@ -16,9 +12,6 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 
 class Strict(Struct, forbid_unknown_fields=True):
     """A value that may hold only what it names."""
-
-
-# -- content -----------------------------------------------------------------------------------
 
 
 class TextPart(Strict, tag="text"):
@@ -60,8 +53,6 @@ class DocumentPart(Strict, tag="document"):
 
 
 Content = TextPart | ThinkingPart | ImagePart | DocumentPart
-
-# -- messages ----------------------------------------------------------------------------------
 
 
 class Function(Strict):
@@ -108,8 +99,6 @@ class ToolAnswer(Strict, tag_field="role", tag="tool"):
 
 
 Message = System | User | Assistant | ToolAnswer
-
-# -- the request -------------------------------------------------------------------------------
 
 
 class Offered(Strict):
@@ -168,9 +157,6 @@ class Body(Strict):
     logprobs: bool | None = None
     thinking: Thinking | None = None
     priority: int | None = None
-
-
-# -- the same without ranges -------------------------------------------------------------------
 
 
 class LooseThinking(Thinking):

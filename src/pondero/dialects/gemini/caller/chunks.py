@@ -1,7 +1,4 @@
-"""The types of a whole answer and of a stream's chunks, with only the fields that we read.
-
-``Arguments`` puts together a call that Vertex streams as values at JSON paths.
-"""
+"""The types of a whole answer and of a stream's chunks, with only the fields that we read."""
 
 import re
 from collections.abc import Callable

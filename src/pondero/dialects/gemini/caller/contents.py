@@ -1,8 +1,6 @@
-"""Writes messages as ``contents``, for ``request``: which parts and signatures go back, and how.
+"""Writes messages as ``contents``; signatures go back on their own part, to their own route.
 
-A signature goes back on its own part, byte for byte, and only to the route that made it. From
-Gemini 3 on the first function call of every step is signed: with its own signature, or with the
-documented placeholder (vendor page thought-signatures, 2026-11-15). A generated id is never sent.
+From Gemini 3 on, each step's first call is signed (vendor page thought-signatures, 2026-11-15).
 """
 
 import base64

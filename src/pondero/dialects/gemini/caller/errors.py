@@ -1,7 +1,4 @@
-"""Reads the service's errors into ours, by the reason in their details, else by the status.
-
-A bad key is a 400 here, a spent daily quota a 429, and the time to wait is in the body.
-"""
+"""Reads errors by the reason in their details, else by the status; a bad key is a 400 here."""
 
 import re
 from collections.abc import Iterator

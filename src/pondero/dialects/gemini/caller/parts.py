@@ -1,10 +1,4 @@
-"""Turns the pieces of an answer into events, in the order they come.
-
-``response`` and ``stream`` both use it. A signature stays on the part it came on. Text continues
-from piece to piece while it is unsigned and of one kind; a signed piece is a part of its own. A
-signature that came apart from its function call (alone in a part, right before or after it) is
-given to the call.
-"""
+"""Turns an answer's pieces into events; a lone signature next to a call is given to the call."""
 
 import base64
 import binascii

@@ -39,10 +39,7 @@ def reapply_repair(request: HttpRequest, cure: SavedRepair) -> Repair | None:
 
 
 def _without_thoughts(request: HttpRequest, cure: SavedRepair) -> Repair | None:
-    """Return the request without includeThoughts.
-
-    None takes it while thinking is off; some deployments never do (Cloud Code Assist, 2026-11-15).
-    """
+    """Return the request without includeThoughts (Cloud Code Assist never takes it, 2026-11-15)."""
     body = msgspec.json.decode(request.body)
     settings = body.get("request", body).get("generationConfig") or {}
     config = settings.get("thinkingConfig") or {}

@@ -1,9 +1,4 @@
-"""Writes our requests as generateContent takes them; ``takes`` is what handoff may leave in.
-
-``parameters`` and ``responseSchema`` take the wire's own form of OpenAPI and reject unknown keys
-(additionalProperties, $ref, const; known issue prism-php/prism#974). Such a schema is sent whole as
-``parametersJsonSchema`` or ``responseJsonSchema``, which take JSON Schema.
-"""
+"""Writes our requests; schemas beyond OpenAPI go as JSON Schema (issue prism-php/prism#974)."""
 
 from collections.abc import Callable, Mapping
 
@@ -48,10 +43,7 @@ _EASY = _PLAIN | _SIZES | _BOUNDS
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """What a deployment may say of itself.
-
-    ``wrapped``: the request is inside another, which names the model and the ``project``.
-    """
+    """Quirks; ``wrapped``: the request is inside another, which names model and ``project``."""
 
     wrapped: bool = False
     project: str | None = None
@@ -150,9 +142,6 @@ def _choice(choice: ToolChoice) -> dict[str, Json]:
     if choice.mode == "tool":
         config["allowedFunctionNames"] = [choice.name]
     return config
-
-
-# -- schemas -------------------------------------------------------------------------------------
 
 
 def _is_plain(schema: Json) -> bool:

@@ -46,10 +46,7 @@ class _Frames:
 
 
 class _Reading:
-    """Gives every chunk to the answer.
-
-    A last frame that cannot be read was cut off; bytes that are no frame at all are malformed.
-    """
+    """Gives every chunk to the answer; an unreadable last frame was cut off."""
 
     over = False  # some answers finish more than once, so only the end of the bytes is the end
 

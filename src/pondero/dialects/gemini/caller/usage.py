@@ -1,9 +1,4 @@
-"""Reads the service's token counts into disjoint buckets.
-
-Thoughts are counted apart from the candidates (all of 2,045 recorded totals add up so); cached
-tokens are part of the prompt, tool-use prompts are not. Zeros are left out. Every chunk of a stream
-has a snapshot, some with gaps.
-"""
+"""Reads token counts into disjoint buckets; thoughts are apart (2,045 recorded totals say so)."""
 
 import re
 
@@ -16,11 +11,7 @@ from .chunks import Counts
 
 
 def merge_usage(known: Counts | None, counts: Counts) -> Counts:
-    """Return the newer snapshot, its gaps filled from the older one.
-
-    A snapshot that adds up to its own total is complete; only the cached tokens, which are in no
-    sum, are taken over.
-    """
+    """Return the newer snapshot; unless its total adds up, the older one fills its gaps."""
     if known is None:
         return counts
     known_cached = known.cached_content_token_count

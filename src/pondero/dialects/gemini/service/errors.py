@@ -60,10 +60,7 @@ class Surface(Struct, frozen=True, forbid_unknown_fields=True):
 def error(
     status: int, message: str, *, code: str | None, retry_after: float | None
 ) -> HttpResponse:
-    """Return an error of this status; a code that is not a status word is sent as a reason.
-
-    A code that every wire has goes in the service's own words.
-    """
+    """Return an error; a code that is not a status word is sent as a reason."""
     if code == TOO_LONG:
         message = _too_long(message)
     code = _COMMON.get(code or "", code)

@@ -81,10 +81,7 @@ def table() -> Table:
 
 
 def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
-    """Return which of the two a request asks for.
-
-    Other services list models under ``/v1/models``, so there a key in this service's place decides.
-    """
+    """Return which of the two a request asks for; on ``/v1/models`` the key's place decides."""
     parts = urlsplit(http.url)
     if http.method == "POST" and parts.path.endswith(_COUNT):
         return "tokens"

@@ -1,9 +1,4 @@
-"""Reads a request: JSON to the service's types, and these to canon.
-
-``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse``, for
-``pondero.sdk`` and the gateway, has no rules, ignores unknown fields, and makes the wire's own
-parts common ones.
-"""
+"""Reads a body into the service's types, then canon; ``parse`` is lenient and has no rules."""
 
 import base64
 import hashlib
@@ -137,8 +132,7 @@ def body(
     ]
     detail = {"@type": f"{RPC}.BadRequest", "fieldViolations": found}
     text = "\n".join(each.description for each in reader.violations)
-    # Google, fields: unknown names and wrong types are 400 (known issues gera2ld/ai.nvim#13,
-    # prism-php/prism#974, BerriAI/litellm#42237)
+    # Google, fields: 400 (gera2ld/ai.nvim#13, prism-php/prism#974, BerriAI/litellm#42237)
     raise surface.rejection("as_found", text=text, details=[detail])
 
 
@@ -232,10 +226,7 @@ class _MessageReader:
 def _content(
     response: types.Object, *, lenient: bool
 ) -> tuple[list[Text | Image | Blob | UnknownPart], bool]:
-    """Return the content of a result, and whether it means that the call failed.
-
-    A result may be any object. Leniently it is text, as every service can read it.
-    """
+    """Return the content of a result, as text if lenient, and whether the call failed."""
     key = next(iter(response), "")
     said = response.get(key)
     texts: list[Json] = said if isinstance(said, list) and len(said) > 1 else [said]

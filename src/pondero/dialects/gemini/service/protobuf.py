@@ -1,8 +1,4 @@
-"""Protocol buffers in JSON: reads a body into the service's messages, for ``parse``.
-
-The format takes camelCase and snake_case alike, null is absent, one value may stand for a list of
-one, enums are words in any case or numbers, bytes are base64 of either alphabet.
-"""
+"""Reads protocol buffers in JSON: either case, null absent, one value for a list, any base64."""
 
 import base64
 import binascii
@@ -39,11 +35,9 @@ class Violation(Struct, frozen=True):
 
 
 class Reader:
-    """Reads messages; what does not fit is left out, and all of it is found at once.
+    """Reads messages; leaves misfits out and lists them in ``violations``.
 
-    A strict reader lists it in ``violations``, in the words of the service's own parser. With an
-    ``unknown``, only values that should be messages or base64 and are not are violations; the
-    paths of all the rest go there, and a signature may be any string.
+    With ``unknown``, most misfits go there by path; wrong messages and base64 stay violations.
     """
 
     def __init__(self, unknown: UnknownFields | None = None) -> None:

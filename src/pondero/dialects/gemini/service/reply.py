@@ -73,13 +73,7 @@ def call_id(digest: str) -> str:
 
 
 class Stream:
-    """Events to the pieces of an answer.
-
-    Text is sent at once. A whole part waits for the next event, so that a finish reason can go with
-    it: some readers drop an answer whose last piece has no parts. A signature known at a part's
-    start is on its first piece; one known at its end, or at the end of a text answer, is on an
-    empty piece after it.
-    """
+    """Events to pieces; a whole part waits: some readers drop a last piece without parts."""
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._answering = answering

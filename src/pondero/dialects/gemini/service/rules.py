@@ -1,7 +1,4 @@
-"""Every check of the service, in its order: address, key, JSON, model, fields, then every rule.
-
-Texts and statuses of the rejections are in models.toml; here each names the source of its rule.
-"""
+"""Every check of the service, in its order; texts and statuses are in models.toml."""
 
 import re
 from itertools import groupby
@@ -82,11 +79,7 @@ def _check(
     provider: str,
     counted: bool,
 ) -> bool:
-    """Return whether the model is going to think; reject the first thing that is wrong.
-
-    countTokens (``counted``) takes any piece of a conversation: Gemini CLI counts tool results
-    alone.
-    """
+    """Return whether the model will think; a count takes any piece, as Gemini CLI sends it."""
     _check_contents(request.contents, surface)
     if not counted:
         _check_pairs(request.contents, surface)
@@ -241,10 +234,7 @@ def _check_part(part: Part, surface: Surface, *, content: int, place: int) -> No
 
 
 def _check_pairs(contents: list[Content], surface: Surface) -> None:
-    """Reject results that do not match the calls before them.
-
-    Neighbours of one role count as one, and calls without results pass: recordings have both.
-    """
+    """Reject results that do not match the calls before them; calls without results pass."""
     owed = 0
     for is_model, turn in groupby(contents, key=lambda content: content.role == "model"):
         parts = [part for content in turn for part in content.parts]
@@ -253,8 +243,7 @@ def _check_pairs(contents: list[Content], surface: Surface) -> None:
             continue
         answers = sum(part.function_response is not None for part in parts)
         if answers and answers != owed:
-            # Google, results: one for each call, right after (known issues langchain#27799 and
-            # vscode#299295, 2026-03-04)
+            # Google, results: one for each call (langchain#27799 and vscode#299295, 2026-03-04)
             raise surface.rejection("unpaired" if owed else "uncalled")
 
 
@@ -265,8 +254,7 @@ def _check_signatures(
         for part in content.parts:
             proof = part.thought_signature
             if proof is not None and not verify_signature(proof, provider):
-                # Google, thought signatures: its own only (known issue gemini-cli#13467; Gemini
-                # API and Vertex reject each other's: pydantic-ai live probe, 2026-10-27)
+                # Google, signatures: own only (gemini-cli#13467, pydantic-ai probe, 2026-10-27)
                 raise surface.rejection("bad_signature")
     if not model.signs:
         return

@@ -1,9 +1,4 @@
-"""Converts the wire's own form of schemas to JSON Schema, for ``parse``.
-
-That form, a subset of OpenAPI in a protocol buffer, has types in capitals, ``nullable``, and sizes
-as text. Clients send both forms in either field, so each keyword decides; JSON Schema is returned
-unchanged.
-"""
+"""Converts the wire's OpenAPI schemas to JSON Schema; JSON Schema is returned unchanged."""
 
 from collections.abc import Callable, Mapping
 

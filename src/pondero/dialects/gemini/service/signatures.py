@@ -1,8 +1,4 @@
-"""Thought signatures as the emulated service makes and checks them.
-
-Like a real one it is opaque bytes that only its own deployment reads. It is bound to the deployment
-and not to the part: the real service checks no more (pydantic-ai live probe, 2026-10-27).
-"""
+"""Thought signatures: opaque, bound to the deployment (pydantic-ai live probe, 2026-10-27)."""
 
 import base64
 import hashlib
@@ -23,10 +19,7 @@ _STAND_INS = (b"skip_thought_signature_validator", b"context_engineering_is_the_
 
 
 def make_signer(provider: str, model: str, *, signs: bool) -> Signer:
-    """Return the signer of one answer: it signs the first call, or else the end of the last text.
-
-    ``shown`` is empty at that end. A part that has a signature keeps it.
-    """
+    """Return the signer of one answer: it signs the first call, else the end of the last text."""
 
     def sign_part(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
         own = None if isinstance(part, ToolResult) else part.signature

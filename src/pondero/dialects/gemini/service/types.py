@@ -1,8 +1,4 @@
-"""The request body as the service types it: the messages of generateContent, and no others.
-
-``protobuf`` reads JSON into them. Source: google-genai 3.1.0 types and the public protocol buffers,
-v1beta.
-"""
+"""Types of the body of generateContent (google-genai 3.1.0, public protocol buffers v1beta)."""
 
 from typing import Any, Literal, NewType
 

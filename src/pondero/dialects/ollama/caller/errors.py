@@ -1,7 +1,4 @@
-"""Reads the service's errors into ours: it has one string under ``error``, whatever happened.
-
-The status decides which error it is; inside a stream there is none, so the message does.
-"""
+"""Reads the service's errors, one string each: by status, inside a stream by message."""
 
 import re
 

@@ -1,8 +1,4 @@
-"""Turns an answer, or the lines of a streamed one, into events.
-
-Thinking, text and calls are parts; a part goes on while lines of its kind follow each other. The
-line with ``done: true`` ends the answer, and nothing after it is read.
-"""
+"""Turns an answer, or the lines of a streamed one, into events; ``done: true`` ends it."""
 
 import msgspec
 from msgspec import Struct

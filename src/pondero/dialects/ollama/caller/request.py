@@ -1,8 +1,4 @@
-"""Writes our requests as /api/chat takes them; ``takes`` is what handoff may leave in.
-
-A conversation is one flat list: each turn has a string of text, a list of images and a field for
-thinking. A generated id is never sent: the result of such a call names its tool.
-"""
+"""Writes our requests for /api/chat, one flat list; generated ids are never sent."""
 
 import base64
 from collections.abc import Iterable, Mapping
@@ -90,9 +86,6 @@ def _tool(tool: Tool) -> Json:
 
 def _format(output: OutputFormat) -> Json:
     return "json" if output.schema is None else output.schema
-
-
-# -- messages ------------------------------------------------------------------------------------
 
 
 def messages(request: Request) -> list[Json]:

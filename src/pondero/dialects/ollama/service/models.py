@@ -1,7 +1,4 @@
-"""The server's own table of models (what each takes, and who must show a key), and its lists.
-
-The lists have the shapes of api/types.go of ollama/ollama, 2026-08-21.
-"""
+"""The server's table of models, and its lists (api/types.go of ollama/ollama, 2026-08-21)."""
 
 import re
 import tomllib
@@ -68,9 +65,6 @@ def table() -> Table:
     """Return the table, read once."""
     text = Path(__file__).with_name("models.toml").read_text("utf-8")
     return convert_json(tomllib.loads(text), Table)
-
-
-# -- lists of models -----------------------------------------------------------------------------
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:

@@ -1,8 +1,4 @@
-"""Reads a request: JSON to the server's types, and these to canon.
-
-``rules.accept`` calls ``body`` and ``canon`` with its checks between them. ``parse``, for
-``pondero.sdk`` and the gateway, has no checks. Steps are lenient if they collect unknown fields.
-"""
+"""Reads a body into the server's types, then canon; ``parse`` is lenient and has no checks."""
 
 import base64
 import binascii

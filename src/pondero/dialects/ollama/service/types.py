@@ -1,8 +1,4 @@
-"""The request body as the service types it.
-
-Source: api/types.go of ollama/ollama, 2026-08-21. The server ignores fields it does not know, so
-``parse.body`` leaves them out; it rejects known fields of another type.
-"""
+"""Types of the request body (api/types.go, 2026-08-21); the server ignores unknown fields."""
 
 from typing import Literal
 
