@@ -1,4 +1,4 @@
-"""Compares a public list with the catalog; ``make catalog-check`` fails on new differences."""
+"""Compares a public list with the catalog; unexplained differences fail catalog-check."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase

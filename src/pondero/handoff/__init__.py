@@ -1,4 +1,4 @@
-"""Which parts of the past another model may see: a view of a thread, which never changes itself."""
+"""Which parts of the past another model may see: a view of a thread, and a manifest of changes."""
 
 from .adapt_parts import REFUSED, UNSEEN, accepts_media
 from .destination import Destination, Rejection, signature_digest
