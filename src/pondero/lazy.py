@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 Loader = Callable[[str], object]
 
 
-def make_lazy_getattr(room: str, homes: Mapping[str, str]) -> Loader:
-    """Return the ``__getattr__`` of a package; ``homes`` maps each name to the file it is in."""
+def make_lazy_getattr(room: str, names: Mapping[str, str]) -> Loader:
+    """Return the ``__getattr__`` of a package; ``names`` are the names of each file, in a text."""
+    homes = {name: file for file, listed in names.items() for name in listed.split()}
 
     def load(name: str) -> object:
         if name not in homes:

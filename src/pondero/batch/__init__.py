@@ -17,33 +17,15 @@ if TYPE_CHECKING:
     from .submission import Services, cancel_chunks, submit_chunks
     from .wires import WIRES
 
-_HOMES = {
-    "BatchRequest": "draft",
-    "BatchAnswer": "answers",
-    "BatchFile": "store",
-    "BatchEndpoint": "service_api",
-    "Draft": "draft",
-    "EVERY": "collection",
-    "Ending": "service_api",
-    "BatchChunk": "service_api",
-    "BatchService": "steps",
-    "Services": "submission",
-    "PollDelay": "steps",
-    "State": "store",
-    "Steps": "steps",
-    "WIRES": "wires",
-    "arun_steps": "steps",
-    "list_batches": "store",
-    "iter_answers": "answers",
-    "batches_of": "store",
-    "run_steps": "steps",
-    "split_into_chunks": "draft",
-    "batch_discount": "draft",
-    "collect_chunk": "collection",
-    "find_batch": "store",
-    "submit_chunks": "submission",
-    "batch_terms": "draft",
-    "cancel_chunks": "submission",
+_NAMES = {
+    "answers": "BatchAnswer iter_answers",
+    "collection": "EVERY collect_chunk",
+    "draft": "BatchRequest Draft batch_discount batch_terms split_into_chunks",
+    "service_api": "BatchChunk BatchEndpoint Ending",
+    "steps": "BatchService PollDelay Steps arun_steps run_steps",
+    "store": "BatchFile State batches_of find_batch list_batches",
+    "submission": "Services cancel_chunks submit_chunks",
+    "wires": "WIRES",
 }
 
 __all__ = [
@@ -76,4 +58,4 @@ __all__ = [
 ]
 
 # Load on first use: most programs make no batch.
-__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _NAMES)

@@ -10,17 +10,12 @@ if TYPE_CHECKING:
     from .recorder import AsyncTap, Tap
     from .redaction import redact_exchange
 
-_HOMES = {
-    "AsyncCassette": "cassette",
-    "AsyncTap": "recorder",
-    "Cassette": "cassette",
-    "Leak": "leak_check",
-    "RecordedExchange": "file_format",
-    "Tap": "recorder",
-    "find_leaks": "leak_check",
-    "load_cassette": "file_format",
-    "parse_cassette": "file_format",
-    "redact_exchange": "redaction",
+_NAMES = {
+    "cassette": "AsyncCassette Cassette",
+    "file_format": "RecordedExchange load_cassette parse_cassette",
+    "leak_check": "Leak find_leaks",
+    "recorder": "AsyncTap Tap",
+    "redaction": "redact_exchange",
 }
 
 __all__ = [
@@ -37,4 +32,4 @@ __all__ = [
 ]
 
 # Load each file on first use: playing needs none of what recording does.
-__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _NAMES)

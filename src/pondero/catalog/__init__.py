@@ -38,28 +38,15 @@ if TYPE_CHECKING:
         trim_list,
     )
 
-_HOMES = {
-    "CatalogComparison": "comparison",
-    "ListedThinking": "public_list",
-    "CatalogDifference": "comparison",
-    "ListedModel": "public_list",
-    "PublicList": "public_list",
-    "SNAPSHOT": "comparison",
-    "ListedProvider": "public_list",
-    "ExplainedDifference": "comparison",
-    "compare_lists": "comparison",
-    "compile_catalog": "compile",
-    "facts_of": "public_list",
-    "provider_map": "comparison",
-    "read_listing": "public_list",
-    "rows_to_add": "comparison",
-    "second_list": "comparison",
-    "load_explained": "comparison",
-    "snapshot": "comparison",
-    "trim_list": "public_list",
-    "with_list": "compile",
-    "write_compiled": "compile",
-    "write_lists": "compile",
+_NAMES = {
+    "comparison": (
+        "SNAPSHOT CatalogComparison CatalogDifference ExplainedDifference compare_lists "
+        "load_explained provider_map rows_to_add second_list snapshot"
+    ),
+    "compile": "compile_catalog with_list write_compiled write_lists",
+    "public_list": (
+        "ListedModel ListedProvider ListedThinking PublicList facts_of read_listing trim_list"
+    ),
 }
 
 __all__ = [
@@ -105,4 +92,4 @@ __all__ = [
 ]
 
 # Load the modules that compare and compile catalogs on first use: a plan needs none.
-__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _NAMES)

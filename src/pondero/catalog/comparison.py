@@ -1,8 +1,4 @@
-"""Compares a public list of models with the catalog, field by field.
-
-``make catalog-check`` fails on a difference that is neither fixed nor explained;
-``models --refresh`` shows all of them and writes rows for a user's own models.toml.
-"""
+"""Compares a public list with the catalog; unexplained differences fail catalog-check."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
@@ -50,11 +46,7 @@ class ExplainedDifference(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CatalogDifference(Struct, frozen=True, kw_only=True):
-    """One difference between the list and the catalog.
-
-    ``like`` is the family that a new model is treated as, None if its line is unknown.
-    ``evidence`` is the source of the catalog's value, ``why`` the explanation if there is one.
-    """
+    """One difference; ``like``: the family of a new model; ``evidence``: the catalog's source."""
 
     what: Literal["new", "gone", "different"]
     provider: str
@@ -73,10 +65,7 @@ class CatalogDifference(Struct, frozen=True, kw_only=True):
 
 
 class CatalogComparison(Struct, frozen=True):
-    """A list compared with the catalog; the counts are of live models that think.
-
-    ``right``: the control agrees. ``settled``: it differs, and the difference is explained.
-    """
+    """A list against the catalog; ``right``: controls agree; ``settled``: differ, explained."""
 
     source: str
     date: str
@@ -236,11 +225,7 @@ def rows_to_add(
     ours: Mapping[str, tuple[str, ...]],
     force: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return the ``[[model]]`` rows that bring a catalog up to a list.
-
-    New models get a row if the list has their control, and so do models known from a list alone.
-    Verified models get one only with ``force``.
-    """
+    """Return ``[[model]]`` rows to add from a list; for verified models only with ``force``."""
     wanted = {
         (each.provider, each.model)
         for each in found.differences

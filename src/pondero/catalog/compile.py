@@ -1,8 +1,4 @@
-"""Compiles the catalog's data to the JSON file that the package loads.
-
-``make catalog`` calls it. Hand-written rows come first. A model that only the committed public
-list has gets a row from the list; the list also supplies context and output limits.
-"""
+"""Compiles the catalog to the JSON the package loads: hand-written rows, then the public list."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -74,10 +70,7 @@ def with_list(
     *,
     second: PublicList | None = None,
 ) -> Catalog:
-    """Add a list's rows and limits to a catalog.
-
-    ``second`` has limits of models that are missing in the first list.
-    """
+    """Add a list's rows and limits to a catalog; ``second`` fills in missing limits."""
     lookup = Lookup(catalog)
     groups, providers = dict(catalog.groups), dict(catalog.providers)
     limits: dict[str, msgspec.Raw] = {}

@@ -1,8 +1,4 @@
-"""Finds the family of a model name, or a relative of an unknown one; ``lookup`` calls it.
-
-A family's names are prefixes that end at a boundary: ``gpt-5`` matches ``gpt-5-mini``, but not
-``gpt-5.1``, which is another model.
-"""
+"""Finds the family of a model name by prefixes: ``gpt-5`` fits ``gpt-5-mini``, not ``gpt-5.1``."""
 
 import re
 from collections.abc import Iterable

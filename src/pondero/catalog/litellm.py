@@ -1,7 +1,4 @@
-"""Reads LiteLLM's price map as a second public list; keeps only models of the catalog.
-
-``make catalog-list LITELLM=PATH`` calls it.
-"""
+"""Reads LiteLLM's price map as a second public list; keeps only models of the catalog."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,4 @@
-"""Reads catalog files. An error in a file names the file, the line and the key.
-
-``store`` reads the user's config.toml with ``TomlFile``, too.
-"""
+"""Reads catalog files. An error in a file names the file, the line and the key."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -230,11 +227,10 @@ def _stem(path: str) -> tuple[str, str]:
 def add_user_files(
     catalog: Catalog, files: Mapping[str, str], quirks: QuirksOf | None = None
 ) -> Catalog:
-    """Add a user's files to a catalog: models.toml and providers/NAME.toml.
+    """Add a user's models.toml and providers/NAME.toml.
 
-    A ``[[model]]`` has ``match`` and either all its facts, or ``like`` another model and what
-    differs. ``quirks`` returns the type of a dialect's quirks, or None for an unknown dialect;
-    without it neither is checked.
+    A ``[[model]]`` has all its facts, or ``like`` another model and what differs. Without
+    ``quirks``, the types of dialects' quirks, these are not checked.
     """
     parsed = {_stem(name): read_toml(name, text) for name, text in files.items()}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}

@@ -33,12 +33,11 @@ SCHEMA = 1
 
 
 class ModelEntry(Struct, frozen=True):
-    """One model at one provider. If ``inferred``, its facts are a relative's, or none.
+    """One model at one provider. If ``inferred``, its facts are a relative's (``like``), or none.
 
-    ``like`` is that relative, ``why`` how it was chosen. ``near`` is a catalogued name with the
-    same numbers, for a typing error. ``typed`` is the given name, if the service spells it
-    differently. ``asked_of`` is the given provider, if a sibling serves the model. ``window`` has
-    context and output from a public list, for facts that the row lacks.
+    ``near`` is a catalogued name, for a typing error. ``typed`` is the given name if spelled
+    otherwise, ``asked_of`` the given provider if a sibling serves the model. ``window`` is from a
+    public list.
     """
 
     provider: Provider
@@ -118,10 +117,7 @@ class ParsedModelName(Struct, frozen=True):
 
 
 class Lookup:
-    """Finds entries in one catalog; builds its indexes once.
-
-    ``calibrated`` returns the model of a calibration: ``auto:NAME`` without a model means it.
-    """
+    """Finds entries in one catalog; ``calibrated`` gives the model of a bare ``auto:NAME``."""
 
     def __init__(self, catalog: Catalog, calibrated: Callable[[str], str] | None = None) -> None:
         self.catalog = catalog
@@ -133,10 +129,7 @@ class Lookup:
         self._dates = _compile_endings(catalog.names.dates)
 
     def split(self, text: object) -> ParsedModelName:
-        """Split ``[provider:]model[/level]`` or ``...@level``.
-
-        The tail is a level only if it parses as one: names may contain slashes and @dates.
-        """
+        """Split ``[provider:]model[/level]`` or ``...@level``; names may have slashes, @dates."""
         if not isinstance(text, str) or not text.strip():
             message = (
                 f"a model is named like 'claude-opus-5' or 'google:gemini-2.5-pro', not {text!r}"

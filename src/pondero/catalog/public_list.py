@@ -1,7 +1,4 @@
-"""Reads a public list of models in the format of models.dev.
-
-``compile`` makes rows from the committed list; ``comparison`` compares a list with the catalog.
-"""
+"""Reads a public list of models in the format of models.dev."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -87,10 +84,7 @@ class PublicList(Struct, frozen=True):
 
 
 def read_listing(text: bytes, name: str = "models.dev") -> PublicList:
-    """Parse a list; raises BadCatalog for anything else.
-
-    A trimmed list has a name and a date; a downloaded one is as old as its newest entry.
-    """
+    """Parse a list; a downloaded one is as old as its newest entry. Raises BadCatalog."""
     try:
         plain = decode_json(text, dict[str, Any])
         if "providers" in plain and "date" in plain:
@@ -129,10 +123,7 @@ def _json(value: object) -> str:
 
 
 def facts_of(listed: ListedModel, entry: ModelEntry, source: PublicList) -> Capability | None:
-    """Return a listed model's facts: the list's control, the rest from its relative ``entry``.
-
-    None if the list lacks the control, or the provider has no placement for it.
-    """
+    """Return a listed model's facts, with the rest from ``entry``; None without a control."""
     control, base = listed.control, entry.capability
     marks = {"evidence": "list", "source": f"{source.name}", "checked": source.date}
     if not control.thinks:
@@ -202,8 +193,5 @@ def _default(control: ListedThinking, base: Capability) -> str:
 def providers_of(
     seller: str, ours: Mapping[str, tuple[str, ...]], known: Mapping[str, Provider]
 ) -> list[str]:
-    """Return our providers for one of the list's.
-
-    Servers that users run themselves are left out: they serve any model.
-    """
+    """Return our providers for one of the list's, without servers that users run themselves."""
     return [name for name in ours.get(seller, ()) if name in known and not known[name].start]

@@ -1,8 +1,4 @@
-"""Finds the relative of an unknown model: the nearest version of its line.
-
-A line is the name before the version: ``gpt`` of ``gpt-5.9-mini``, ``claude-opus`` of
-``claude-opus-5-7``. ``lookup`` calls it if no family has a name.
-"""
+"""Finds the nearest version of an unknown model's line, as ``gpt`` of ``gpt-5.9-mini``."""
 
 import re
 from collections.abc import Iterable
@@ -10,8 +6,7 @@ from typing import Literal, NamedTuple
 
 from .schema import Family
 
-# Numbers of one or two digits are versions, with one after them the minor; 30b is a size, 2603 and
-# 20250929 are dates.
+# One or two digits are a version, then the minor; 30b is a size, 2603 and 20250929 are dates.
 _VERSION = re.compile(r"(?<![0-9])(\d{1,2})(?:-(\d{1,2})(?=[ac-z]?(?![0-9a-z]))|(?![0-9a-z]))")
 _WORD = re.compile(r"[a-z]+")
 
@@ -55,11 +50,7 @@ class ModelLines:
                     )
 
     def relative(self, model: str, newest: Family | None = None) -> Relative | None:
-        """Return the nearest known version that is not above this one, else the nearest above.
-
-        ``newest`` is the family that the catalog calls the newest: it is used for a version above
-        all others of its line. None if the line is unknown or the name has no version.
-        """
+        """Return the nearest known version not above this, else above; ``newest`` if above all."""
         parts = _split(model)
         if parts is None or parts[0] not in self._kin:
             return None

@@ -13,11 +13,7 @@ class _Row(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
 
 
 class Family(_Row, frozen=True, kw_only=True):
-    """Models with the same thinking capability.
-
-    ``match`` has prefixes of model names that end at a boundary; ``*`` matches anything.
-    ``newest_of`` has lines whose unknown members are treated as this family.
-    """
+    """Models with the same capability; ``newest_of``: lines whose unknown members belong here."""
 
     name: str
     match: tuple[str, ...]
@@ -33,10 +29,7 @@ class FamilyGroup(_Row, frozen=True, kw_only=True):
 
 
 class UrlVariable(_Row, frozen=True, kw_only=True):
-    """The value of one blank in a URL: the first of ``env`` that is set, else ``default``.
-
-    A default may contain blanks. ``words`` maps values to other spellings.
-    """
+    """A blank in a URL: the first set ``env``, else ``default``; ``words``: spellings."""
 
     env: tuple[str, ...] = ()
     default: str | None = None
@@ -66,22 +59,14 @@ class BatchTerms(_Row, frozen=True, kw_only=True):
 class Provider(_Row, frozen=True, kw_only=True):
     """A deployment: its address, its key, and where thinking fields go in its requests.
 
-    Names: a bare model name with a prefix in ``claims`` (``*`` matches anything) means this one.
-    If ``spells``, names are fixed, and a known one is sent in our spelling. ``strip`` has prefixes
-    to remove before the search; ``prefix`` is added to names of a group given without their maker.
-    ``absent`` has models of its families that it does not serve: understood, never listed.
-    ``unshown`` has prefixes of models that cannot show their thinking, ``siblings`` of models that
-    another of our providers serves.
-
-    API: if ``exact``, it accepts the same fields as the home of its dialect. ``hosted`` has the
-    kinds of tools that it runs itself. ``api`` is its own name for the API, if it has several.
-
-    Address: ``path`` is appended to ``url`` or to the caller's base URL; ``fill`` has the values of
-    ``{blanks}``. ``start`` tells how to start a server that users run themselves.
-
-    Limits: ``override`` has facts of a family that differ here. ``ranges`` has minimum and maximum
-    of a parameter (of ``stop``: the count), or the minimum alone. ``output_buffer`` is the number
-    of output tokens that the provider advises to leave free.
+    ``claims`` has prefixes of bare names that mean this one. If ``spells``, a known name is sent in
+    our spelling. ``strip`` has prefixes to remove before the search; ``prefix`` is added to names
+    without their maker. ``absent`` has models it does not serve, ``unshown`` prefixes of models
+    that cannot show thinking, ``siblings`` of models that another of our providers serves. If
+    ``exact``, it accepts the same fields as its dialect's home. ``hosted`` has the tools that it
+    runs itself. ``fill`` has the values of ``{blanks}`` in its address. ``override`` has facts of a
+    family that differ here, ``ranges`` minimum and maximum of a parameter. ``output_buffer`` is the
+    number of output tokens to leave free.
     """
 
     name: str
@@ -125,10 +110,9 @@ class Provider(_Row, frozen=True, kw_only=True):
 
 
 class NamePatterns(_Row, frozen=True, kw_only=True):
-    """Additions to a model's name at any provider that do not make it another model.
+    """Additions to a name that leave the model the same.
 
-    ``marks`` are characters before it, ``paths`` ends of a path before it, ``dates`` endings with
-    ``#`` for a digit. ``unthinking`` is the group of models recognised by a word in their name.
+    ``marks`` and ``paths`` come before it, ``dates`` after it; ``#`` is a digit.
     """
 
     marks: str = ""
@@ -145,11 +129,7 @@ class ListSnapshot(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Catalog(Struct, frozen=True, kw_only=True):
-    """Families and providers by name.
-
-    ``limits`` has a JSON object per provider: model names with context and output in tokens, 0 if
-    the public list ``listed`` has none.
-    """
+    """Families and providers by name; ``limits``: context and output, 0 if not ``listed``."""
 
     groups: Mapping[str, FamilyGroup]
     providers: Mapping[str, Provider]

@@ -30,32 +30,20 @@ if TYPE_CHECKING:
     from .tools.schema_check import SchemaCheck
     from .tools.tools import Approve, OfferedTool, Tools
 
-_HOMES = {
-    "AsyncBatch": "batches",
-    "AsyncChat": "conversation.chat",
-    "AsyncClient": "client",
-    "AsyncStream": "stream",
-    "AsyncTurn": "conversation.turn",
-    "Batch": "batches",
-    "Chat": "conversation.chat",
-    "Client": "client",
-    "HealthCheck": "doctor",
-    "Approve": "tools.tools",
-    "OfferedTool": "tools.tools",
-    "Prepared": "client",
-    "SchemaCheck": "tools.schema_check",
-    "TurnRecorder": "conversation.recorder",
-    "Stream": "stream",
-    "Tools": "tools.tools",
-    "Turn": "conversation.turn",
-    "aask": "default_client",
-    "ask": "default_client",
-    "attachment": "prompts.attachments",
-    "reply_cost": "conversation.recorder",
-    "run_checks": "doctor",
-    "stored_reply": "conversation.recorder",
-    "parse_prompt": "prompts.messages",
-    "set_level": "apply_dial",
+_NAMES = {
+    "apply_dial": "set_level",
+    "batches": "AsyncBatch Batch",
+    "client": "AsyncClient Client Prepared",
+    "conversation.chat": "AsyncChat Chat",
+    "conversation.recorder": "TurnRecorder reply_cost stored_reply",
+    "conversation.turn": "AsyncTurn Turn",
+    "default_client": "aask ask",
+    "doctor": "HealthCheck run_checks",
+    "prompts.attachments": "attachment",
+    "prompts.messages": "parse_prompt",
+    "stream": "AsyncStream Stream",
+    "tools.schema_check": "SchemaCheck",
+    "tools.tools": "Approve OfferedTool Tools",
 }
 
 __all__ = [
@@ -96,4 +84,4 @@ __all__ = [
 ]
 
 # Load what talks on first use: a plan needs none of it.
-__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _NAMES)

@@ -25,29 +25,16 @@ if TYPE_CHECKING:
     from .scenario import Scenario, ScenarioCheck
     from .scenarios import SCENARIOS
 
-_HOMES = {
-    "SCENARIOS": "scenarios",
-    "SKIPPED": "runner",
-    "ScenarioCheck": "scenario",
-    "Backend": "backends",
-    "EmulatorBackend": "backends",
-    "GuardFinding": "guards",
-    "HttpBackend": "backends",
-    "GuardReport": "guards",
-    "ScenarioResult": "runner",
-    "Scenario": "scenario",
-    "ServedEmulatorBackend": "backends",
-    "CassetteBackend": "backends",
-    "as_junit": "reports",
-    "check_writable": "reports",
-    "check_file": "guards",
-    "find_model": "runner",
-    "most_recorded_model": "backends",
-    "describe_failure": "reports",
-    "run_scenarios": "runner",
-    "run_one": "runner",
-    "representative_models": "runner",
-    "write": "reports",
+_NAMES = {
+    "backends": (
+        "Backend CassetteBackend EmulatorBackend HttpBackend ServedEmulatorBackend "
+        "most_recorded_model"
+    ),
+    "guards": "GuardFinding GuardReport check_file",
+    "reports": "as_junit check_writable describe_failure write",
+    "runner": "SKIPPED ScenarioResult find_model representative_models run_one run_scenarios",
+    "scenario": "Scenario ScenarioCheck",
+    "scenarios": "SCENARIOS",
 }
 
 __all__ = [
@@ -76,4 +63,4 @@ __all__ = [
 ]
 
 # Load on first use: the guard needs no scenario, and a scenario no guard.
-__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _NAMES)

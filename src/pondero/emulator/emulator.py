@@ -54,11 +54,9 @@ _UPGRADE = HttpResponse(
 class Emulator:
     """A transport, for sync and asyncio, that answers as any provider would.
 
-    ``responder`` answers requests that match no turn of ``script``. ``faults`` apply to the next
-    exchanges in order, None for no fault; faults of batches wait for the next batch. ``service`` is
-    the provider to emulate; by default the URL decides. With ``any_model`` a relative answers for
-    an unknown model. ``sleep`` and ``asleep`` wait during slow answers. ``batches`` and ``clock``
-    set how batches behave and their dates.
+    ``responder`` answers requests that match no turn of ``script``. ``faults`` apply in order, None
+    for no fault; those of batches wait for a batch. ``service`` is the provider to emulate; by
+    default the URL decides. With ``any_model`` a relative answers for an unknown model.
 
     >>> from pondero.emulator import Emulator
     >>> client = pondero.Client(transport=Emulator())

@@ -23,11 +23,7 @@ class AcceptedModel(NamedTuple):
 
 
 def accept_as_relative(request: HttpRequest, to: EmulatedRoute, refusal: Rejected) -> AcceptedModel:
-    """Accept a rejected request as a relative of its unknown model.
-
-    The provider's models of the same family are tried first, then its others. Raises the rejection
-    if the model is known; raises the first one not about the model if every relative rejects it.
-    """
+    """Accept as a relative of an unknown model, same family first; else raise the rejection."""
     name = to.wire.service().requested_model(request)
     known = _entry(to.provider, name) if name else None
     unknown = known is None or known.inferred
@@ -99,11 +95,7 @@ class ModelAnswer(NamedTuple):
 
 
 def model_answer(request: HttpRequest, *, provider: str | None = None) -> ModelAnswer | None:
-    """Answer a request for a model list or a token count; None for any other.
-
-    Several dialects list models at one path: the provider at this address answers, else the first
-    that accepts the key.
-    """
+    """Answer a model list (by address, else by key) or a token count; None for any other."""
     asked_of = {
         name: models
         for name in _wires(provider)

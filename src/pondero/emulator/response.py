@@ -1,7 +1,4 @@
-"""Writes a reply as events, as bytes of a dialect, and as a transport's response.
-
-Pauses take no time in process: one beyond the caller's timeout raises Timeout at once.
-"""
+"""Writes a reply as events and bytes. Pauses take no time: a long one raises Timeout at once."""
 
 import re
 from collections.abc import AsyncIterator, Generator, Iterator

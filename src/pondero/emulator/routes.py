@@ -23,8 +23,7 @@ class EmulatedRoute(NamedTuple):
 def find_route(url: str, *, provider: str | None = None) -> EmulatedRoute | None:
     """Find the route of a URL; None if no dialect has such a path.
 
-    The provider is the named one, else the one at this address, else the one whose name begins the
-    path, else the one whose own path is in it, else the dialect's home.
+    The provider: the named one, else by address, name in the path, own path, the dialect's home.
 
     >>> from pondero.emulator import find_route
     >>> found = find_route("http://127.0.0.1:9100/v1/messages")
@@ -42,10 +41,7 @@ def find_route(url: str, *, provider: str | None = None) -> EmulatedRoute | None
 
 
 def guess_route(request: HttpRequest, provider: str | None) -> Dialect | None:
-    """Guess the dialect of a request to an unknown path.
-
-    The provider decides, by its name or as the first part of the path, else the headers.
-    """
+    """Guess the dialect of a request to an unknown path: by provider, else by headers."""
     known = load_catalog().catalog.providers
     first = urlsplit(request.url).path.lstrip("/").partition("/")[0]
     named = known.get(provider or first)

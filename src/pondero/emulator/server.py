@@ -133,11 +133,7 @@ def _guard_local(endpoint: "Endpoint") -> "Endpoint":
 
 
 def _find_foreign(headers: Mapping[str, str]) -> str | None:
-    """Return why a request is not local, or None.
-
-    A page can be served under a name that points to this address, so names with a dot are rejected;
-    addresses and plain names (localhost, a container's) cannot be abused like that.
-    """
+    """Return why a request is not local, or None; names with a dot may be a page's (rebinding)."""
     host = headers.get("host", "")
     name = urlsplit(f"//{host}").hostname or ""
     if "." in name.removesuffix(".localhost") and not _is_address(name):

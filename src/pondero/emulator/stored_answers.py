@@ -1,7 +1,4 @@
-"""Answers stored by a service, so that a request can continue one by its id.
-
-The emulator stores the latest thousand until it is reset.
-"""
+"""The latest thousand answers, so that a request can continue one by its id."""
 
 from collections import OrderedDict
 from threading import Lock

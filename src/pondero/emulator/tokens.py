@@ -1,8 +1,7 @@
 """Counts tokens (four bytes each) and emulates the prompt cache.
 
-A prompt is a list of pieces: tools, system, the parts of every message. The cache finds a prefix of
-at least 1,024 tokens for the same model and level: at the caller's breakpoints, or without them in
-steps of 128 tokens.
+The cache finds a prefix of at least 1,024 tokens for the same model and level: at the caller's
+breakpoints, else in steps of 128 tokens.
 """
 
 from collections import deque

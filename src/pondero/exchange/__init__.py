@@ -43,58 +43,23 @@ if TYPE_CHECKING:
     from .retry import Retry
     from .transport import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
 
-_HOMES = {
-    "RateLimit": "rate_limits",
-    "parse_rate_limits": "rate_limits",
-    "PATIENCE": "fallback",
-    "shorten_retries": "fallback",
-    "is_deployment_fault": "fallback",
-    "gave_last_answer": "fallback",
-    "is_fallback_error": "fallback",
-    "auth_header": "request",
-    "Response": "transport",
-    "AsyncResponse": "transport",
-    "AsyncTransport": "transport",
-    "Calibration": "calibration",
-    "Calibrations": "calibration",
-    "Decoded": "decoder",
-    "Emit": "exchange_flow",
-    "Exchange": "request",
-    "LevelEvidence": "calibration",
-    "Flow": "exchange_flow",
-    "OLDEST": "calibration",
-    "Prepared": "request",
-    "ReadBytes": "exchange_flow",
-    "Retry": "retry",
-    "Send": "exchange_flow",
-    "Signing": "request",
-    "Sleep": "exchange_flow",
-    "Step": "exchange_flow",
-    "TextCalls": "prepare_steps.foreign_tools",
-    "Timeouts": "transport",
-    "Transport": "transport",
-    "compose": "request",
-    "decode": "decoder",
-    "make_destination": "prepare_steps.history",
-    "describe_evidence": "calibration",
-    "fingerprint": "calibration",
-    "flow": "exchange_flow",
-    "redact_key": "request",
-    "add_cache_breakpoints": "prepare_steps.cache_breakpoints",
-    "apply_plan": "patch",
-    "make_rejection": "prepare_steps.rejections",
-    "prepare": "request",
-    "rejections_for": "prepare_steps.rejections",
-    "read_reply": "exchange_flow",
-    "matches_plan": "patch",
-    "rejected_signatures": "prepare_steps.rejections",
-    "fields_hash": "calibration",
-    "apply_calibration": "calibration",
-    "thinking_paths": "patch",
-    "verdict": "exchange_flow",
-    "with_fields": "patch",
-    "add_headers": "request",
-    "with_list_headers": "patch",
+_NAMES = {
+    "calibration": (
+        "OLDEST Calibration Calibrations LevelEvidence apply_calibration describe_evidence "
+        "fields_hash fingerprint"
+    ),
+    "decoder": "Decoded decode",
+    "exchange_flow": "Emit Flow ReadBytes Send Sleep Step flow read_reply verdict",
+    "fallback": "PATIENCE gave_last_answer is_deployment_fault is_fallback_error shorten_retries",
+    "patch": "apply_plan matches_plan thinking_paths with_fields with_list_headers",
+    "prepare_steps.cache_breakpoints": "add_cache_breakpoints",
+    "prepare_steps.foreign_tools": "TextCalls",
+    "prepare_steps.history": "make_destination",
+    "prepare_steps.rejections": "make_rejection rejected_signatures rejections_for",
+    "rate_limits": "RateLimit parse_rate_limits",
+    "request": "Exchange Prepared Signing add_headers auth_header compose prepare redact_key",
+    "retry": "Retry",
+    "transport": "AsyncResponse AsyncTransport Response Timeouts Transport",
 }
 
 __all__ = [
@@ -154,4 +119,4 @@ __all__ = [
 ]
 
 # Load modules that need the dialects on first use: a plan needs none of them.
-__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _NAMES)

@@ -1,8 +1,4 @@
-"""Calibrations: levels that sweeps found sufficient, and how ``auto`` becomes one of them.
-
-The client, the chat and the gateway call ``apply_calibration`` before they plan. A sweep makes
-calibrations and ``store`` saves them; here they are values.
-"""
+"""Calibrations: levels that sweeps found sufficient, and how ``auto`` becomes one of them."""
 
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -26,10 +22,7 @@ _LIST = "'pondero sweep list --adopted' shows what there is"
 
 
 class LevelEvidence(Struct, frozen=True, kw_only=True):
-    """A level and its measurement; the reference itself has no ``difference``.
-
-    ``fields`` is the hash of the fields that the sweep sent for the level.
-    """
+    """A level and its measurement; ``fields`` is the hash of the fields sent for it."""
 
     level: str
     fields: str
@@ -43,9 +36,7 @@ class LevelEvidence(Struct, frozen=True, kw_only=True):
 class Calibration(LevelEvidence, frozen=True, kw_only=True):
     """A sufficient level of one model for some work, with its evidence.
 
-    ``catalog`` is the hash of the catalog, ``date`` the day of the answers, ``adopted`` the time of
-    adoption. ``lacks`` says what is missing for a recommendation; ``kinds`` has levels for single
-    kinds of questions.
+    ``date`` is the day of the answers; ``lacks`` says what is missing for a recommendation.
     """
 
     name: str
@@ -64,10 +55,7 @@ class Calibration(LevelEvidence, frozen=True, kw_only=True):
 
 
 class Calibrations(Struct, frozen=True, eq=False):
-    """The user's adopted calibrations by name; compared by identity.
-
-    ``broken`` has the reason for each unreadable file; ``today`` is the ordinal of the date.
-    """
+    """Adopted calibrations by name; ``broken``: why a file is unreadable; ``today``: an ordinal."""
 
     known: Mapping[str, Calibration] = {}
     broken: Mapping[str, str] = {}
@@ -94,11 +82,7 @@ def fingerprint(fields: Json) -> str:
 def apply_calibration(
     entry: ModelEntry, intent: Intent, known: Calibrations, *, policy: Policy
 ) -> Intent:
-    """Replace ``auto`` by the calibrated level; return any other intent unchanged.
-
-    If no calibration fits, the intent is unset. It carries the reason, which the plan reports.
-    Raises BadConfig if the named calibration is broken.
-    """
+    """Replace ``auto`` by the calibrated level, or unset it with a reason; raises BadConfig."""
     if intent.kind != "auto" or intent.auto is None:
         return intent
     return _resolve_auto(entry, intent.auto, known, policy)

@@ -78,9 +78,7 @@ def decode(
     status: int = 200,
     headers: Mapping[str, str] | None = None,
 ) -> Decoded:
-    """Decode the bytes of an answer: a whole body or a stream.
-
-    Without ``dialect`` and ``stream`` both are recognised from the bytes.
+    """Decode a whole body or a stream; by default its bytes tell ``dialect`` and ``stream``.
 
     >>> said = b'{"role": "assistant", "content": "391"}'
     >>> body = b'{"model": "qwen3", "message": ' + said + b', "done": true}'

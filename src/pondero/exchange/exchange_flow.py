@@ -1,8 +1,7 @@
 """``flow``: one exchange as a generator that yields the I/O to do and does none itself.
 
-A shell (``transport/shell``) drives it. Nothing is retried after an event was emitted; events are
-held back until one has text, thinking or a call. A rejected request is repaired at most once,
-which does not count as a retry. ``verdict`` compares an answer with its plan.
+Nothing is retried after an event was emitted; events are held back until one has content. A
+rejected request is repaired at most once, which does not count as a retry.
 """
 
 from collections.abc import Callable, Generator
@@ -82,10 +81,7 @@ def cap_to_retry(plan: Plan, usage: Usage) -> int:
 
 
 def _leaks(text: str) -> bool:
-    """Return whether the text has thinking between tags.
-
-    If the prompt's template opens the tag, the answer has only the closing one.
-    """
+    """Return whether the text has thinking tags; a template may open them, leaving the closing."""
     before, closed, _ = text.partition("</think>")
     opened = before.partition("<think>")
     return bool(closed) and (not opened[1] or not opened[0].strip())
@@ -141,8 +137,7 @@ def flow(
 ) -> Flow:
     """Yield the steps of one exchange and return its reply; the shell throws I/O errors in.
 
-    ``learn`` is called with a repair when the service accepts the repaired request, ``again``
-    with the error and the delay before each retry.
+    ``learn`` gets a repair that the service accepted, ``again`` the error and delay of each retry.
     """
     tries = 0
     repair_made: Repair | None = None
@@ -177,10 +172,7 @@ def flow(
 
 
 def read_reply(exchange: Exchange, head: ResponseHead, body: bytes) -> Reply:
-    """Read a whole answer that was received elsewhere, as in the results of a batch.
-
-    Raises the same errors as the exchange.
-    """
+    """Read a whole answer that was received elsewhere, as in a batch; raises as ``flow`` does."""
     steps = _Attempt(exchange, None, None).steps()
     heard: list[Any] = [None, head, body]
     try:
@@ -262,8 +254,7 @@ class _Attempt:
                     return
             stream = self._wire.stream(head, self._where)
             while data is not None:
-                # A stream that waits keeps neither the bytes that it has read nor their events:
-                # there are many at once.
+                # Many streams wait at once: none keeps the bytes that it has read, or their events.
                 steps = [self._next_step(stream.feed(data))]
                 data = None
                 data = yield steps.pop()

@@ -1,8 +1,4 @@
-"""Rules for asking another model after a failure.
-
-The library's lists of models and the gateway's routes share them. They apply only before
-anything of an answer was emitted.
-"""
+"""Rules for asking another model after a failure, before any part of an answer was emitted."""
 
 from collections.abc import Mapping, Sequence
 

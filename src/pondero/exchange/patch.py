@@ -1,8 +1,4 @@
-"""Puts a plan into a request that another program wrote.
-
-``pondero.sdk`` and the gateway call ``apply_plan``. Fields that the plan does not touch keep their
-bytes: prompt caches and signatures depend on them.
-"""
+"""Puts a plan into another program's request; other fields keep their bytes, as caches need."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,18 +26,12 @@ def apply_plan(request: HttpRequest, entry: ModelEntry, plan: Plan) -> HttpReque
 
 
 def thinking_paths(entry: ModelEntry, plan: Plan) -> tuple[Path, ...]:
-    """Return the paths in a body that a plan replaces.
-
-    They include the fields of the provider's other models: the body may be written for one.
-    """
+    """Return the paths that a plan replaces, with those for the provider's other models."""
     return _paths(entry, plan.dropped)
 
 
 def matches_plan(body: bytes, entry: ModelEntry, plan: Plan) -> bool:
-    """Return whether a body has the same depth of thinking as the plan, field for field.
-
-    Equal depth in fields for other models of the provider does not count.
-    """
+    """Return whether a body has the same depth of thinking as the plan, field for field."""
     fields = _FIELDS.decode(body)
     for path in _depth(entry):
         if path[0] in fields:

@@ -1,8 +1,4 @@
-"""Reads rate-limit headers: remaining requests and tokens, and the time until they reset.
-
-``x-ratelimit-remaining-requests`` has a duration (OpenAI, Groq; Cerebras appends ``-day`` or
-``-minute``), ``anthropic-ratelimit-requests-remaining`` a date. Batches and sweeps call it.
-"""
+"""Reads rate-limit headers: durations (OpenAI, Groq; Cerebras by day, minute), Anthropic dates."""
 
 import re
 from collections.abc import Mapping

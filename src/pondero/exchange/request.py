@@ -1,8 +1,4 @@
-"""Makes a request ready to send: fits it to its model, addresses and encodes it.
-
-The client calls ``prepare``, which runs ``STEPS`` in order; the gateway calls ``compose``, which
-runs the last of them alone. Addresses and keys are passed in: nothing here reads the environment.
-"""
+"""Makes a request ready to send: fits it to its model, addresses and encodes it."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -42,10 +38,7 @@ _OURS = frozenset(
 
 
 class Signing(Struct, frozen=True):
-    """How to sign a request without a key; ``region`` is None if the URL has none.
-
-    ``label`` and ``keys`` (variables of a key) are for the error if signing is not possible.
-    """
+    """How to sign a request without a key; ``label`` and ``keys`` are for the error."""
 
     service: str
     region: str | None
@@ -56,9 +49,8 @@ class Signing(Struct, frozen=True):
 class Exchange(Struct, frozen=True):
     """One request ready to send, with everything needed to read its answer.
 
-    ``origin`` is the origin of the answer's message. If ``repairs``, a rejection that names its fix
-    is repaired. ``no_server_hint`` and ``bad_key_hint`` are added to errors. ``texts`` are tools
-    that take a text and are offered as functions.
+    If ``repairs``, a rejection that names its fix is repaired. ``texts`` are tools offered as
+    functions.
     """
 
     dialect: str
@@ -75,9 +67,7 @@ class Exchange(Struct, frozen=True):
 
 
 class Prepared(Struct, frozen=True):
-    """A prepared exchange; nothing has been sent yet.
-
-    ``manifest`` lists the changes of the handoff to the conversation.
+    """A prepared exchange, not sent yet; ``manifest`` lists the changes of the handoff.
 
     >>> ready = client.prepare("claude-opus-5/high", "What is 17 * 23?")
     >>> ready.request.method, ready.request.url
@@ -156,10 +146,8 @@ def prepare(
 ) -> Prepared:
     """Return a request ready for this model; raises Unsupported under a strict policy.
 
-    ``plan`` was made from ``asked`` and ``policy``; the conversation may add to it. ``refusals``
-    are earlier rejections by any model; a strict policy applies none and repairs nothing. If a
-    model may not think because another began the open tool loop, ``retells`` has the loop told in
-    words; otherwise thinking is off until the loop ends.
+    A strict policy applies no ``refusals`` and repairs nothing. If another model began the open
+    tool loop, ``retells`` has it told in words; otherwise thinking is off until the loop ends.
     """
     repairs = policy.unsupported != "strict"
     draft, facts = _start_draft(

@@ -21,9 +21,8 @@ _TRANSIENT = (Overloaded, RateLimited, ServerFailed, Timeout, Unreachable, Trunc
 class Retry(Struct, frozen=True):
     """How often to retry an exchange that failed before any event, and how long to wait.
 
-    A delay requested by the service is respected; if it exceeds ``patience``, there is no retry.
-    Otherwise: exponential backoff with full jitter, a random time up to
-    ``min(cap, base * 2**n)``. ``waits=False`` skips the delays, for tests.
+    A service's delay above ``patience`` ends it. Default: a random time up to ``min(cap, base *
+    2**n)``.
 
     >>> client = pondero.Client(retry=pondero.Retry(attempts=2, patience=10))
     """

@@ -1,7 +1,4 @@
-"""The protocols of a transport: send a request, read the answer, close it.
-
-HTTP, cassettes and the emulator implement them; a client works with any of them.
-"""
+"""The protocols of a transport, which HTTP, cassettes and the emulator implement."""
 
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from typing import Protocol

@@ -1,7 +1,4 @@
-"""Splits streams into frames, for every stream format, and reads the JSON in them.
-
-Every reader takes bytes in any split and returns whole frames. No byte is scanned twice.
-"""
+"""Splits streams into frames, for every stream format, and reads the JSON in them."""
 
 from .aws_events import AwsEvent, AwsEventsReader, write_aws_event
 from .json_array import JsonArrayReader

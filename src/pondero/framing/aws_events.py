@@ -145,8 +145,7 @@ def _sized_span(data: bytes, at: int) -> tuple[int, int]:
     return begin, begin + int.from_bytes(data[at:begin], "big")
 
 
-# Where a value of each type begins and ends: two kinds of yes and no, four of numbers, bytes,
-# text, a time, an identifier.
+# Ends of a value by type: two of yes and no, four of numbers, bytes, text, a time, an id.
 _SIZES: Mapping[int, Callable[[bytes, int], tuple[int, int]]] = {
     0: _fixed_span(0),
     1: _fixed_span(0),

@@ -1,7 +1,4 @@
-"""The elements of one JSON array while it arrives; a bare object is an array of one.
-
-Elements are objects, returned as unchanged bytes; the decoder checks their JSON.
-"""
+"""The elements of one JSON array while it arrives; a bare object is an array of one."""
 
 import re
 

@@ -1,7 +1,4 @@
-"""Parses frames and bodies for the dialects: the framing, the JSON, or the text of an error page.
-
-``read_payloads`` and ``detect_framing`` read recorded streams of an unknown dialect.
-"""
+"""Parses frames and bodies for the dialects: the framing, the JSON, or an error page's text."""
 
 import re
 from collections.abc import Mapping

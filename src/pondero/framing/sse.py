@@ -1,7 +1,4 @@
-"""Server-sent events to their data: the part of the WHATWG event stream that APIs use.
-
-Event names, ids, retry hints, comments and events without data are ignored.
-"""
+"""Server-sent events to their data: the part of the WHATWG event stream that APIs use."""
 
 import re
 
@@ -9,8 +6,7 @@ from ..errors import Malformed
 from .stream import MAX_FRAME, frame_too_large
 
 _BOM = b"\xef\xbb\xbf"
-# The data of an event in the usual form, nothing for any other. Used on complete events only, so
-# that it always matches at the start of an event.
+# The data of a usual event, else nothing. Complete events only: it must match at their start.
 _find_usual = re.compile(rb"(?:event:.*+\n)?data: ?(.*+)\n\n|(?:.++\n)++\n").findall
 _SMALL = 8192
 

@@ -1,8 +1,4 @@
-"""Reads the text of frames that differ from an earlier one in their text alone, without parsing.
-
-Nearly all frames of a long stream do. A decoder parses one and cuts a stencil of it; a frame that
-fits the stencil is that frame with another text in the hole.
-"""
+"""Reads frames that differ from an earlier one in their text alone, without parsing them."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -20,10 +16,7 @@ P = TypeVar("P")
 
 
 class Stencil(Generic[P]):
-    """The bytes of a frame before and after its text; ``place`` is where the decoder puts the text.
-
-    It is exact: only a JSON string fits between the two.
-    """
+    """The bytes of a frame before and after its text; only a JSON string fits in between."""
 
     __slots__ = ("_after", "_before", "_end", "_in_vain", "_start", "place")
 
@@ -39,11 +32,7 @@ class Stencil(Generic[P]):
         return self._in_vain < _IN_VAIN
 
     def cut(self, frame: bytes, read: Callable[[bytes], tuple[P, str] | None]) -> None:
-        """Cut it from a frame that has only text.
-
-        ``read`` returns place and text of such a frame, else None. It is called again with another
-        text in the hole, because the same letters may occur elsewhere in the frame.
-        """
+        """Cut it from a frame; ``read`` is called again with another text, to check the hole."""
         self._in_vain += 1
         found = read(frame)
         if found is None:

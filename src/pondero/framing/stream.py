@@ -1,7 +1,4 @@
-"""What all stream decoders share: frames in, events out, and failures.
-
-Each dialect makes a ``FrameStream`` from a frame reader and its own ``FrameHandler``.
-"""
+"""What all stream decoders share: frames in, events out, and failures."""
 
 from typing import Generic, Protocol, TypeVar
 
@@ -53,10 +50,9 @@ class FrameHandler(Protocol[F]):
 
 
 class FrameStream(Generic[F]):
-    """Feed received bytes, then call eof(). Dialects bring the frames and the reading.
+    """Feed received bytes, then call eof(); events before a failure come first, then it raises.
 
-    Events before a failure are returned first; the next call raises the failure. ``unit`` names a
-    frame in the error if the stream ends inside one; None if the frames raise that error.
+    ``unit`` names a frame in the error of a cut stream; None if the frames raise that error.
     """
 
     def __init__(

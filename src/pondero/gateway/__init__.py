@@ -23,32 +23,20 @@ if TYPE_CHECKING:
     from .state.keys import KeyRing
     from .state.shared_state import load_keys
 
-_HOMES = {
-    "ChosenModel": "launch.clients",
-    "LaunchClient": "launch.clients",
-    "GatewayConfig": "config.model",
-    "LevelRules": "config.model",
-    "GatewayKey": "config.model",
-    "KeyRing": "state.keys",
-    "GatewayRoute": "config.model",
-    "Routing": "config.routing",
-    "LaunchCommand": "launch.clients",
-    "copy_back": "launch.clients",
-    "check_exposure": "config.reader",
-    "load_clients": "launch.clients",
-    "load_config": "config.reader",
-    "hash_key": "config.secrets",
-    "load_keys": "state.shared_state",
-    "find_provider_key": "config.secrets",
-    "make_key": "config.secrets",
-    "open_observers": "observability.observers",
-    "is_self": "config.secrets",
-    "private_config": "launch.clients",
-    "run": "server.run",
-    "run_gateway_in_thread": "server.run",
-    "load_usage": "observability.ledger",
-    "prepare_launch": "launch.clients",
-    "find_provider_url": "config.secrets",
+_NAMES = {
+    "config.model": "GatewayConfig GatewayKey GatewayRoute LevelRules",
+    "config.reader": "check_exposure load_config",
+    "config.routing": "Routing",
+    "config.secrets": "find_provider_key find_provider_url hash_key is_self make_key",
+    "launch.clients": (
+        "ChosenModel LaunchClient LaunchCommand copy_back load_clients prepare_launch "
+        "private_config"
+    ),
+    "observability.ledger": "load_usage",
+    "observability.observers": "open_observers",
+    "server.run": "run run_gateway_in_thread",
+    "state.keys": "KeyRing",
+    "state.shared_state": "load_keys",
 }
 
 __all__ = [
@@ -80,4 +68,4 @@ __all__ = [
 ]
 
 # Loaded on first use: reading a configuration needs no server.
-__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _NAMES)

@@ -1,7 +1,4 @@
-"""Which parts of the past another model may see: a view of a thread, and a manifest of changes.
-
-The thread itself never changes, so that going back to its first model loses nothing.
-"""
+"""Which parts of the past another model may see: a view of a thread, and a manifest of changes."""
 
 from .adapt_parts import REFUSED, UNSEEN, accepts_media
 from .destination import Destination, Rejection, signature_digest

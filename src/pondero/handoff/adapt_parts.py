@@ -1,8 +1,4 @@
-"""Adapts one part at a time to the destination: unchanged, rewritten, or left out.
-
-Our own text is in brackets in a user's message, never in an assistant's turn: a model imitates what
-it reads there.
-"""
+"""Adapts parts to the destination. Our text goes to user messages: models imitate their own."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -95,10 +91,7 @@ Signed = TypeVar("Signed", bound=Image | Blob | UnknownPart)
 
 
 class PartAdapter:
-    """Adapts the parts of one thread; ``notes`` go into a user's message before the current turn.
-
-    An unchanged part is returned as the same object.
-    """
+    """Adapts the parts of one thread; ``notes`` go into a user message before the current turn."""
 
     def __init__(self, destination: Destination, changes: ChangeLog) -> None:
         self._to = destination

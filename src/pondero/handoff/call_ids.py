@@ -1,7 +1,4 @@
-"""Tool calls and their results: ids the destination accepts, and which result answers which call.
-
-The same id becomes the same other id every time, so that a prompt cache still finds its prefix.
-"""
+"""Ids that the destination accepts for tool calls; the same every time, for the prompt cache."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -43,11 +40,7 @@ class CallIds:
 
 
 def answers(messages: Sequence[Message]) -> dict[Place, Place]:
-    """Return the place of each call that has a result, and the place of that result.
-
-    A result belongs to the latest turn before it that waits for its id, and there to the first
-    call that does. Only a part of an assistant's turn counts as a call.
-    """
+    """Return calls with their results: of the latest turn that waits for the id, the first call."""
     found: dict[Place, Place] = {}
     waiting: dict[str, list[tuple[int, list[Place]]]] = {}
     for number, message in enumerate(messages):

@@ -1,8 +1,4 @@
-"""Who will read the thread, what they accept, and which parts they made themselves.
-
-A destination reads the signatures it made, and no others. Rejected signatures are known by a digest
-of their text, so that none is stored twice.
-"""
+"""Who will read the thread, what they accept, and which parts they made themselves."""
 
 from hashlib import blake2b
 from typing import Literal
@@ -26,9 +22,8 @@ from .surrogates import iter_texts
 class Destination(Struct, frozen=True, kw_only=True):
     """One model at one provider, and what it accepts of earlier messages.
 
-    ``provider`` and ``model`` are compared with a message's origin, ``route`` and ``model`` with a
-    signature's; ``aliases`` are other names of the model. ``foreign``: another model's thinking is
-    dropped, or becomes a user's note. ``refused``: digests of signatures it rejected before.
+    ``route`` and ``model`` are compared with a signature's. ``foreign``: another model's thinking
+    is dropped, or becomes a user's note. ``refused``: digests of signatures it rejected before.
     """
 
     dialect: str
@@ -42,10 +37,9 @@ class Destination(Struct, frozen=True, kw_only=True):
 
 
 class OwnershipRules:
-    """Decides which parts a destination made itself.
+    """Decides which parts a destination made itself, by signature or by origin.
 
-    A part's maker is named by its signature or by its message's origin. If neither names the maker:
-    thinking text and citations are withheld; anything else passes if its dialect matches.
+    If neither names the maker: thinking and citations are withheld; the rest goes by its dialect.
     """
 
     def __init__(self, destination: Destination) -> None:
@@ -123,10 +117,7 @@ def _first_signature(message: Message) -> Signature | None:
 
 
 class Rejection(Struct, frozen=True, omit_defaults=True):
-    """What a model at a provider rejected once: signatures, by digest, or what a repair changes.
-
-    Older versions stored only the service's ``message``.
-    """
+    """A past rejection: signatures, by digest, or a repair; older versions: ``message`` alone."""
 
     provider: str
     model: str

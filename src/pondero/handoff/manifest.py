@@ -1,7 +1,4 @@
-"""What a handoff kept, withheld, rewrote and added, and why.
-
-A manifest has no signature and no text of the conversation: it can be shown and logged.
-"""
+"""What a handoff changed, and why; without signatures and text, so that it can be logged."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,11 +14,7 @@ Place = tuple[int, int]
 
 
 class Change(Struct, frozen=True, gc=False):
-    """One difference between the thread and the view.
-
-    ``message`` and ``part`` count from 0 in the thread; ``part`` is None for a whole message, and
-    for an addition. ``before`` and ``after`` are the two ids, or the two places, that changed.
-    """
+    """One difference; ``message`` and ``part`` count from 0, ``part`` is None for all of one."""
 
     action: Action
     what: str
@@ -38,11 +31,7 @@ class Change(Struct, frozen=True, gc=False):
 
 
 class Manifest(Struct, frozen=True):
-    """How many parts were kept, withheld, rewritten and added, and every change.
-
-    ``kept + withheld + rewritten`` is every part of the thread; ``kept + rewritten + added`` is
-    every part of the view.
-    """
+    """All changes, and counts: the thread has ``kept + withheld + rewritten`` parts."""
 
     kept: int = 0
     withheld: int = 0

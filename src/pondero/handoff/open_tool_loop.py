@@ -1,9 +1,4 @@
-"""Turns an open tool loop of another model into text, for ``exchange.prepare``.
-
-Some services let a model think in a tool loop only if the loop begins with its own thinking.
-Another model's thinking cannot be sent, so its calls and results become a user's note, and the
-model thinks about that.
-"""
+"""Turns another model's open tool loop into a note: some services require their own thinking."""
 
 from collections.abc import Iterator, Sequence
 

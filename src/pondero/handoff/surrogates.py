@@ -21,10 +21,7 @@ def has_no_surrogates(text: str) -> bool:
 
 
 def replace_surrogates(text: str) -> str:
-    """Return a text with surrogate pairs joined and lone surrogates as U+FFFD.
-
-    A text without surrogates is returned as the same object.
-    """
+    """Return a text with surrogate pairs joined and lone surrogates as U+FFFD."""
     if text.isascii() or has_no_surrogates(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,8 +1,4 @@
-"""A thread as one destination may see it; the thread itself does not change.
-
-``exchange.prepare`` calls ``handoff`` for every request. If the destination needs it, neighbouring
-messages of one role are merged, and the first message is the user's.
-"""
+"""A thread as one destination may see it; the thread itself does not change."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
@@ -88,10 +84,7 @@ class View(Struct, frozen=True):
 
     @property
     def open_loop_without_thinking(self) -> bool:
-        """Return whether the view ends in an unfinished tool loop that has no thinking first.
-
-        Some services reject thinking until such a loop is finished.
-        """
+        """Return whether the view ends in an open tool loop without thinking, as some reject."""
         first: Message | None = None
         answered, after = False, "user"
         for message in reversed(self.messages):
@@ -110,9 +103,8 @@ class View(Struct, frozen=True):
 def handoff(messages: Sequence[Message], target: Destination) -> View:
     """Return the thread as the target may see it, and what is different in it.
 
-    A signature stays only if the target can read it. Every call gets an id that the target accepts,
-    and exactly one result right after its turn, in the order of the calls. A second handoff of the
-    view changes nothing.
+    Every call gets an id that the target accepts, and exactly one result right after its turn. A
+    second handoff of the view changes nothing.
     """
     if _is_plain(messages, target):
         return View(tuple(messages), Manifest(kept=_count(messages)))

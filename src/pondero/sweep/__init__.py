@@ -32,54 +32,25 @@ if TYPE_CHECKING:
     from .run.runner import PILOT, ArmProgress, Progress, Runner
     from .run.store import Run, RunSummary, find_run, list_runs, runs_folder
 
-_HOMES = {
-    "Arm": "arms",
-    "ArmResult": "results.values",
-    "Trial": "engines.engine",
-    "BatchEngine": "engines.batch",
-    "Axis": "results.axes",
-    "Data": "questions",
-    "ENGINES": "api",
-    "Engine": "engines.engine",
-    "Grade": "grading.judges",
-    "Judge": "grading.judges",
-    "KINDS": "grading.judges",
-    "RunSummary": "run.store",
-    "LiveEngine": "engines.live",
-    "Measure": "results.values",
-    "Outline": "outline",
-    "PILOT": "run.runner",
-    "Progress": "run.runner",
-    "CostBudget": "engines.engine",
-    "Question": "questions",
-    "Recommendation": "results.values",
-    "SweepResults": "results.values",
-    "Run": "run.store",
-    "Runner": "run.runner",
-    "TrialResult": "engines.engine",
-    "ArmProgress": "run.runner",
-    "amount_axis": "results.axes",
-    "arms_of": "arms",
-    "run_sweep": "api",
-    "asweep": "api",
-    "create_run": "api",
-    "check_judge": "api",
-    "demo_outline": "demo",
-    "format_cost": "results.number_format",
-    "make_engine": "api",
-    "runs_folder": "run.store",
-    "inspect_logs": "results.inspect_log",
-    "iter_jsonl": "results.jsonl",
-    "make_judge": "grading.judges",
-    "choose_measure": "results.values",
-    "find_run": "run.store",
-    "make_outline": "outline",
-    "questions_of": "questions",
-    "render_report": "report",
-    "compute_results": "results.compute",
-    "list_runs": "run.store",
-    "share_axis": "results.axes",
-    "sweep": "api",
+_NAMES = {
+    "api": "ENGINES asweep check_judge create_run make_engine run_sweep sweep",
+    "arms": "Arm arms_of",
+    "demo": "demo_outline",
+    "engines.batch": "BatchEngine",
+    "engines.engine": "CostBudget Engine Trial TrialResult",
+    "engines.live": "LiveEngine",
+    "grading.judges": "KINDS Grade Judge make_judge",
+    "outline": "Outline make_outline",
+    "questions": "Data Question questions_of",
+    "report": "render_report",
+    "results.axes": "Axis amount_axis share_axis",
+    "results.compute": "compute_results",
+    "results.inspect_log": "inspect_logs",
+    "results.jsonl": "iter_jsonl",
+    "results.number_format": "format_cost",
+    "results.values": "ArmResult Measure Recommendation SweepResults choose_measure",
+    "run.runner": "PILOT ArmProgress Progress Runner",
+    "run.store": "Run RunSummary find_run list_runs runs_folder",
 }
 
 __all__ = [
@@ -135,7 +106,7 @@ __all__ = [
 ]
 
 # Load what asks and counts on first use.
-__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _NAMES)
 
 
 class _Room(ModuleType):

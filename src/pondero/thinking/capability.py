@@ -18,11 +18,10 @@ Evidence = Literal["recorded", "vendor page", "SDK type", "list", "inferred"]
 class BudgetRange(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """A range of token budgets.
+    """A range of token budgets; levels are thirds of ``base`` to ``nominal``, else of all of it.
 
-    The service accepts ``min`` to ``max``. Levels are thirds of ``base`` to ``nominal``, by default
-    ``min`` to ``max``. ``minimal`` is the budget of that level, ``fixed`` the budgets of the fixed
-    policy. A ``legacy`` budget is accepted and never sent, because levels work better there.
+    ``fixed`` has the budgets of the fixed policy. A ``legacy`` budget is accepted and never sent,
+    because levels work better there.
     """
 
     min: Tokens

@@ -1,7 +1,4 @@
-"""The values that go into a decision and come out of it.
-
-Every difference between the request and what is sent is an ``Adjustment``.
-"""
+"""The values that go into a decision and come out of it; every difference is an ``Adjustment``."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -88,10 +85,7 @@ UNFORCED = (None, "auto", "none")
 
 
 class RequestParameters(Struct, frozen=True):
-    """The other parameters of a request that affect thinking, or are affected by it.
-
-    ``context`` is the number of tokens of the conversation so far, if known.
-    """
+    """Parameters that affect thinking or are affected; ``context``: tokens so far, if known."""
 
     max_tokens: int | None = None
     temperature: float | None = None
@@ -108,10 +102,7 @@ class RequestParameters(Struct, frozen=True):
 
 
 class ParameterRanges(Struct, frozen=True):
-    """What a provider's wire allows for every model: its parameters, and which are required.
-
-    ``ranges``: parameter -> least and most; only the least if there is no most.
-    """
+    """A wire's parameters and the required ones; ``ranges``: least and most, or the least alone."""
 
     parameters: frozenset[str] = frozenset(("max_tokens", *SAMPLING))
     max_tokens_required: bool = False

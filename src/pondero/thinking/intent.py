@@ -33,11 +33,7 @@ Word = _Level | _Alias
 
 
 class Auto(Struct, frozen=True):
-    """A level that a calibration decides: its name and the kind of question, if given.
-
-    ``found`` holds adjustment codes and their reasons; it is empty until the calibration is looked
-    up.
-    """
+    """A level that a calibration decides; ``found`` has adjustment codes and their reasons."""
 
     name: str | None = None
     kind: str | None = None
@@ -49,10 +45,7 @@ class Auto(Struct, frozen=True):
 
 
 class Intent(Struct, frozen=True):
-    """A parsed request for thinking. With a budget, ``level`` is the word that came with it.
-
-    ``auto`` is set if a calibration decides the level, and stays set afterwards.
-    """
+    """A parsed request; ``level``: the word with a budget; ``auto``: a calibration decides."""
 
     kind: Kind
     level: str | None = None
@@ -73,8 +66,7 @@ class Intent(Struct, frozen=True):
 ThinkingLike = Word | int | bool | Mapping[str, Any] | Intent | None
 """A request for thinking: a level, a number of tokens, on or off, or the service's own fields.
 
-A string from outside (a file, a flag) is none of these for a type checker; ``model/level`` takes
-any, and at run time so does ``thinking``, where "8k" is a number and case does not matter.
+At run time ``thinking`` also takes any string, as ``model/level`` does: "8k" is a number.
 
 >>> [pondero.plan("claude-opus-5", each).level for each in ("high", 8000, True, False)]
 ['high', 'medium', 'on', 'off']
@@ -90,9 +82,7 @@ def parse_intent(
 ) -> Intent:
     """Return the intent of one field, or of the two fields thinking and effort.
 
-    With two fields: native settings win over everything, ``False`` wins over an effort, an
-    effort alone means on at that effort, ``True`` alone means on at the model's own depth.
-    ``words`` are levels a family has beyond the common ones.
+    Native settings win over everything, ``False`` wins over an effort, an effort alone means on.
     """
     given = _parse(thinking, tuple(words))
     if thinking_effort is None or given.kind in ("native", "off"):

@@ -1,8 +1,4 @@
-"""How a service spells thinking: templates from the catalog, filled in and read back.
-
-``place_fields`` turns a decision into the fields of a body, and ``read_thinking`` is its inverse by
-the same templates. Only paths are known here, no policy.
-"""
+"""How a service spells thinking: templates from the catalog, filled in and read back."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -21,11 +17,9 @@ class Placement(
 ):
     """The fields of one style of control in a body: a JSON template for each mode.
 
-    ``$effort`` and ``$budget`` are filled in; ``words`` spells an effort the service's way.
-    ``show`` asks for readable thinking and ``hide`` for none, laid over the others. ``also``
-    are other spellings the service takes, which we read and never send. ``folded`` services
-    take snake_case and camelCase alike. ``tool_headers`` and ``tool_fields`` go along when
-    there are tools and the model thinks.
+    ``show`` and ``hide`` are laid over the others. ``also`` are other spellings, read and never
+    sent. ``folded`` services take snake_case and camelCase. ``tool_*`` go along with tools and
+    thinking.
     """
 
     off: Mapping[str, Any] | None = None
@@ -213,10 +207,7 @@ def _at(body: Mapping[str, Any], key: str, placement: Placement) -> Any:
 
 
 class NativeThinking(Struct, frozen=True):
-    """The parts of a body that set thinking in the service's own fields; empty if there are none.
-
-    ``depth``: whether and how much to think, with its neighbours. ``shown``: what is readable.
-    """
+    """A body's native fields: ``depth``, how much to think; ``shown``, what is readable."""
 
     depth: dict[str, Any]
     shown: dict[str, Any]

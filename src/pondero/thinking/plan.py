@@ -13,11 +13,7 @@ _MEANINGFUL = re.compile(r"[&<>|*_`\[\]\\$~!#]")
 
 
 class PlanSources(Struct, frozen=True):
-    """Where the facts behind a plan come from.
-
-    ``inferred``: the facts are those of the related model ``like``. ``evidence``: recorded, vendor
-    page, SDK type, list or inferred.
-    """
+    """The sources of a plan's facts; if ``inferred``, they are the related model ``like``'s."""
 
     source: str
     checked: str
@@ -27,9 +23,7 @@ class PlanSources(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What was requested, what is sent, and every reason for a difference.
-
-    ``fields`` is what a caller of the vendor's own SDK can merge into its request.
+    """What was requested, what is sent (``fields``), and every reason for a difference.
 
     >>> plan = pondero.plan("claude-sonnet-4-5", "high", temperature=0.2)
     >>> plan.fields

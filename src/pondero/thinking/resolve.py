@@ -1,8 +1,4 @@
-"""Decides what a model will do with an intent: levels, token counts and reasons; no wire names.
-
-``resolve`` never raises and is never silent: what the model cannot do becomes the nearest it
-can, with an adjustment that says why.
-"""
+"""Decides what a model does with an intent; never raises: it takes the nearest and says why."""
 
 from typing import Any
 

@@ -1,8 +1,4 @@
-"""Finds the nearest thing a model has to an intent; ``resolve`` calls ``target_level``.
-
-First the arithmetic of levels, which repairs use too: a model's word for one, and its tokens. Then
-``target_level``, with one function for each kind of intent.
-"""
+"""Finds the nearest thing a model has to an intent; ``resolve`` calls ``target_level``."""
 
 import re
 from collections.abc import Callable
@@ -110,10 +106,7 @@ def _stand_in(got: str, wanted: str, capability: Capability) -> str:
 
 
 def _rank(word: str, efforts: tuple[str, ...]) -> float:
-    """Return a word's place among all levels, as a number.
-
-    A word that only this family has ranks half a place above the one before it in ``efforts``.
-    """
+    """Return a word's place among all levels; a family's own word ranks half a place higher."""
     word = ALIASES.get(word, word)
     if word in LEVELS:
         return LEVELS.index(word)

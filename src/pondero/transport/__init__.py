@@ -9,14 +9,11 @@ if TYPE_CHECKING:
     from .http import AsyncHttpTransport, HttpTransport
     from .shell import AsyncShell, Shell
 
-_HOMES = {
-    "AsyncHttpTransport": "http",
-    "AsyncShell": "shell",
-    "AsyncSigningTransport": "aws_signing",
-    "FastTransport": "fast_http",
-    "HttpTransport": "http",
-    "Shell": "shell",
-    "SigningTransport": "aws_signing",
+_NAMES = {
+    "aws_signing": "AsyncSigningTransport SigningTransport",
+    "fast_http": "FastTransport",
+    "http": "AsyncHttpTransport HttpTransport",
+    "shell": "AsyncShell Shell",
 }
 
 __all__ = [
@@ -30,4 +27,4 @@ __all__ = [
 ]
 
 # Load a transport on first use: each needs another library.
-__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _NAMES)

@@ -1,7 +1,4 @@
-"""The chat on a terminal: the reducer in ``state`` decides; the files here talk, record and draw.
-
-``pondero chat`` starts it.
-"""
+"""The chat on a terminal: the reducer in ``state`` decides; this folder talks, records, draws."""
 
 from .app import ChatApp
 from .session import Session, approve

@@ -149,10 +149,7 @@ class ChatApp(App[None]):
     # -- the loop: an action, a state, what it asks for -------------------------------------------
 
     def dispatch(self, action: Action, tab: ConversationTab | None = None) -> None:
-        """Reduce an action on a tab; None is the tab on the screen.
-
-        The new state is drawn if its tab is shown, and its effects are run.
-        """
+        """Reduce an action on a tab (None: the one on the screen), draw it and run its effects."""
         tab = tab or self.tab
         opened = action if isinstance(action, actions.ThreadOpened) else None
         if opened is not None:

@@ -1,8 +1,4 @@
-"""Copy to the user's clipboard: with a program of the desktop, else through the terminal.
-
-``/copy`` uses it. A terminal never answers whether it took what it was sent (OSC 52), so the words
-here promise no more than is known.
-"""
+"""Copies with a program of the desktop, else by OSC 52, which a terminal does not confirm."""
 
 import os
 import shutil
@@ -63,10 +59,7 @@ def picture() -> bytes | None:
 
 
 def copy(text: str, label: str, send: Callable[[str], None]) -> tuple[bool, str]:
-    """Copy a text, with control characters spelled out; return whether, and a line about it.
-
-    ``send`` sends it to the terminal.
-    """
+    """Copy a text, with control characters spelled out; return whether, and a line about it."""
     shown = escape_controls(text)
     letters = f"{label}, {len(shown):,} characters"
     if call := program(os.environ):

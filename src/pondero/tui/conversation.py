@@ -1,7 +1,4 @@
-"""The conversations of the chat: each tab has a state, a thread, and the events of its answer.
-
-``ChatApp`` shows one tab; the others stay until their turn is over.
-"""
+"""The conversations of the chat: each tab has a state, a thread, and the events of its answer."""
 
 from asyncio import Future
 from collections.abc import Callable, Iterator
@@ -100,10 +97,7 @@ class Tabs:
         return tuple(tab.thread for tab in self._open if tab.thread and tab.state.busy)
 
     def release(self, tab: ConversationTab) -> None:
-        """Close a tab that is not shown, has nothing to do, and is on disk or empty.
-
-        A tab with queued words stays: they are nowhere else.
-        """
+        """Close a hidden, idle tab that is saved or empty; queued words keep it open."""
         saved = tab.is_written and not tab.state.queue
         done = not tab.state.busy and (saved or not tab.state.count)
         if tab is not self.active and done:

@@ -1,8 +1,4 @@
-"""What is typed at the terminal, read as Textual does; ``ChatApp`` runs on it where there is POSIX.
-
-Textual's own driver ends the app with a traceback at the first byte that is not UTF-8: half a
-character, or a key of a terminal that speaks Latin-1. Here such a byte becomes ``�``.
-"""
+"""Terminal input. Textual's driver ends the app at a byte that is not UTF-8; here it is ``�``."""
 
 import os
 import selectors

@@ -1,7 +1,4 @@
-"""Runs the reducer's effects for ``ChatApp``, one method for each; results go back as actions.
-
-It sees the app only as a ``Host``: a test can drive it with any object that has these methods.
-"""
+"""Runs the reducer's effects for a ``Host``, one method for each; results go back as actions."""
 
 import asyncio
 import os

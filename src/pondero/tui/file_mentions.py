@@ -23,10 +23,7 @@ def find_mentions(words: str) -> tuple[Path, ...]:
 
 
 def find_dropped(pasted: str) -> tuple[Path, ...]:
-    """Return the files whose paths were pasted, as a terminal does for dropped files.
-
-    All that was pasted must be whole paths; anything else is words.
-    """
+    """Return pasted paths, as of dropped files; all of the text must be whole paths."""
     if len(pasted) > _LONGEST or not pasted.strip():
         return ()
     try:

@@ -1,7 +1,4 @@
-"""What the chat shows on request: the last exchange (/raw), an export (/export), a check (/doctor).
-
-Every line is shown without the keys this process knows.
-"""
+"""What the chat shows on request, without known keys: /raw, /export, /doctor."""
 
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,4 @@
-"""Talks to the model for the chat: asks, records the turn, and reports what a handoff would lose.
-
-It draws nothing; ``ChatApp`` runs it for the reducer's effects and gets actions back.
-"""
+"""Talks to the model for the chat: asks, records the turn, and reports a handoff's losses."""
 
 import asyncio
 import traceback
@@ -48,8 +45,7 @@ class Candidate(Struct, frozen=True):
 class Session:
     """A client, a thread, a clock and tools. ``paid``: a service answers, not the emulator.
 
-    ``approved`` are the tools that need no approval: a name, "all", or ``SOURCE/NAME`` as in the
-    config. ``sources`` has the sources of functions; a server is the source of its tools.
+    ``approved`` tools need no approval: a name, "all", or ``SOURCE/NAME`` as in the config.
     """
 
     def __init__(

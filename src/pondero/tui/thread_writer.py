@@ -1,7 +1,4 @@
-"""The thread of a chat: its messages in memory, and its place on disk.
-
-If the disk cannot be written, the chat continues; the next turn writes those that wait.
-"""
+"""The thread of a chat, in memory and on disk; what cannot be written waits for the next turn."""
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
@@ -27,10 +24,7 @@ class SavedTurn(Struct, frozen=True):
 
 
 class ThreadWriter:
-    """One conversation. Without ``threads`` nothing is written; ``why_unsaved`` may say why.
-
-    ``refusals`` are the parts that services rejected; they are written with the next turn.
-    """
+    """One conversation; without ``threads`` nothing is written, and ``why_unsaved`` may say why."""
 
     def __init__(self, threads: Threads | None = None, *, unsaved: str | None = None) -> None:
         self.refusals: tuple[Rejection, ...] = ()

@@ -1,9 +1,4 @@
-"""The emulated batch services, one module for each shape.
-
-``router`` finds the shape, ``store`` holds batches and files, ``job`` is one batch, ``call`` one
-request. All are loaded at the first batch. Our own batch client shares no code with them.
-Their rules are from the services' batch pages and SDK types, November 2026; see limits.toml.
-"""
+"""Emulated batch services, by their pages and SDK types (November 2026); see limits.toml."""
 
 from typing import Literal
 
@@ -17,16 +12,17 @@ if TYPE_CHECKING:
     from .job import Outcome
     from .router import BatchResponse, BatchRouter
 
-_HOMES = {"BatchRouter": "router", "Outcome": "job", "BatchResponse": "router", "BatchCall": "call"}
+_NAMES = {
+    "call": "BatchCall",
+    "job": "Outcome",
+    "router": "BatchResponse BatchRouter",
+}
 
 __all__ = ["BatchCall", "BatchResponse", "BatchRouter", "BatchSettings", "Outcome"]
 
 
 class BatchSettings(Struct, frozen=True, kw_only=True):
-    """How the emulator's batches behave.
-
-    ``looks`` is the number of polls until a batch ends. ``states`` is the prefix of an operation's
-    states: the real service uses both.
+    """How batches behave. ``looks``: polls until one ends; ``states``: prefix of operation states.
 
     >>> from pondero.emulator import BatchSettings, Emulator
     >>> client = pondero.Client(transport=Emulator(batches=BatchSettings(looks=1)))
@@ -38,4 +34,4 @@ class BatchSettings(Struct, frozen=True, kw_only=True):
     states: Literal["BATCH_STATE", "JOB_STATE"] = "BATCH_STATE"
 
 
-__getattr__: Loader = make_lazy_getattr(__name__, _HOMES)
+__getattr__: Loader = make_lazy_getattr(__name__, _NAMES)

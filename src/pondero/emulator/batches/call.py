@@ -52,10 +52,7 @@ def limits_of(provider: str) -> Limits:
 
 
 class BatchCall(Struct, frozen=True, kw_only=True):
-    """One request to a batch service.
-
-    ``root`` is the URL before the endpoint's own path; ``path_names`` has the groups of that path.
-    """
+    """One request to a batch service; ``root`` is the URL before the endpoint's own path."""
 
     request: HttpRequest
     wire: Dialect
@@ -155,11 +152,7 @@ Handler = Callable[[BatchStore, BatchCall], HttpResponse]
 
 
 class Endpoint(Struct, frozen=True):
-    """An endpoint of a shape: method, path and handler.
-
-    If ``makes``, it creates batches: faults of batches wait for it. If ``keyless``, its secret URL
-    replaces the key.
-    """
+    """An endpoint of a shape. ``makes``: creates batches; ``keyless``: a secret URL is its key."""
 
     method: str
     path: str

@@ -1,8 +1,4 @@
-"""Batches in files: requests in one file, answers in a second, errors in a third.
-
-The first poll validates the file; one bad line fails the whole batch. The error file has the
-status and body of each rejected request.
-"""
+"""Batches in files: requests, answers, errors. One bad line fails the batch at the first poll."""
 
 import re
 from hashlib import blake2b

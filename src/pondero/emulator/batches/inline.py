@@ -1,7 +1,4 @@
-"""Batches in one body: endpoint and model, then the requests; the batch contains its results.
-
-The service streams the body, so it rejects one with its requests first.
-"""
+"""Batches in one body: endpoint and model must come first; the batch contains its results."""
 
 from msgspec import Raw, Struct
 

@@ -1,7 +1,4 @@
-"""One batch: its requests, its progress, its results.
-
-The store advances jobs and each shape writes them. Polls advance a job, not time.
-"""
+"""One batch: its requests, its progress, its results. Polls advance it, not time."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Batch jobs: one model and endpoint for all requests, which are in files or in the body.
-
-Answers and errors are in two files; with ``inline`` the job contains both.
-"""
+"""Batch jobs: one model and endpoint for all requests, which are in files or in the body."""
 
 from uuid import UUID
 

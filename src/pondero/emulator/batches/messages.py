@@ -1,7 +1,4 @@
-"""Message batches: requests are in the body, results are JSON lines at a URL.
-
-The service checks only names at submission; other errors are in the results.
-"""
+"""Message batches: requests in the body, results at a URL; submission checks only names."""
 
 from msgspec import Raw, Struct
 

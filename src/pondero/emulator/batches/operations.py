@@ -1,8 +1,4 @@
-"""Batches as long-running operations: requests are in the body or in an uploaded file.
-
-Each request has a key of the caller's. Results are in the operation or in a file. Requests in the
-body may omit the key: their results keep the order.
-"""
+"""Batches as long-running operations; requests in the body may omit their key and keep order."""
 
 import re
 from typing import Any

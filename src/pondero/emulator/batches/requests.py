@@ -1,7 +1,4 @@
-"""Batches in two steps: create an empty batch, then add requests to it or upload a file.
-
-Counts alone show the progress: a batch is done if it has requests and none is pending.
-"""
+"""Batches in two steps: create one, then add requests; done if it has some and none pending."""
 
 import re
 

@@ -75,10 +75,7 @@ class BatchRouter:
         return BatchResponse(response, fault, call.wire.name, call.provider)
 
     def _handle(self, call: BatchCall, endpoint: Endpoint) -> tuple[HttpResponse, Fault | None]:
-        """Answer a call and return the fault of the answer or of the batch.
-
-        The call takes effect before its answer is lost or cut; a rejected call uses up no fault.
-        """
+        """Answer a call, even if the answer is lost; a rejected call uses up no fault."""
         fault, use_up = self._next_fault(call, makes=endpoint.makes)
         if fault is not None and (other := _replace_answer(call, fault)) is not None:
             use_up()
@@ -123,10 +120,7 @@ def _find_endpoint(request: HttpRequest, provider: str | None) -> tuple[BatchCal
 
 
 def _candidates(request: HttpRequest) -> list[str]:
-    """Return possible providers: by address, else by the name in the path, else all.
-
-    Of all, the one whose clients send such headers comes first, then the homes of the dialects.
-    """
+    """Return possible providers: by address, else by name in the path, else all in order."""
     for where in (provider_living_at, provider_at):
         if here := [found for name in NAMES if (found := where(request.url, name)) is not None]:
             return here

@@ -1,7 +1,4 @@
-"""The store: holds the batches and files of one emulator, advances batches and ends them.
-
-A job or file is visible to the key that made it. Beyond a number or size the oldest are dropped.
-"""
+"""Holds an emulator's batches and files, visible to the key that made them; drops the oldest."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -22,10 +19,7 @@ _MOST_BYTES = 1024 * 1024 * 1024
 
 
 class StoredFile(Struct, frozen=True):
-    """A file; ``source`` is the provider that wrote it, None for an upload.
-
-    ``done`` is false during an upload in pieces.
-    """
+    """A file; ``source``: its provider, None for an upload; ``done``: all pieces are uploaded."""
 
     id: str
     owner: str

@@ -1,7 +1,4 @@
-"""Files of requests: uploads, their lines, downloads.
-
-The shapes with files share these endpoints; only ``describe_file`` differs.
-"""
+"""Files of requests: uploads, lines, downloads. The shapes differ only in ``describe_file``."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -123,10 +120,7 @@ def write_file(store: BatchStore, job: BatchJob, name: str, data: bytes) -> str 
 def read_lines(
     call: BatchCall, data: bytes, *, endpoint: str, where: str, model: str | None
 ) -> ParsedUpload:
-    """Parse the requests of a file, each to be sent to ``where``.
-
-    A line's address must be ``endpoint``; with a ``model`` the requests need not name one.
-    """
+    """Parse the requests of a file; lines must name ``endpoint``, and a model without ``model``."""
     items: list[BatchItem] = []
     wrong: list[ValidationProblem] = []
     seen: set[str] = set()

@@ -1,8 +1,4 @@
-"""A responder that errs: more thinking and an easier question make it more often right.
-
-The built-in responder is right at every level, so a sweep over it would show nothing. Offline
-sweeps use this one.
-"""
+"""A responder for offline sweeps: more thinking and easier questions give more right answers."""
 
 import math
 import re
@@ -25,11 +21,10 @@ _UNIT = 16  # tokens of thinking that are one step of difficulty; each doubling 
 
 
 class ErrorProneResponder(Struct, frozen=True):
-    """Answers as the built-in responder does, or wrongly.
+    """Answers as the built-in responder does, or wrongly; reproducible by ``seed``.
 
-    The chance of a right answer is logistic in ``log2(1 + tokens / 16)`` minus the difficulty. The
-    difficulty is drawn from the question's text; ``[emulator: difficulty 3.5]`` sets it. The same
-    seed, question, model and depth give the same answer.
+    The chance to be right is logistic in ``log2(1 + tokens / 16)`` minus the difficulty, which the
+    question's text or ``[emulator: difficulty 3.5]`` sets.
 
     >>> from pondero.emulator import Emulator, ErrorProneResponder
     >>> client = pondero.Client(transport=Emulator(responder=ErrorProneResponder(seed=1)))

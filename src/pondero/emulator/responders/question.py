@@ -1,8 +1,4 @@
-"""Parses the end of a conversation: the question, its directives, later calls and results.
-
-Agent programs add reminders, files and names of tools to the question. They are removed here:
-the responder and the script see only the question.
-"""
+"""Parses the end of a conversation; removes the reminders and files that agent programs add."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -33,11 +29,7 @@ class CallDirective(Struct, frozen=True):
 
 
 class ParsedQuestion(Struct, frozen=True):
-    """The question, earlier questions, and the calls and results after it.
-
-    ``directives`` are ``[emulator: word argument]``, ``orders`` the calls that it orders; both are
-    removed from the question.
-    """
+    """The question without its directives (``[emulator: word argument]``) and ``orders``."""
 
     question: str
     earlier: tuple[str, ...] = ()

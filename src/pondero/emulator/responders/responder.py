@@ -1,9 +1,4 @@
-"""The functions that answer for the emulator; ``ponder`` is the built-in ``Responder``.
-
-It calculates, calls a tool if the question plainly asks for it, recalls facts of the conversation,
-writes JSON for a schema, and thinks as long as the level says. Equal requests get equal answers.
-A question may hold directives: ``[emulator: word argument]``.
-"""
+"""Answers for the emulator: ``ponder`` is the built-in one; equal requests, equal answers."""
 
 import re
 from typing import Protocol

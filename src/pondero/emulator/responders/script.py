@@ -72,10 +72,7 @@ class When(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 class ScriptedTurn(
     Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A scripted answer, a fault, or an answer with a fault.
-
-    ``parts`` is the whole answer; if empty, ``thinking``, ``text`` and ``tool_calls`` make it.
-    Without any of these the responder answers.
+    """A scripted answer, fault or both; ``parts`` replace the other fields, none: the responder.
 
     >>> from pondero.emulator import Emulator, ScriptedTurn
     >>> emulator = Emulator(script=[ScriptedTurn(thinking="Hm.", text="Forty-two.")])

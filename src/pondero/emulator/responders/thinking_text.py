@@ -1,7 +1,4 @@
-"""Writes the emulator's thinking: longer with every level, never above the budget.
-
-A token budget counts as its nearest level (``thinking.nearest``).
-"""
+"""Writes the emulator's thinking: longer with every level, never above the budget."""
 
 from ...canon import Json
 from ...dialects import AcceptedRequest

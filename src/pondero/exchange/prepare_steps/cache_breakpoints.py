@@ -1,9 +1,4 @@
-"""Adds cache breakpoints to requests of clients that set none.
-
-Clients of services that cache every prompt set no breakpoints. On other services their
-conversations would cost the full price at every turn. The gateway calls
-``add_cache_breakpoints``; encoding omits breakpoints that a service does not use.
-"""
+"""Adds cache breakpoints for clients that set none, as their own services cache every prompt."""
 
 from collections.abc import Iterator
 

@@ -18,12 +18,9 @@ _NO_VIEW, _NOT_ENCODED = View((), Manifest()), HttpRequest("POST", "", {}, b"")
 class RequestDraft(Struct, frozen=True, kw_only=True):
     """A request on its way to the wire, with its plan.
 
-    The steps read: ``unsupported``, the parameters that the API lacks; ``rejections``, the
-    earlier rejections of this model that may be applied; ``allowed``, adjustments that a strict
-    policy has already accepted; ``retells``, whether an open tool loop may be told in words.
-
-    The steps fill in: ``view`` and ``replay_rules`` (the handoff), ``text_tools`` (tools that take
-    a text and are offered as functions) and ``http`` (the encoded request).
+    ``rejections`` are earlier ones of this model; ``allowed``: adjustments that a strict policy
+    accepted; ``retells``: an open tool loop may be told in words; ``text_tools`` take a text and
+    are offered as functions.
     """
 
     entry: ModelEntry

@@ -1,8 +1,4 @@
-"""Replaces tools of another API, and converts their calls back.
-
-A hosted search becomes this service's own; a tool that takes a text becomes a function with one
-text argument. ``TextCalls`` turns its calls back into texts, as the client knows them.
-"""
+"""Replaces tools of another API by this service's own or by functions; converts calls back."""
 
 import json
 import re

@@ -1,8 +1,4 @@
-"""Drops parameters that a model or a service is known to reject, and notes each change.
-
-``thinking`` handles the parameters tied to thinking. Here are the others: stop sequences, tool
-choice, output format, and a prefill (an answer begun for the model).
-"""
+"""Drops parameters that a model or service rejects, other than those tied to thinking."""
 
 from collections.abc import Sequence
 
@@ -81,10 +77,7 @@ def _limit_stop(draft: RequestDraft, less: dict[str, Json], notes: list[Adjustme
 
 
 def apply_prefill(draft: RequestDraft) -> RequestDraft:
-    """Fit a prefill, an answer begun for the model, to the model.
-
-    If it takes none, the beginning stays, and a user message asks to continue from there.
-    """
+    """Fit a prefill; if the model takes none, keep it and add a user message to continue it."""
     messages = draft.request.messages
     last = messages[-1] if messages else None
     if last is None or last.role != "assistant" or last.tool_calls:

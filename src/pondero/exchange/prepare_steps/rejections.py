@@ -1,8 +1,4 @@
-"""Rejections of services, remembered so that the same field is not sent to them again.
-
-``make_rejection`` makes one when a service accepts a repaired request; chats and threads keep it.
-``omit_rejected`` repeats its repair when ``prepare`` makes the next request.
-"""
+"""Rejections of services, remembered so that the same field is not sent to them again."""
 
 from collections.abc import Iterable
 

@@ -1,8 +1,4 @@
-"""Report: what a sweep found as one HTML page that needs nothing else, for a browser or a printer.
-
-``render_report`` is the whole of it. The page loads nothing: its style and its script are inside,
-and its own policy lets the browser run that script and no other.
-"""
+"""Report: what a sweep found as one HTML page that loads nothing, for a browser or a printer."""
 
 from .page import render_report
 

@@ -1,8 +1,4 @@
-"""Charts: accuracy against an amount, written as SVG.
-
-``page`` calls ``scatter`` for thinking tokens, cost and time, and ``span`` for one difference.
-Colours are classes of ``style.css``; labels are text, so that screen readers read them.
-"""
+"""Charts: accuracy against an amount, as SVG with text labels for screen readers."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -21,10 +17,7 @@ _MARK = 6.0
 
 
 class Plot(Struct, frozen=True):
-    """One chart: its measure, its heading, and the label of its axis.
-
-    ``without`` is the text if there is nothing to draw.
-    """
+    """One chart: its measure, heading and axis label; ``without``: the text if it is empty."""
 
     measure: Measure
     title: str

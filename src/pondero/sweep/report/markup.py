@@ -1,9 +1,4 @@
-"""Markup: how every element of a report is written, so that nothing from outside becomes markup.
-
-``element`` escapes each text that it is given; only what ``element`` and its neighbours made is an
-``Html`` and goes in as it is. Control characters, marks that turn text round and lone surrogates
-are spelled out, as on a terminal.
-"""
+"""Markup: ``element`` escapes every text but its own ``Html``; control characters are spelled."""
 
 from collections.abc import Iterable
 from html import escape
@@ -25,11 +20,7 @@ def text(words: str) -> Html:
 
 
 def element(kind: str, /, *children: str, **attributes: Attribute) -> Html:
-    """Return an element around texts and markup.
-
-    An attribute's name may end in an underscore (``class_``), and an underscore inside is a hyphen.
-    One that is None or False is left out, True stands alone.
-    """
+    """Return an element; ``class_`` is class, ``_`` inside a hyphen; None and False are omitted."""
     said = "".join(_attribute(key, value) for key, value in attributes.items())
     inside = join_markup(children)
     if not inside and kind in _ALONE:

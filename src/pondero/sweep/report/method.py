@@ -1,8 +1,4 @@
-"""Method: how a run was made and decided, in sentences with its own figures.
-
-``page`` lists them at the end of a report. Each sentence must follow from the declaration of the
-run (``RunFacts``) and from the rules in ``decision``, ``looks`` and ``progress``.
-"""
+"""Method: how a run was made and decided, in sentences that follow from its ``RunFacts``."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime

@@ -1,8 +1,7 @@
 """Questions: who got what right at which level, as a picture of all and a list.
 
-A question has one kind: thinking helped, hurt, or did both; or all arms had the same result. The
-list begins with questions where thinking made a difference, and has at most ``LISTED``, so that a
-report of thousands of questions stays small. The report says what is left out.
+The list begins with questions where thinking made a difference, and has at most ``LISTED``, so that
+a report of thousands of questions stays small.
 """
 
 from collections import Counter

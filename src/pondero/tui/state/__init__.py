@@ -1,7 +1,4 @@
-"""What a terminal chat decides: a pure reducer, its commands, and the effects it asks for.
-
-No screen and no client: actions in, a new state and effects out.
-"""
+"""What a terminal chat decides: a pure reducer, its commands, and the effects it asks for."""
 
 from . import actions, effects
 from .actions import Action

@@ -127,10 +127,7 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class TurnEnded(Action, frozen=True, kw_only=True):
-    """The turn is over. ``stored`` are the messages it added to the thread; ``error`` broke it off.
-
-    ``thread`` is where they were written; None if that failed, and ``unsaved`` says why.
-    """
+    """The turn is over; ``stored``: messages added to ``thread``, else ``unsaved`` says why not."""
 
     at: float
     stored: tuple[Message, ...] = ()

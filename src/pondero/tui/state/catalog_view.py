@@ -94,10 +94,7 @@ class DialView:
         return ("auto",) if any(code == "calibrated" for code, _ in found) else ()
 
     def names(self, beginning: str, *, most: int) -> tuple[str, ...]:
-        """Return the models whose names begin with this, then those that contain it.
-
-        Names that need no provider come first, and newer versions before older ones.
-        """
+        """Return models that begin with this, then those that contain it; newer ones first."""
         wanted = beginning.lower()
         if self._ids is None:
             self._ids = {entry.id: self._shortest_name(entry) for entry in self._lookup.entries()}
@@ -121,10 +118,7 @@ class DialView:
         return not begins, not at_home, [*versions, 0], line, bare
 
     def is_known(self, model: str) -> bool:
-        """Return whether this is a model; an unknown one is remembered.
-
-        The input line asks at every key, and an unknown name costs a search for similar ones.
-        """
+        """Return whether this is a model; unknown ones are remembered, as their search is slow."""
         if model in self._unknown:
             return False
         try:

@@ -1,8 +1,4 @@
-"""Slash commands: one function each, and a table of them all.
-
-``reduce`` runs them and the input line completes them; what they ask for beyond the state is an
-effect. ``/model`` and ``/thinking`` are in ``model_switch``.
-"""
+"""Slash commands: one function each, and a table of them all."""
 
 from collections.abc import Callable
 from itertools import zip_longest

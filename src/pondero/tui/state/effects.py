@@ -27,10 +27,7 @@ class AskModel(Effect, frozen=True):
 
 
 class Compare(Effect, frozen=True):
-    """Ask all of these after ``number`` messages, for the columns from ``first`` on.
-
-    ColumnsArrived follows many times, and one ColumnEnded for each.
-    """
+    """Ask all of these after ``number`` messages, for the columns from ``first`` on."""
 
     asks: tuple[AskModel, ...]
     number: int
@@ -50,11 +47,7 @@ class Stop(Effect, frozen=True):
 
 
 class Handoff(Effect, frozen=True):
-    """Work out what a move to this model or level loses; HandedOff follows.
-
-    ``same`` is whether the model stays: it sees of the past what it saw before. ``cached`` tokens
-    will be read again.
-    """
+    """Work out what a move to this model or level loses; ``same``: the model stays."""
 
     model: str
     level_text: str | None
@@ -75,10 +68,7 @@ class Begin(Effect, frozen=True):
 
 
 class Open(Effect, frozen=True):
-    """Open a thread: its id, the beginning of one, or "last"; ThreadOpened follows.
-
-    With ``or_find``, an id that does not exist is searched for as a word: ThreadsOffered follows.
-    """
+    """Open a thread by id, its beginning, or "last"; with ``or_find`` search for it as a word."""
 
     id: str
     or_find: bool = False

@@ -1,7 +1,4 @@
-"""``reduce``: the state after an action, and the effects it asks for. Pure.
-
-One function for each action, in a table; slash commands have their own, in ``commands``.
-"""
+"""``reduce``: the state after an action, and the effects it asks for. Pure."""
 
 from collections.abc import Callable
 from typing import Any

@@ -13,11 +13,7 @@ from .cells import Cell, NoticeCell, Tone
 
 
 class UsageTally(Struct, frozen=True):
-    """Sums over a thread; ``last`` is the newest exchange's own usage.
-
-    A count is None while no service has reported it. ``cost`` is None as soon as the price of one
-    exchange is not known.
-    """
+    """Sums over a thread; ``cost`` is None as soon as the price of one exchange is unknown."""
 
     input: int | None = None
     cached: int | None = None
@@ -136,10 +132,7 @@ class TurnInProgress(Struct, frozen=True):
 
 
 class Column(Struct, frozen=True, kw_only=True):
-    """One answer of a comparison, as a chat of its own.
-
-    ``given``: the thread has this answer already; ``stored``: it can become the thread's.
-    """
+    """One answer as a chat. ``given``: the thread has it; ``stored``: the thread can take it."""
 
     name: str
     chat: "ChatState"
@@ -168,11 +161,9 @@ class ChatState(Struct, frozen=True, kw_only=True):
     """A chat. ``page`` has the finished cells, ``live`` those of the turn under way.
 
     ``first`` and ``last`` bound the messages on the page, of ``count`` in the thread.
-    ``level_text`` is the level the user asked for; ``plan`` is what the model gets.
-    ``turns`` has a pair for each turn of this chat: the number of its first message, which its
-    cells carry, and the number after its last. ``queue`` is asked when the turn is over;
-    ``attached`` goes with the next words. ``paid``: a service answers, not the emulator.
-    ``unpriced`` is why a price may be unknown; ``noted`` are the repairs already shown.
+    ``level_text`` is the level the user asked for; ``plan`` is what the model gets. ``turns`` has
+    for each turn the number of its first message and the number after its last. ``paid``: a service
+    answers, not the emulator. ``noted`` are the repairs already shown.
     """
 
     model: str

@@ -33,11 +33,7 @@ _VERDICTS = {
 
 
 def status(state: ChatState, width: int) -> tuple[StatusPiece, ...]:
-    """Return the pieces that fit into this width, in their order; the model always does.
-
-    On 80 columns there is room for the model, its level, the answer's tokens and the cost; a name
-    that is too long for that is shortened.
-    """
+    """Return the pieces that fit into this width, in their order; the model always does."""
     pieces = _drop_pieces([piece for piece in _pieces(state) if piece.text], width, least=_SPARE)
     model, *others = pieces
     if _width(pieces) <= width:

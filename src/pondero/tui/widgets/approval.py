@@ -24,10 +24,7 @@ _AROUND = 4
 
 
 class ApprovalScreen(ModalScreen[Word | None]):
-    """Returns what the user decided; None if the decision is no longer needed.
-
-    No letter decides, and Enter alone refuses: what was typed ahead must not approve anything.
-    """
+    """Returns the decision, None if obsolete; no key typed ahead can approve: Enter refuses."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "refuse", show=False),

@@ -77,7 +77,7 @@ _TITLE = 60
 class Prompt(TextArea):
     """Enter sends; Ctrl+J, Shift+Enter or a backslash before Enter begins a new line.
 
-    Whatever a key does here is done before the next one is looked at: people type ahead.
+    Each key is handled before the next one is read: users type ahead.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

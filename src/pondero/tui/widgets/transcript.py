@@ -94,10 +94,7 @@ class Transcript(VerticalScroll, can_focus=False):
             self.post_message(self.AtEdge(older=False))
 
     def _rearrange(self, now: dict[int, Cell]) -> None:
-        """Drop the views of cells that are gone and mount those of new ones in their places.
-
-        Where older cells come in at the top, what is being read stays where it is.
-        """
+        """Drop the views of gone cells and mount new ones; the text being read does not move."""
         self._held = None if self._at_end() else self._first_in_view()
         for key in [key for key in self._views if key not in now]:
             self._views.pop(key).remove()

@@ -52,11 +52,7 @@ def document() -> Markdown:
 
 
 def is_safe_text(drawn: Markdown, text: str) -> bool:
-    """Return whether a document that was drawn in pieces has the blocks of the whole text.
-
-    Textual parses a piece with the last block before it, not with all that came before: a line may
-    have begun a block that turned out to be none, and a link may have been defined later.
-    """
+    """Return whether pieces drew the blocks of the whole text; Textual sees only the last block."""
     definitions: dict[str, Any] = {}
     tokens = _parser().parse(text, definitions)
     blocks = [(token.type, *token.map) for token in tokens if token.map and not token.level]
@@ -112,10 +108,7 @@ THEMES = (DARK, LIGHT)
 
 
 def theme_of(environment: Mapping[str, str], chosen: str | None = None) -> str:
-    """Return the theme for this terminal.
-
-    PONDERO_THEME settles it, else what was ``chosen``, else the background in COLORFGBG.
-    """
+    """Return the theme: PONDERO_THEME, else ``chosen``, else the background in COLORFGBG."""
     known = {each.name for each in THEMES} | BUILTIN_THEMES.keys()
     for named in (environment.get("PONDERO_THEME", "").lower(), chosen or ""):
         if named in known:
@@ -224,11 +217,7 @@ class AnswerView(Vertical):
         self._drawing = False
 
     async def _add(self, text: str, *, live: bool) -> None:
-        """Append what is new; draw all of it where the pieces do not show what the whole would.
-
-        The first piece is appended too: after ``Markdown.update``, Textual 8.2 does not find the
-        beginning of the last block again.
-        """
+        """Append the new text; never ``update``: Textual 8.2 then loses the last block's start."""
         drawn, self._drawn = self._drawn, text
         if not text.startswith(drawn):
             await self._redraw(text)
@@ -244,10 +233,7 @@ class AnswerView(Vertical):
                 await self._redraw(text)
 
     async def _redraw(self, text: str) -> None:
-        """Draw the text into a new document, and show that in place of the old one when it is done.
-
-        To empty and refill the old one would move the page under the reader.
-        """
+        """Draw into a new document and swap: refilling the old one would move the page."""
         fresh = document()
         fresh.display = False
         await self.mount(fresh, before=self._below)

@@ -1,8 +1,4 @@
-"""/retry and /compare: one question at several levels, each answer in a column.
-
-Every column is a small chat of its own, so that it is reduced and drawn like any other. One answer
-can be kept as the thread's; the others are kept as copies of the thread.
-"""
+"""/retry and /compare: one question at several levels, each answer in a column, a small chat."""
 
 import re
 from collections.abc import Callable

@@ -1,8 +1,4 @@
-"""Commands on the last turn: /undo, /edit and /copy.
-
-The turn is looked up by an effect, because the page may show an older part of the thread. A turn
-that is taken back, or asked again, stays in its thread: the chat continues in a copy without it.
-"""
+"""/undo, /edit and /copy: the turn stays in its thread, the chat continues in a copy without."""
 
 from ....canon import Blob, Image, Text
 from .. import actions, effects

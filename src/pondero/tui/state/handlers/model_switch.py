@@ -97,11 +97,7 @@ def _switch_effects(before: ChatState, after: ChatState) -> Effects:
 
 
 def _count_lost_cache(before: ChatState, after: ChatState) -> int:
-    """Return how many cached tokens the switch makes useless.
-
-    Another model never reads this one's cache. Another level changes fields that are part of
-    the cached prefix of the prompt, so that the prompt is read again too.
-    """
+    """Count the cached tokens lost by the switch; another level changes the cached prefix too."""
     usage = before.tally.last
     same = before.model == after.model and before.plan.fields == after.plan.fields
     return 0 if same else (usage.cache_read or 0) + (usage.cache_write or 0)

@@ -1,8 +1,4 @@
-"""Tools in the chat: the question whether a call may run, and /tools.
-
-A call waits until the user has decided. ``always`` is remembered for one tool of one place, and
-kept in the config; see ``Session``.
-"""
+"""Tools in the chat: /tools, and approvals; ``always`` is kept in the config for one tool."""
 
 from .. import actions, effects
 from ..catalog_view import DialView
