@@ -74,7 +74,7 @@ class BaseClient(Generic[T]):
         """Return what would be sent, the plan behind it, and the manifest; nothing is sent."""
         check_options(options)
         if not RUNNING.isdisjoint(options):
-            raise BadParameter("mcp, approve and steps are for ask, or for a Chat and its stream")
+            raise BadParameter("mcp, approve and max_steps need ask, or a Chat and its stream")
         policy = resolve_policy(options["policy"]) if "policy" in options else self._policy
         attachments = attachments_of(options.get("attachments"))
         request = build_request(prompt, options, attachments)

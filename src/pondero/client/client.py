@@ -69,7 +69,7 @@ class Client(BaseClient[Transport]):
     ) -> Reply:
         """Return a model's whole answer; its tool calls, if any, are for the caller to run.
 
-        With ``mcp``, ``approve`` or ``steps`` they are run, and the last answer is returned.
+        With ``mcp``, ``approve`` or ``max_steps`` they are run, and the last answer is returned.
 
         >>> client.ask("claude-opus-5/high", "What does it show?", attachments=["chart.png"]).finish
         'stop'
@@ -246,7 +246,7 @@ class AsyncClient(BaseClient[AsyncTransport]):
     ) -> Reply:
         """Return a model's whole answer; its tool calls, if any, are for the caller to run.
 
-        With ``mcp``, ``approve`` or ``steps`` they are run, and the last answer is returned.
+        With ``mcp``, ``approve`` or ``max_steps`` they are run, and the last answer is returned.
         """
         if not RUNNING.isdisjoint(options):
             from .conversation.chat import AsyncChat  # noqa: PLC0415 - it needs a client itself

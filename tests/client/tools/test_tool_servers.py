@@ -302,7 +302,7 @@ def test_ask_runs_them_and_stream_says_where_to_go():
         ScriptedTurn(text="23"),
     ]
     with pondero.Client(transport=Emulator(script=script * 2)) as client:
-        reply = client.ask("gpt-5.1/low", "Add.", mcp=[STDIO], steps=3)
+        reply = client.ask("gpt-5.1/low", "Add.", mcp=[STDIO], max_steps=3)
         assert reply.text == "23"
         (note,) = reply.adjustments
         was, now = "multiply.two-numbers", "multiply_two_numbers"

@@ -26,7 +26,7 @@ from ..tools.tools import Approve, OfferedTool, ToolLike, Tools
 from .saved_chat import SavedChat, dump_chat, load_chat, options_of
 from .turn import AsyncTurn, Turn
 
-STEPS = 20
+MAX_STEPS = 20
 C = TypeVar("C", Client, AsyncClient)
 V = TypeVar("V")
 
@@ -34,8 +34,8 @@ V = TypeVar("V")
 class _Chat(Generic[C]):
     """A history that only whole turns are added to.
 
-    ``model`` and ``thinking`` may be set between turns. ``steps`` is how many times a turn may
-    ask at most, the last time without tools. ``refusals`` is what services refused of this
+    ``model`` and ``thinking`` may be set between turns. ``max_steps`` limits how often a turn asks
+    the model; the last time it offers no tools. ``refusals`` is what services refused of this
     history; it is not sent to them again.
 
     ``mcp`` are MCP servers: names of config.toml, command lines, URLs, or mappings as config.toml
@@ -51,23 +51,23 @@ class _Chat(Generic[C]):
         tools: Iterable[ToolLike] | Tools = (),
         mcp: Iterable[ServerLike] = (),
         approve: Approve | None = None,
-        steps: int = STEPS,
+        max_steps: int = MAX_STEPS,
         messages: Sequence[Message] = (),
         client: C | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
         self._client: C = self._checked(client)
-        check_options({**options, "mcp": mcp, "approve": approve, "steps": steps})
+        check_options({**options, "mcp": mcp, "approve": approve, "max_steps": max_steps})
         if "attachments" in options:
             raise BadParameter("attachments go with a question: chat.send(..., attachments=[...])")
-        if isinstance(steps, bool) or steps < 1:
-            message = f"invalid steps={steps!r}; use 1 or more"
+        if isinstance(max_steps, bool) or max_steps < 1:
+            message = f"invalid max_steps={max_steps!r}; use 1 or more"
             raise BadParameter(message)
         self.messages: tuple[Message, ...] = tuple(messages)
         self.refusals: tuple[Rejection, ...] = ()
         self._tools: Tools = _tools_of(tools, mcp, approve)
         self._owns = self._tools is not tools
-        self._steps = steps
+        self._max_steps = max_steps
         self._options = options
         self._context: int | None = None
         self._models = self._known(names_of(model), thinking)
@@ -125,7 +125,7 @@ class _Chat(Generic[C]):
         attachments: tuple[Attachment, ...] = attachments_of(options.pop("attachments", None))
         self._readers(attachments)
         messages = (*self.messages, *parse_prompt(prompt, attachments))
-        asked = self._asked(options, last=self._steps <= 1)
+        asked = self._asked(options, last=self._max_steps <= 1)
         return self._client.prepare(self.model, messages, self._thinking, **asked)
 
     def to_json(self) -> str:
@@ -134,7 +134,7 @@ class _Chat(Generic[C]):
             self.model,
             self._thinking,
             self.messages,
-            self._steps,
+            self._max_steps,
             self._options,
             refusals=self.refusals,
             fallbacks=self.fallbacks,
@@ -158,7 +158,7 @@ class _Chat(Generic[C]):
             tools=tools,
             mcp=mcp,
             approve=approve,
-            steps=saved.steps,
+            max_steps=saved.max_steps,
             messages=saved.messages,
             client=client,
             **options_of(saved),
@@ -298,7 +298,7 @@ class Chat(_Chat[Client]):
             self.messages,
             parse_prompt(prompt, attachments),
             tools=self._tools,
-            steps=self._steps,
+            max_steps=self._max_steps,
         )
 
     def _checked(self, client: Client | None) -> Client:
@@ -389,7 +389,7 @@ class AsyncChat(_Chat[AsyncClient]):
             self.messages,
             parse_prompt(prompt, attachments),
             tools=self._tools,
-            steps=self._steps,
+            max_steps=self._max_steps,
         )
 
     def _checked(self, client: AsyncClient | None) -> AsyncClient:

@@ -41,7 +41,7 @@ class SavedChat(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stop: tuple[str, ...] = ()
     extras: Json = None
     policy: dict[str, Any] | None = None
-    steps: int = 20
+    max_steps: int = msgspec.field(default=20, name="steps")
     messages: tuple[Message, ...] = ()
     refusals: tuple[Rejection, ...] = ()
     fallbacks: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ def dump_chat(
     model: str,
     thinking: object,
     messages: tuple[Message, ...],
-    steps: int,
+    max_steps: int,
     options: ChatOptions,
     *,
     refusals: tuple[Rejection, ...] = (),
@@ -73,7 +73,7 @@ def dump_chat(
             output=output_of(options.get("output")),
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
             policy=None if policy is None else dict(Policy.of(policy)),
-            steps=steps,
+            max_steps=max_steps,
             messages=messages,
             refusals=refusals,
             fallbacks=fallbacks,

@@ -21,12 +21,12 @@ _CALLING = ("tool_calls", "stop", "length", "other")
 class _Turn(Generic[V]):
     """What a turn adds to the history, as far as it has come.
 
-    ``steps`` is how many times it may ask at most; the last time the model may call no tools.
+    ``max_steps`` limits how often it asks the model; the last time it offers no tools.
     ``is_over`` says that nothing more is asked, ``ended`` that the chat's history has it.
     """
 
     def __init__(
-        self, history: Sequence[Message], prompt: Sequence[Message], *, tools: Tools, steps: int
+        self, history: Sequence[Message], prompt: Sequence[Message], *, tools: Tools, max_steps: int
     ) -> None:
         self.added: list[Message] = list(prompt)
         self.is_over: bool = False
@@ -34,7 +34,7 @@ class _Turn(Generic[V]):
         self._history = tuple(history)
         self._prompt = len(prompt)
         self._tools = tools
-        self._left = steps
+        self._left = max_steps
         self._news: tuple[Adjustment, ...] = ()
         self._replies: list[Reply[V]] = []
 
@@ -110,9 +110,9 @@ class Turn(_Turn[V]):
         prompt: Sequence[Message],
         *,
         tools: Tools,
-        steps: int,
+        max_steps: int,
     ) -> None:
-        super().__init__(history, prompt, tools=tools, steps=steps)
+        super().__init__(history, prompt, tools=tools, max_steps=max_steps)
         self._events = run(self)
 
     def __iter__(self) -> Iterator[Event]:
@@ -157,9 +157,9 @@ class AsyncTurn(_Turn[V]):
         prompt: Sequence[Message],
         *,
         tools: Tools,
-        steps: int,
+        max_steps: int,
     ) -> None:
-        super().__init__(history, prompt, tools=tools, steps=steps)
+        super().__init__(history, prompt, tools=tools, max_steps=max_steps)
         self._events = run(self)
 
     def __aiter__(self) -> AsyncIterator[Event]:

@@ -72,20 +72,20 @@ class QuestionOptions(CommonOptions, total=False):
     tools: Iterable[ToolLike]
     mcp: Iterable[ServerLike]
     approve: Approve | None
-    steps: int
+    max_steps: int
     refusals: Iterable[Rejection]
 
 
 class Options(QuestionOptions, ChatOptions, total=False):
     """What can be passed for one question: the same, and the tools that may be called.
 
-    With ``mcp``, ``approve`` or ``steps``, ``ask`` runs the tools as a chat does, functions and
-    those of MCP servers; without any of them the calls are for the caller to run.
+    With ``mcp``, ``approve`` or ``max_steps``, ``ask`` runs the tools as a chat does: functions and
+    those of MCP servers. Without any of them the caller runs the calls.
     ``refusals`` is what services refused of this conversation before; see ``Stream.refusals``.
     """
 
 
-RUNNING = frozenset(("mcp", "approve", "steps"))
+RUNNING = frozenset(("mcp", "approve", "max_steps"))
 """The options that say that tools are to be run."""
 
 
@@ -120,7 +120,7 @@ _KINDS: dict[str, tuple[tuple[Any, ...], str]] = {
     "extras": ((Mapping, _NONE), "a mapping of the service's own fields"),
     "headers": ((Mapping, _NONE), "a mapping of names and texts"),
     "stream": ((bool,), "True or False"),
-    "steps": ((int,), "a whole number"),
+    "max_steps": ((int,), "a whole number"),
     "approve": ((Callable, _NONE), "a function"),
     "refusals": ((*_LISTS, Iterator), "a list of refusals"),
 }
@@ -138,7 +138,7 @@ class ToolRunOptions(TypedDict, total=False):
     tools: Iterable[ToolLike]
     mcp: Iterable[ServerLike]
     approve: Approve | None
-    steps: int
+    max_steps: int
 
 
 def chat_options(options: Options) -> tuple[ToolRunOptions, ChatOptions]:
