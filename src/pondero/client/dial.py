@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..catalog import Lookup, ModelEntry, read_toml
-from ..errors import BadConfig, BadParameter, BadPolicy, BadThinking, PonderoWarning, UsageError
+from ..catalog import Lookup, ModelEntry
+from ..errors import BadParameter, BadPolicy, BadThinking, PonderoWarning, UsageError
 from ..exchange import plan as make_plan
-from ..store import config_text, load_catalog, resolve_auto
+from ..store import load_catalog, load_config_file, resolve_auto
 from ..thinking import (
     LEVELS,
     Adjustment,
@@ -252,9 +252,8 @@ def resolve_policy(given: PolicyLike) -> Policy:
 @lru_cache(maxsize=1)
 def your_policy() -> Policy:
     """Return the policy of the user's config.toml, read once a process."""
-    if (found := config_text()) is None:
+    if (file := load_config_file()) is None:
         return Policy.of(None)
-    file = read_toml(*found, BadConfig)
     try:
         return Policy.of(file.values.get("policy"))
     except BadPolicy as error:

@@ -12,10 +12,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..catalog import TomlFile, read_toml
-from ..errors import BadConfig, BadPolicy, BadThinking
+from ..catalog import TomlFile, parse_toml
+from ..errors import BadCatalog, BadConfig, BadPolicy, BadThinking
 from ..thinking import CHOICES, TOKENS, Policy, parse_intent
-from .files import config_folder, config_text, text_of, write_atomic
+from .files import config_folder, load_config_file, load_toml, write_atomic
 from .secrets import redact_secrets
 
 FILE = "config.toml"
@@ -112,9 +112,7 @@ def unset_config(name: str) -> bool:
 
 def _file() -> TomlFile:
     """Return config.toml; raises BadConfig where it is not TOML, or has a table for a value."""
-    if (found := config_text()) is None:
-        return TomlFile(FILE, "", {})
-    file = read_toml(*found, BadConfig)
+    file = load_config_file() or TomlFile(FILE, "", {})
     for name in sorted({name.partition(".")[0] for name in _CHECKS} & file.values.keys()):
         is_table = isinstance(file.values[name], Mapping)
         if is_table is not any(each.startswith(f"{name}.") for each in _CHECKS):
@@ -143,11 +141,9 @@ def _literal(name: str, text: str) -> Any:
     check_setting(name)
     if name == "model" or redact_secrets(text) != text:
         return text
-    import tomllib  # noqa: PLC0415 - only where the file is changed
-
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}", name, BadConfig).values["value"]
+    except BadConfig:
         return text
 
 
@@ -255,7 +251,7 @@ def append_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[dict[str
     import tomlkit  # noqa: PLC0415 - only where the file is changed
 
     path = models_file()
-    file = read_toml(str(path), text_of(str(path)) if path.is_file() else "")
+    file = load_toml(str(path), BadCatalog) if path.is_file() else TomlFile(MODELS_FILE, "", {})
     file.rows("model")  # raises BadCatalog where it is something else
     document = tomlkit.parse(file.text)
     table = document.setdefault("model", tomlkit.aot())

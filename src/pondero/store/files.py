@@ -9,7 +9,7 @@ import sys
 from contextlib import suppress
 from functools import lru_cache
 
-from ..catalog import Lookup, add_user_files, load_shipped
+from ..catalog import Lookup, TomlFile, add_user_files, load_shipped, parse_toml
 from ..errors import BadCatalog, BadConfig, StoreError, UsageError
 
 TYPE_CHECKING = False
@@ -42,14 +42,19 @@ def data_folder() -> str:
     return user_data_dir("pondero")
 
 
-def config_text() -> tuple[str, str] | None:
-    """Return the path and text of config.toml, if there is one."""
+def load_config_file() -> TomlFile | None:
+    """Return config.toml, if there is one; raises BadConfig."""
     path = os.path.join(config_folder(), "config.toml")
-    return (path, text_of(path, BadConfig)) if os.path.isfile(path) else None
+    return load_toml(path, BadConfig) if os.path.isfile(path) else None
 
 
-def text_of(path: str, error: type[UsageError] = BadCatalog) -> str:
-    """Return the text of a file, without a byte order mark; raises ``error`` where it is none."""
+def load_toml(path: str, error: type[UsageError]) -> TomlFile:
+    """Read and parse a TOML file; raises ``error`` with path and line."""
+    return parse_toml(_read_text(path, error), path, error)
+
+
+def _read_text(path: str, error: type[UsageError]) -> str:
+    """Return the text of a UTF-8 file without its byte order mark."""
     try:
         with open(path, "rb") as file:
             raw = file.read()
@@ -109,7 +114,7 @@ def catalog_files() -> dict[str, str]:
         for name in sorted(os.listdir(place))
         if (name == "models.toml" if place is folder else name.endswith(".toml"))
     ]
-    return {path: text_of(path) for path in paths}
+    return {path: _read_text(path, BadCatalog) for path in paths}
 
 
 def write_atomic(path: "Path", text: str) -> None:

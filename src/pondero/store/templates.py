@@ -13,10 +13,9 @@ from typing import Any
 from msgspec import Struct
 
 from ..canon import Json
-from ..catalog import read_toml
 from ..errors import BadConfig, BadThinking
 from ..thinking import parse_intent
-from .files import config_folder, text_of, write_atomic
+from .files import config_folder, load_toml, write_atomic
 from .secrets import redact_secrets
 
 INPUT = "input"
@@ -99,7 +98,7 @@ def load_template(name: str) -> Template:
         has = f"there are: {known}" if known else "there are none"
         message = f"there is no template {name!r}; {has} ('pondero templates edit {name}' makes it)"
         raise BadConfig(message)
-    file = read_toml(str(path), text_of(str(path), BadConfig), BadConfig)
+    file = load_toml(str(path), BadConfig)
     for key, value in file.values.items():
         if wrong := _wrong(key, value):
             message = f"{file.place(key)}: {wrong}"
