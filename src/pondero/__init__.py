@@ -74,7 +74,7 @@ _HOMES = {
     "plan": ".client",
 }
 
-_ROOMS = ("sdk", "sweep")  # said with their own name: pondero.sdk.client, pondero.sweep(...)
+_ROOMS = ("sdk", "sweep")  # modules under their own name: pondero.sdk.client, pondero.sweep(...)
 
 __all__ = [
     "Adjustment",
@@ -121,7 +121,7 @@ __all__ = [
     "sweep",
 ]
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is here
+if not TYPE_CHECKING:  # a type checker would accept any name
 
     def __getattr__(name: str) -> object:
         if name not in _HOMES and name not in _ROOMS:

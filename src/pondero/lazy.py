@@ -1,6 +1,6 @@
-"""Lazy imports: a package with this ``__getattr__`` imports a file when a name of it is first used.
+"""Lazy imports: a package with this ``__getattr__`` imports a file on first use of its names.
 
-``import pondero`` stays quick that way, and an extra's library is loaded only by those who use it.
+This keeps ``import pondero`` fast and loads an extra's library only if it is used.
 """
 
 import sys
@@ -10,7 +10,7 @@ Loader = Callable[[str], object]
 
 
 def make_lazy_getattr(room: str, homes: Mapping[str, str]) -> Loader:
-    """Return the ``__getattr__`` of a package; ``homes`` maps each name to the file it is in."""
+    """Return the ``__getattr__`` of a package; ``homes`` maps each name to its file."""
 
     def load(name: str) -> object:
         if name not in homes:

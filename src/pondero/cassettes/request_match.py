@@ -1,4 +1,4 @@
-"""Whether a request matches the recorded one, and where it differs."""
+"""Compares a request with the recorded one; the player calls it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -16,7 +16,7 @@ _WIDTH = 200
 
 
 class Missing(Struct, frozen=True):
-    """Stands for a value that one side does not have."""
+    """A value that one side lacks."""
 
 
 NOTHING = Missing()
@@ -31,7 +31,7 @@ class RequestDifference(Struct, frozen=True):
 
     @property
     def weight(self) -> int:
-        """Return how much differs, to find the nearest recorded request."""
+        """Return the size of the difference, to find the nearest recorded request."""
         ours, theirs = self.expected, self.actual
         if isinstance(ours, str) and isinstance(theirs, str):
             same = _first_difference(ours, theirs)
@@ -40,13 +40,14 @@ class RequestDifference(Struct, frozen=True):
         return len(msgspec.json.encode(ours)) + len(msgspec.json.encode(theirs))
 
     def __str__(self) -> str:
-        return f"  {self.path}\n    expected  {_shown(self, 0)}\n    actual    {_shown(self, 1)}"
+        expected, actual = _format_side(self, 0), _format_side(self, 1)
+        return f"  {self.path}\n    expected  {expected}\n    actual    {actual}"
 
 
 def differences(
     recorded: HttpRequest, sent: HttpRequest, match: tuple[str, ...] = MATCH
 ) -> list[RequestDifference]:
-    """Return where a sent request differs from the recorded one."""
+    """Return the differences between the sent request and the recorded one."""
     return [found for word in match for found in _COMPARED[word](recorded, sent)]
 
 
@@ -55,7 +56,7 @@ def check_match(match: Iterable[str]) -> tuple[str, ...]:
     words = (match,) if isinstance(match, str) else tuple(match)
     for word in words:
         if word not in _COMPARED:
-            message = f"match={word!r} cannot be; use {' '.join(_COMPARED)}"
+            message = f"invalid match={word!r}; use {' '.join(_COMPARED)}"
             raise BadParameter(message)
     return words
 
@@ -157,7 +158,7 @@ def _at(values: list[Json], place: int) -> Json:
 
 def _same(ours: Json, theirs: Json) -> bool:
     if isinstance(ours, str) and isinstance(theirs, str):
-        # What was redacted is not known: it stands for anything.
+        # A redacted value matches anything.
         return ours == theirs or (REDACTED in ours and _fits(ours.split(REDACTED), theirs))
     if isinstance(ours, bool) or isinstance(theirs, bool):
         return ours is theirs  # to Python, True is 1
@@ -177,11 +178,11 @@ def _fits(around: list[str], text: str) -> bool:
     return text.endswith(last)
 
 
-# -- for people ------------------------------------------------------------------------------
+# -- messages --------------------------------------------------------------------------------
 
 
-def _shown(difference: RequestDifference, side: int) -> str:
-    """Return one side's value; of a long text only the part around the first difference."""
+def _format_side(difference: RequestDifference, side: int) -> str:
+    """Return one side's value; for a long text, the part around the first difference."""
     value = (difference.expected, difference.actual)[side]
     if isinstance(value, Missing):
         return "(nothing)"
@@ -195,6 +196,6 @@ def _shown(difference: RequestDifference, side: int) -> str:
     return f"...{cut}" if start else cut
 
 
-def _first_difference(one: str, other: str) -> int:
-    same = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(same) if a != b), min(len(one), len(other)))
+def _first_difference(ours: str, theirs: str) -> int:
+    pairs = zip(ours, theirs, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(ours), len(theirs)))

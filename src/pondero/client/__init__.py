@@ -1,4 +1,4 @@
-"""The library: Client, Chat, Prepared, Stream, Turn, Tools, and the dial as functions."""
+"""The library: clients, chats, streams, tools, and the dial as functions."""
 
 from ..lazy import Loader, make_lazy_getattr
 from ..store import load_catalog
@@ -92,5 +92,5 @@ __all__ = [
     "stored_reply",
 ]
 
-# Load what talks on first use: a plan needs none of it.
+# Load these on first use: a plan needs none of them.
 __getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

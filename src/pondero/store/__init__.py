@@ -1,8 +1,7 @@
-"""What is on the user's disk: settings, models, keys, templates and threads."""
+"""The user's files: settings, models, keys, templates and threads."""
 
 from ..lazy import Loader, make_lazy_getattr
 from .files import (
-    catalog_files,
     config_folder,
     data_folder,
     load_catalog,
@@ -14,12 +13,7 @@ from .files import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .calibration_files import (
-        calibration_file,
-        calibration_model,
-        load_calibrations,
-        save_calibration,
-    )
+    from .calibration_files import calibration_file, load_calibrations, save_calibration
     from .config import (
         SETTINGS,
         Settings,
@@ -93,7 +87,6 @@ _HOMES = {
     "Template": "templates",
     "Thread": "threads.records",
     "Threads": "threads.threads",
-    "calibration_model": "calibration_files",
     "calibration_file": "calibration_files",
     "load_calibrations": "calibration_files",
     "check_config": "config",
@@ -164,8 +157,6 @@ __all__ = [
     "append_models",
     "as_number",
     "calibration_file",
-    "calibration_model",
-    "catalog_files",
     "check_config",
     "check_setting",
     "config_file",
@@ -216,5 +207,5 @@ __all__ = [
     "write_template",
 ]
 
-# Load what opens a database on first use: a plan needs none of it.
+# Load these on first use: a plan needs no database.
 __getattr__: Loader = make_lazy_getattr(__name__, _HOMES)

@@ -1,6 +1,6 @@
-"""The user's config.toml and models.toml, and changes to them that keep every comment.
+"""Reads config.toml and models.toml, and changes them without losing comments.
 
-No key of a service may stand in them; see ``secrets``.
+They hold no keys; see ``secrets``.
 """
 
 import os
@@ -25,11 +25,10 @@ _SECRET = re.compile(r"(?:.*[._-])?(?:(?:api[_-]?)?keys?|token|secret|password)"
 
 
 class Settings(Struct, frozen=True):
-    """The user's settings: the default model and thinking, whether threads are saved, the policy.
+    """The user's settings.
 
-    ``theme`` is the chat's colours.
-
-    ``values`` is what the file sets, by dotted name; PONDERO_MODEL wins over its model.
+    ``save``: whether threads are saved. ``theme``: the chat's colours. ``values``: the settings in
+    the file, by dotted name; PONDERO_MODEL overrides its model.
     """
 
     model: str | None = None
@@ -41,14 +40,14 @@ class Settings(Struct, frozen=True):
 
 
 def config_file() -> Path:
-    """Return where config.toml is, or would be."""
+    """Return the path of config.toml."""
     return Path(config_folder()) / FILE
 
 
 def load_settings() -> Settings:
-    """Return the settings of config.toml; raises BadConfig for an impossible value.
+    """Return the settings of config.toml; raises BadConfig for an invalid value.
 
-    Unknown names are ignored: the file may belong to a newer pondero.
+    Ignores unknown names: the file may belong to a newer pondero.
     """
     file = _file()
     flat = {name: value for name, value in _flat(file.values) if name in _CHECKS}
@@ -62,8 +61,8 @@ def load_settings() -> Settings:
 
 
 def check_config() -> None:
-    """Raise BadConfig for an unknown name or an impossible value in config.toml."""
-    from .tool_servers import load_tool_servers  # noqa: PLC0415 - it reads its table with our help
+    """Raise BadConfig for an unknown name or an invalid value in config.toml."""
+    from .tool_servers import load_tool_servers  # noqa: PLC0415 - it imports this file
 
     load_tool_servers()
     file = _file()
@@ -73,7 +72,7 @@ def check_config() -> None:
 
 
 def config_table(name: str) -> Mapping[str, Any]:
-    """Return a table of config.toml; raises BadConfig where it is a value."""
+    """Return a table of config.toml; raises BadConfig if it is a value."""
     table = _file().values.get(name, {})
     if not isinstance(table, Mapping):
         message = f"{FILE}: {name} is not a table; write [{name}.NAME]"
@@ -89,7 +88,7 @@ def set_config(name: str, text: str) -> Any:
     table, _, last = name.rpartition(".")
     place = document
     if table:
-        import tomlkit  # noqa: PLC0415 - only where the file is changed
+        import tomlkit  # noqa: PLC0415 - only to change the file
 
         place = document.setdefault(table, tomlkit.table())
     place[last] = value
@@ -111,7 +110,7 @@ def unset_config(name: str) -> bool:
 
 
 def _file() -> TomlFile:
-    """Return config.toml; raises BadConfig where it is not TOML, or has a table for a value."""
+    """Return config.toml; raises BadConfig if it is not TOML, or has a table for a value."""
     file = load_config_file() or TomlFile(FILE, "", {})
     for name in sorted({name.partition(".")[0] for name in _CHECKS} & file.values.keys()):
         is_table = isinstance(file.values[name], Mapping)
@@ -137,7 +136,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _literal(name: str, text: str) -> Any:
-    """Return a value written on the command line, read as TOML; a bare word is a string."""
+    """Return a value of the command line, read as TOML; a bare word is a string."""
     check_setting(name)
     if name == "model" or redact_secrets(text) != text:
         return text
@@ -148,7 +147,7 @@ def _literal(name: str, text: str) -> Any:
 
 
 def _check_in(file: TomlFile, name: str, value: Any) -> None:
-    """Raise BadConfig, with file and line, for an unknown name or an impossible value."""
+    """Raise BadConfig, with file and line, for an unknown name or an invalid value."""
     try:
         _check(name, value)
     except BadConfig as error:
@@ -161,7 +160,7 @@ def _check_in(file: TomlFile, name: str, value: Any) -> None:
 def _check(name: str, value: Any) -> None:
     check_setting(name)
     if isinstance(value, str) and redact_secrets(value) != value:
-        message = f"{name} would hold a key; keep it with 'pondero keys set PROVIDER'"
+        message = f"{name} would hold a key; save it with 'pondero keys set PROVIDER'"
         raise BadConfig(message)
     _CHECKS[name](value)
 
@@ -171,9 +170,7 @@ def check_setting(name: str) -> None:
     if name in _CHECKS:
         return
     if _SECRET.fullmatch(name):
-        message = (
-            f"{name} would be a key, and config.toml holds no keys; use 'pondero keys set PROVIDER'"
-        )
+        message = f"config.toml holds no keys such as {name}; use 'pondero keys set PROVIDER'"
         raise BadConfig(message)
     from difflib import get_close_matches  # noqa: PLC0415 - only for an error
 
@@ -183,13 +180,13 @@ def check_setting(name: str) -> None:
     raise BadConfig(message)
 
 
-def _model(value: Any) -> None:
+def _check_model(value: Any) -> None:
     if not isinstance(value, str) or not value.strip():
         message = f"invalid model={value!r}; use a name such as claude-opus-5/high"
         raise BadConfig(message)
 
 
-def _thinking(value: Any) -> None:
+def _check_thinking(value: Any) -> None:
     try:
         parse_intent(value)
     except BadThinking as error:
@@ -197,25 +194,25 @@ def _thinking(value: Any) -> None:
         raise BadConfig(message) from None
 
 
-def _save(value: Any) -> None:
+def _check_save(value: Any) -> None:
     if not isinstance(value, bool):
         message = f"invalid save={value!r}; use true or false"
         raise BadConfig(message)
 
 
-def _theme(value: Any) -> None:
+def _check_theme(value: Any) -> None:
     if not isinstance(value, str) or not _WORD.fullmatch(value):
         message = f"invalid theme={value!r}; use a theme's name, such as nord (see /theme)"
         raise BadConfig(message)
 
 
-def _approved(value: Any) -> None:
+def _check_approved(value: Any) -> None:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         message = f"invalid tools.approved={value!r}; use a list of SOURCE/TOOL"
         raise BadConfig(message)
 
 
-def _policy(name: str, value: Any) -> None:
+def _check_policy(name: str, value: Any) -> None:
     try:
         Policy.of({name: value})
     except BadPolicy as error:
@@ -223,36 +220,35 @@ def _policy(name: str, value: Any) -> None:
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {
-    "model": _model,
-    "thinking": _thinking,
-    "save": _save,
-    "theme": _theme,
-    "tools.approved": _approved,
-    **{f"policy.{name}": partial(_policy, name) for name in (*CHOICES, *TOKENS)},
+    "model": _check_model,
+    "thinking": _check_thinking,
+    "save": _check_save,
+    "theme": _check_theme,
+    "tools.approved": _check_approved,
+    **{f"policy.{name}": partial(_check_policy, name) for name in (*CHOICES, *TOKENS)},
 }
 
 SETTINGS = tuple(_CHECKS)
-"""The names of everything that can be set."""
-
+"""The names of all settings."""
 
 MODELS_FILE = "models.toml"
 
 
 def models_file() -> Path:
-    """Return where models.toml is, or would be."""
+    """Return the path of models.toml."""
     return Path(config_folder()) / MODELS_FILE
 
 
 def append_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
-    """Return the text of models.toml with these rows appended, and those of them that are new.
+    """Return the text of models.toml with these rows appended, and the new rows.
 
     A model that has a row already keeps it.
     """
-    import tomlkit  # noqa: PLC0415 - only where the file is changed
+    import tomlkit  # noqa: PLC0415 - only to change the file
 
     path = models_file()
     file = load_toml(str(path), BadCatalog) if path.is_file() else TomlFile(MODELS_FILE, "", {})
-    file.rows("model")  # raises BadCatalog where it is something else
+    file.rows("model")  # raises BadCatalog if it is not an array of tables
     document = tomlkit.parse(file.text)
     table = document.setdefault("model", tomlkit.aot())
     own = {(row.get("provider"), name) for row in table for name in row.get("match", ())}
@@ -266,6 +262,6 @@ def append_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[dict[str
 
 
 def write_models(text: str) -> Path:
-    """Write models.toml whole and return where it is; raises StoreError."""
+    """Write models.toml and return its path; raises StoreError."""
     write_atomic(models_file(), text)
     return models_file()
