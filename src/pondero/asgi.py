@@ -50,17 +50,15 @@ def address(bound: socket.socket) -> str:
 def make_asgi_app(
     transport: AsyncTransport, *, origin: str | None = None, biggest: int = BIGGEST
 ) -> Application:
-    """Return an ASGI application; ``origin`` replaces scheme and host of the URLs.
-
-    It rejects a request of more than ``biggest`` bytes.
-    """
+    """Return an application; ``origin`` replaces scheme and host, ``biggest`` limits a body."""
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         body = await _read_body(receive, biggest)
         if body is None:
-            await _send_plain(send, 413, b"the request is too large")
+            await send({"type": "http.response.start", "status": 413, "headers": []})
+            await send({"type": "http.response.body", "body": b"the request is too large"})
             return
         request = HttpRequest(scope["method"], _url(scope, origin), _headers(scope), body)
         await _while_connected(receive, _answer(transport, request, send))
@@ -99,7 +97,6 @@ async def _whole(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _while_connected(receive: Receive, work: Any) -> None:
-    """Run the work until it is done or the client disconnects."""
     import asyncio  # noqa: PLC0415 - only if a loop is running
 
     working = asyncio.ensure_future(work)
@@ -143,8 +140,3 @@ def _url(scope: Message, origin: str | None) -> str:
 
 def _headers(scope: Message) -> dict[str, str]:
     return {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
-
-
-async def _send_plain(send: Send, status: int, body: bytes) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": []})
-    await send({"type": "http.response.body", "body": body})

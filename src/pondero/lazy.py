@@ -9,6 +9,11 @@ from collections.abc import Callable, Mapping
 Loader = Callable[[str], object]
 
 
+def index_names(files: Mapping[str, str]) -> dict[str, str]:
+    """Return the file of each name, from the names of each file separated by spaces."""
+    return {name: file for file, names in files.items() for name in names.split()}
+
+
 def make_lazy_getattr(room: str, homes: Mapping[str, str]) -> Loader:
     """Return the ``__getattr__`` of a package; ``homes`` maps each name to its file."""
 

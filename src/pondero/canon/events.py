@@ -51,10 +51,7 @@ class Started(Struct, frozen=True, tag="started"):
 
 
 class PartStart(Struct, frozen=True, tag="part_start"):
-    """A part began; a tool call has its name.
-
-    ``signature`` is preliminary; the part of ``PartEnd`` has the final one.
-    """
+    """A part began, with a tool call's name; ``PartEnd`` has the final ``signature``."""
 
     index: int
     kind: PartKind

@@ -11,12 +11,7 @@ from .events import Finish, Usage
 from .parts import Json, Message, Part, Text, Thinking, ToolCall
 
 Verdict = Literal[
-    "as_planned",
-    "did_not_think",
-    "thought_though_off",
-    "overran_budget",
-    "exhausted",
-    "unknown",
+    "as_planned", "did_not_think", "thought_though_off", "overran_budget", "exhausted", "unknown"
 ]
 
 
@@ -64,7 +59,6 @@ class Reply(Struct, Generic[V], frozen=True):
         return self.text
 
     def _repr_markdown_(self) -> str:
-        """Return the answer for a notebook, after its folded and escaped thinking."""
         return "\n\n".join((*_fold_thinking(self.thinking, self.usage), self.text))
 
     @property

@@ -1,6 +1,6 @@
 """Recordings of exchanges: the file, playing, recording, redacting and matching requests."""
 
-from ..lazy import Loader, make_lazy_getattr
+from ..lazy import Loader, index_names, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,18 +10,15 @@ if TYPE_CHECKING:
     from .recorder import AsyncTap, Tap
     from .redaction import redact_exchange
 
-_HOMES = {
-    "AsyncCassette": "cassette",
-    "AsyncTap": "recorder",
-    "Cassette": "cassette",
-    "Leak": "leak_check",
-    "RecordedExchange": "file_format",
-    "Tap": "recorder",
-    "find_leaks": "leak_check",
-    "load_cassette": "file_format",
-    "parse_cassette": "file_format",
-    "redact_exchange": "redaction",
-}
+_HOMES = index_names(
+    {
+        "cassette": "AsyncCassette Cassette",
+        "file_format": "RecordedExchange load_cassette parse_cassette",
+        "leak_check": "Leak find_leaks",
+        "recorder": "AsyncTap Tap",
+        "redaction": "redact_exchange",
+    }
+)
 
 __all__ = [
     "AsyncCassette",

@@ -92,7 +92,6 @@ class PlayedResponse:
         self._end = recorded.end
 
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the recorded pieces."""
         yield from self._pieces
         if error := _failure(self._end):
             raise error
@@ -110,7 +109,6 @@ class AsyncPlayedResponse:
         self.head: ResponseHead = self._played.head
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the recorded pieces; other tasks may run before each."""
         await _let_others_run()
         for piece in self._played:
             yield piece

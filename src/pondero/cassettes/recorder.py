@@ -1,12 +1,10 @@
-"""Records exchanges, for a cassette or to show them (``Tap``, ``AsyncTap``).
-
-A cassette is written whole and without its secrets.
-"""
+"""Records exchanges, redacted, for a cassette or to show them (``Tap``, ``AsyncTap``)."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError
@@ -113,38 +111,11 @@ class AsyncRecordingResponse:
         self._recording.close()
 
 
-class Tap:
-    """Forwards to another transport and shows each exchange, redacted."""
-
-    def __init__(self, transport: Transport, show: Show) -> None:
-        self._transport = transport
-        self._show = show
-
-    @property
-    def needs_key(self) -> bool:
-        """Return whether the wrapped transport needs a key."""
-        return self._transport.needs_key
-
-    def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
-        """Send it through the wrapped transport."""
-        recording = Recording(request, show=self._show)
-        try:
-            answer = self._transport.send(request, timeouts)
-        except Exception as error:
-            recording.fail(error)
-            recording.close()
-            raise
-        return RecordingResponse(answer, recording)
-
-    def close(self) -> None:
-        """Close the wrapped transport."""
-        self._transport.close()
+T = TypeVar("T", bound=Transport | AsyncTransport)
 
 
-class AsyncTap:
-    """Forwards to another transport; keeps the last exchange and may show each, redacted."""
-
-    def __init__(self, transport: AsyncTransport, show: Show | None = None) -> None:
+class _BaseTap(Generic[T]):
+    def __init__(self, transport: T, show: Show | None = None) -> None:
         self._transport = transport
         self._show = show
         self._recording: Recording | None = None
@@ -158,6 +129,29 @@ class AsyncTap:
     def last(self) -> RecordedExchange | None:
         """Return the last exchange, redacted."""
         return None if self._recording is None else redact_exchange(self._recording.exchange())
+
+
+class Tap(_BaseTap[Transport]):
+    """Forwards to another transport; keeps the last exchange and may show each, redacted."""
+
+    def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
+        """Send it through the wrapped transport."""
+        recording = self._recording = Recording(request, show=self._show)
+        try:
+            answer = self._transport.send(request, timeouts)
+        except Exception as error:
+            recording.fail(error)
+            recording.close()
+            raise
+        return RecordingResponse(answer, recording)
+
+    def close(self) -> None:
+        """Close the wrapped transport."""
+        self._transport.close()
+
+
+class AsyncTap(_BaseTap[AsyncTransport]):
+    """The async twin of Tap."""
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Send it through the wrapped transport."""

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ..canon import LEAST_LEARNED, HttpRequest, ResponseHead, find_secrets
 from ..errors import BadParameter, WireError
 from ..framing import AwsEventsReader, detect_framing, write_aws_event
-from .file_format import WIRE_HEADERS, EarlyEnd, RecordedExchange
+from .file_format import WIRE_HEADERS, RecordedExchange
 
 HEADER = re.compile(
     r"(?!.*ratelimit)(?:.*[-_])?(?:authorization|auth|token|cookie2?|signature|secret|password"
@@ -164,7 +164,7 @@ class Redactor:
             request=self.request(exchange.request),
             head=None if exchange.head is None else self._head(exchange.head),
             pieces=self.pieces(exchange.pieces),
-            end=None if end is None else self._ending(end),
+            end=None if end is None else replace(end, message=self.text(end.message)),
             source=None if exchange.source is None else self.url(exchange.source),
         )
 
@@ -209,14 +209,10 @@ class Redactor:
         return tuple(_cut(given, spans)) if spans else given
 
     def _frames(self, whole: bytes) -> tuple[bytes, ...]:
-        """Redact binary frames and correct their lengths and checksums, one piece per frame.
-
-        Drops an incomplete last frame.
-        """
-        reader = AwsEventsReader()
+        """Redact binary frames and correct lengths and checksums; drops an incomplete one."""
         return tuple(
             write_aws_event(frame.headers, b"".join(self.pieces((frame.payload,))))
-            for frame in reader.feed(whole)
+            for frame in AwsEventsReader().feed(whole)
         )
 
     def _spans(self, whole: bytes) -> Iterator[Span]:
@@ -231,9 +227,6 @@ class Redactor:
     def _head(self, head: ResponseHead) -> ResponseHead:
         headers = {k: v for k, v in head.headers.items() if k.lower() not in WIRE_HEADERS}
         return ResponseHead(head.status, self.headers(headers))
-
-    def _ending(self, end: EarlyEnd) -> EarlyEnd:
-        return replace(end, message=self.text(end.message))
 
 
 def redact_exchange(exchange: RecordedExchange) -> RecordedExchange:

@@ -1,7 +1,8 @@
 """Compares a request with the recorded one; the player calls it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from urllib.parse import parse_qsl, unquote, urlsplit
+from functools import partial
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -87,40 +88,23 @@ def _path(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifferenc
 
 
 def _query(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
-    yield from _value("query", _pairs(recorded.url), _pairs(sent.url))
+    queries = (urlsplit(each.url).query for each in (recorded, sent))
+    ours, theirs = (parse_qs(query, keep_blank_values=True) for query in queries)
+    yield from _value("query", ours, theirs)
 
 
-def _pairs(url: str) -> dict[str, list[str]]:
-    pairs: dict[str, list[str]] = {}
-    for name, value in parse_qsl(urlsplit(url).query, keep_blank_values=True):
-        pairs.setdefault(name, []).append(value)
-    return pairs
-
-
-def _body(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
-    yield from _bodies(recorded, sent, whole=True)
-
-
-def _body_subset(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
-    yield from _bodies(recorded, sent, whole=False)
-
-
-def _bodies(
-    recorded: HttpRequest, sent: HttpRequest, *, whole: bool
+def _body(
+    recorded: HttpRequest, sent: HttpRequest, *, whole: bool = True
 ) -> Iterator[RequestDifference]:
     if recorded.body == sent.body:
         return
     try:
         ours, theirs = msgspec.json.decode(recorded.body), msgspec.json.decode(sent.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        ours, theirs = recorded.body.decode("utf-8", "replace"), _text(sent.body)
+        ours, theirs = (each.body.decode("utf-8", "replace") for each in (recorded, sent))
         if ours == theirs:  # different bytes, none of them text
             ours, theirs = recorded.body.hex(), sent.body.hex()
     yield from _value("body", ours, theirs, whole=whole)
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 _COMPARED: Mapping[str, Callable[[HttpRequest, HttpRequest], Iterator[RequestDifference]]] = {
@@ -129,7 +113,7 @@ _COMPARED: Mapping[str, Callable[[HttpRequest, HttpRequest], Iterator[RequestDif
     "path": _path,
     "query": _query,
     "body": _body,
-    "body-subset": _body_subset,
+    "body-subset": partial(_body, whole=False),
 }
 
 

@@ -49,7 +49,6 @@ def _yaml(data: bytes, name: str) -> Json:
 
 
 def _check_unfolded(yaml: Any, events: Iterable[Any], most: int, name: str) -> None:
-    """Raise CassetteError for a file that is too deep, or too large with its aliases unfolded."""
     sizes: dict[str, int] = {}  # characters behind each anchor
     inside: list[tuple[str | None, int]] = [("", 0)]  # anchors and sizes of the open nodes
     for event in events:
@@ -99,7 +98,6 @@ def _headers(raw: Json) -> dict[str, str]:
 
 
 def _body(message: Mapping[str, Json], where: str) -> bytes:
-    """Return a body: text, bytes, a ``string`` or ``base64_string``, or parsed JSON."""
     if "parsed_body" in message:
         return msgspec.json.encode(message["parsed_body"])
     body = message.get("body")

@@ -1,6 +1,6 @@
 """The library: clients, chats, streams, tools, and the dial as functions."""
 
-from ..lazy import Loader, make_lazy_getattr
+from ..lazy import Loader, index_names, make_lazy_getattr
 from ..store import load_catalog
 from .dial import (
     PolicyLike,
@@ -27,34 +27,24 @@ if TYPE_CHECKING:
     from .prompts.attachments import attachment
     from .prompts.messages import parse_prompt
     from .stream import AsyncStream, Stream
-    from .tools.tools import Approve, OfferedTool, Tools
+    from .tools.tools import Approve, Tools
 
-_HOMES = {
-    "AsyncBatch": "batches",
-    "AsyncChat": "conversation.chat",
-    "AsyncClient": "client",
-    "AsyncStream": "stream",
-    "AsyncTurn": "conversation.turn",
-    "Batch": "batches",
-    "Chat": "conversation.chat",
-    "Client": "client",
-    "HealthCheck": "doctor",
-    "Approve": "tools.tools",
-    "OfferedTool": "tools.tools",
-    "Prepared": "client",
-    "TurnRecorder": "conversation.recorder",
-    "Stream": "stream",
-    "Tools": "tools.tools",
-    "Turn": "conversation.turn",
-    "aask": "default_client",
-    "ask": "default_client",
-    "attachment": "prompts.attachments",
-    "reply_cost": "conversation.recorder",
-    "run_checks": "doctor",
-    "stored_reply": "conversation.recorder",
-    "parse_prompt": "prompts.messages",
-    "set_level": "apply_dial",
-}
+_HOMES = index_names(
+    {
+        "apply_dial": "set_level",
+        "batches": "AsyncBatch Batch",
+        "client": "AsyncClient Client Prepared",
+        "conversation.chat": "AsyncChat Chat",
+        "conversation.recorder": "TurnRecorder reply_cost stored_reply",
+        "conversation.turn": "AsyncTurn Turn",
+        "default_client": "aask ask",
+        "doctor": "HealthCheck run_checks",
+        "prompts.attachments": "attachment",
+        "prompts.messages": "parse_prompt",
+        "stream": "AsyncStream Stream",
+        "tools.tools": "Approve Tools",
+    }
+)
 
 __all__ = [
     "Approve",
@@ -67,7 +57,6 @@ __all__ = [
     "Chat",
     "Client",
     "HealthCheck",
-    "OfferedTool",
     "PolicyLike",
     "Prepared",
     "Stream",

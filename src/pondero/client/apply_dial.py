@@ -92,13 +92,9 @@ def _parse_parameters(
 
 
 def _is_forced(request: HttpRequest, entry: ModelEntry) -> bool:
-    """Return whether the service reads the request as a forced tool call.
-
-    An invalid body gets the level too: the service then rejects it, while a missing level would go
-    unnoticed.
-    """
+    """Return whether the service reads the request as a forced tool call."""
     try:
         choice = get_dialect(entry.provider.dialect).service().parse(request).request.tool_choice
-    except Rejected:
+    except Rejected:  # set the level all the same: the service reports the invalid body
         return False
     return choice is not None and choice.forced

@@ -4,7 +4,7 @@ A client makes them. A batch is on disk, so another process can open it by its i
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 from ..batch import (
     EVERY,
@@ -48,7 +48,7 @@ _WAITING = Timeouts(connect=30.0, first_byte=300.0, between_bytes=300.0)
 _NO_TIME = 0.01
 
 Prepare = Callable[[str, Prompt, ThinkingLike, Options], Prepared]
-Progress = Callable[["_Batch"], None]
+Progress = Callable[["_Batch[Any]"], None]
 
 
 def make_draft(
@@ -121,12 +121,14 @@ class BatchSession:
         )
 
 
-class _Batch:
-    """The file of a batch, and the steps of each operation on it."""
+T = TypeVar("T", bound=Transport | AsyncTransport)
 
-    def __init__(self, file: BatchFile, session: BatchSession) -> None:
+
+class _Batch(Generic[T]):
+    def __init__(self, file: BatchFile, session: BatchSession, transport: T) -> None:
         self._file = file
         self._session = session
+        self._transport = transport
 
     @property
     def id(self) -> str:
@@ -199,17 +201,13 @@ class _Batch:
         )
 
 
-class Batch(_Batch):
+class Batch(_Batch[Transport]):
     """A batch of ``Client.batch`` or ``Client.open_batch``.
 
     >>> batch = client.batch(["What is 17 * 23?"], "claude-opus-5/low", max_tokens=2000)
     >>> [answer.text for answer in batch.wait().values()]
     ['17 * 23 = 391']
     """
-
-    def __init__(self, file: BatchFile, session: BatchSession, transport: Transport) -> None:
-        super().__init__(file, session)
-        self._transport = transport
 
     def look(self) -> State:
         """Poll the services once and save the results of ended chunks."""
@@ -249,17 +247,13 @@ class Batch(_Batch):
         self._file.close()
 
 
-class AsyncBatch(_Batch):
+class AsyncBatch(_Batch[AsyncTransport]):
     """The async twin of Batch.
 
     >>> batch = await aclient.batch(["What is 17 * 23?"], "claude-opus-5/low", max_tokens=2000)
     >>> [answer.text for answer in (await batch.wait()).values()]
     ['17 * 23 = 391']
     """
-
-    def __init__(self, file: BatchFile, session: BatchSession, transport: AsyncTransport) -> None:
-        super().__init__(file, session)
-        self._transport = transport
 
     async def look(self) -> State:
         """Poll the services once and save the results of ended chunks."""

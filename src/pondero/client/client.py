@@ -11,13 +11,7 @@ from .base_client import BaseClient
 from .fallbacks import Models
 from .hooks import Hooks
 from .prompts.messages import Prompt
-from .prompts.options import (
-    RUNNING,
-    Options,
-    QuestionOptions,
-    chat_options,
-    output_kind,
-)
+from .prompts.options import RUNNING, Options, QuestionOptions, chat_options, output_kind
 from .stream import AsyncStream, Stream
 
 if TYPE_CHECKING:

@@ -89,7 +89,6 @@ _PLAIN = str | int | None
 
 
 def _load_adopted(model: str) -> object:
-    """Return the user's calibrations if the name may contain ``auto``."""
     if "auto" not in model.lower():
         return None
     from ..store import load_calibrations  # noqa: PLC0415 - only for auto
@@ -99,10 +98,7 @@ def _load_adopted(model: str) -> object:
 
 @lru_cache(maxsize=1024, typed=True)
 def _cached_plan(*given: Any) -> tuple[ModelEntry, Plan, bytes]:
-    """Return entry, plan and its fields as JSON; programs repeat the same plans often.
-
-    The first argument is the user's calibrations if the others contain ``auto``.
-    """
+    # The first argument is the user's calibrations if the others contain ``auto``.
     entry, made = _build_plan(*given)
     return entry, made, msgspec.json.encode(made.fields)
 
@@ -278,16 +274,11 @@ def check_parameters(
     context: int | None = None,
 ) -> RequestParameters:
     """Return the parameters other than the level; raises BadParameter for invalid ones."""
-    if max_tokens is not None:
-        _check_whole("max_tokens", max_tokens, 1)
-    if top_k is not None:
-        _check_whole("top_k", top_k, 0)
-    if context is not None:
-        _check_whole("context", context, 0)
-    if temperature is not None:
-        _check_number("temperature", temperature, 2)
-    if top_p is not None:
-        _check_number("top_p", top_p, 1)
+    _check_whole("max_tokens", max_tokens, 1)
+    _check_whole("top_k", top_k, 0)
+    _check_whole("context", context, 0)
+    _check_number("temperature", temperature, 2)
+    _check_number("top_p", top_p, 1)
     if tool_choice is not None and not isinstance(tool_choice, str):
         message = f"invalid tool_choice={tool_choice!r}; use auto, none, required or a tool's name"
         raise BadParameter(message)
@@ -297,12 +288,16 @@ def check_parameters(
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:
+    if value is None:
+        return
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _BIGGEST:
         message = f"invalid {name}={value!r}; use a whole number from {least} to {_BIGGEST:,}"
         raise BadParameter(message)
 
 
 def _check_number(name: str, value: Any, most: int) -> None:
+    if value is None:
+        return
     good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     if not good or not 0 <= value <= most:
         message = f"invalid {name}={value!r}; use a number from 0 to {most}"
@@ -322,7 +317,6 @@ def warn_adjustments(made: Plan, notes: Iterable[Adjustment]) -> None:
 
 
 def _outside() -> int:
-    """Return the depth of the first frame outside pondero."""
     import sys  # noqa: PLC0415 - only under this policy
 
     frame, depth = sys._getframe(1), 1  # noqa: SLF001 - no public function does this

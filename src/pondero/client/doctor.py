@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from stat import S_IMODE
@@ -183,13 +183,4 @@ def _is_installed(name: str) -> bool:
     return True
 
 
-_CHECKS: tuple[Callable[[], Iterator[HealthCheck]], ...] = (
-    _versions,
-    _catalog,
-    _config,
-    _folders,
-    _keys,
-    _threads,
-    _terminal,
-    _extras,
-)
+_CHECKS = (_versions, _catalog, _config, _folders, _keys, _threads, _terminal, _extras)

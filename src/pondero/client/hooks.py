@@ -55,7 +55,6 @@ class Hooks(Struct, frozen=True):
 
 
 def _hide_keys(prepared: Prepared) -> Prepared:
-    """Return the request without the values of headers that could hold a key."""
     exchange = prepared.exchange
     plain = {*_PLAIN, *exchange.plan.headers}
     headers = {

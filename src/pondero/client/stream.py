@@ -1,6 +1,7 @@
 """``Stream`` and ``AsyncStream``: the events of an answer, then its reply."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from functools import cached_property, partial
 from random import random
 from typing import Any, Generic, Self, TypeVar
 
@@ -103,7 +104,7 @@ class _Stream(Generic[T, V]):
             retry=shorten_retries(self._retry) if others else self._retry,
             jitter=random,
             learn=self._learn,
-            again=self._again,
+            again=partial(log_retry, self._prepared.exchange),
         )
 
     def _try_next_model(self, error: BaseException) -> bool:
@@ -116,7 +117,6 @@ class _Stream(Generic[T, V]):
         return found is not None
 
     def _notes(self) -> list[Event]:
-        """Return events with the reasons why models did not answer."""
         notes = self._candidates.notes() if self._candidates is not None else ()
         return [AdjustmentNote(to_builtins(note)) for note in notes]
 
@@ -127,9 +127,6 @@ class _Stream(Generic[T, V]):
             self._remember(refusal)
         elif repair.holds_for == "thread":
             self.refusals = (*self.refusals, refusal)
-
-    def _again(self, error: PonderoError, seconds: float) -> None:
-        log_retry(self._prepared.exchange, error, seconds)
 
     def _fail(self, error: BaseException, span: Span | None) -> None:
         if span is not None:
@@ -156,10 +153,8 @@ class Stream(_Stream[Transport, V]):
     'as_planned'
     """
 
-    _events: Generator[Event, None, None] | None = None
-
     def __iter__(self) -> Iterator[Event]:
-        return self._open_events()
+        return self._events
 
     def text(self) -> Iterator[str]:
         """Yield the text of the answer, without the thinking.
@@ -174,7 +169,7 @@ class Stream(_Stream[Transport, V]):
 
     def close(self) -> None:
         """Stop reading and free the connection; may be called twice."""
-        self._open_events().close()
+        self._events.close()
 
     def __enter__(self) -> Self:
         return self
@@ -183,29 +178,13 @@ class Stream(_Stream[Transport, V]):
         self.close()
 
     def read_all(self) -> Reply[V]:
-        """Read the whole answer and return the reply; cheaper than iterating."""
-        while self._reply is None:
-            self._hooks.request(self._prepared)
-            span, shell = start_span(self._prepared.exchange), self._shell()
-            try:
-                while isinstance(step := shell.next(), Emit):
-                    self._so_far = step.so_far
-                self._end(step, span)
-            except BaseException as error:
-                self._fail(error, span)
-                if not self._try_next_model(error):
-                    raise
-            finally:
-                shell.close()
-        self._hooks.reply(self._reply)
-        return self._reply
+        """Read the whole answer and return the reply."""
+        for _ in self:
+            pass
+        return self.reply
 
-    def _open_events(self) -> Generator[Event, None, None]:
-        if self._events is None:
-            self._events = self._run()
-        return self._events
-
-    def _run(self) -> Generator[Event, None, None]:
+    @cached_property
+    def _events(self) -> Generator[Event, None, None]:
         while self._reply is None:
             self._hooks.request(self._prepared)
             span, shell = start_span(self._prepared.exchange), self._shell()
@@ -242,10 +221,8 @@ class AsyncStream(_Stream[AsyncTransport, V]):
     17 * 23 = 391
     """
 
-    _events: AsyncGenerator[Event, None] | None = None
-
     def __aiter__(self) -> AsyncIterator[Event]:
-        return self._open_events()
+        return self._events
 
     async def text(self) -> AsyncIterator[str]:
         """Yield the text of the answer, without the thinking."""
@@ -255,7 +232,7 @@ class AsyncStream(_Stream[AsyncTransport, V]):
 
     async def aclose(self) -> None:
         """Stop reading and free the connection; may be called twice."""
-        await self._open_events().aclose()
+        await self._events.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -264,29 +241,13 @@ class AsyncStream(_Stream[AsyncTransport, V]):
         await self.aclose()
 
     async def read_all(self) -> Reply[V]:
-        """Read the whole answer and return the reply; cheaper than iterating."""
-        while self._reply is None:
-            await self._hooks.arequest(self._prepared)
-            span, shell = start_span(self._prepared.exchange), self._shell()
-            try:
-                while isinstance(step := await shell.next(), Emit):
-                    self._so_far = step.so_far
-                self._end(step, span)
-            except BaseException as error:
-                self._fail(error, span)
-                if not self._try_next_model(error):
-                    raise
-            finally:
-                await shell.aclose()
-        await self._hooks.areply(self._reply)
-        return self._reply
+        """Read the whole answer and return the reply."""
+        async for _ in self:
+            pass
+        return self.reply
 
-    def _open_events(self) -> AsyncGenerator[Event, None]:
-        if self._events is None:
-            self._events = self._run()
-        return self._events
-
-    async def _run(self) -> AsyncGenerator[Event, None]:
+    @cached_property
+    async def _events(self) -> AsyncGenerator[Event, None]:
         while self._reply is None:
             await self._hooks.arequest(self._prepared)
             span, shell = start_span(self._prepared.exchange), self._shell()

@@ -1,6 +1,6 @@
 """The user's files: settings, models, keys, templates and threads."""
 
-from ..lazy import Loader, make_lazy_getattr
+from ..lazy import Loader, index_names, make_lazy_getattr
 from .files import (
     config_folder,
     data_folder,
@@ -70,70 +70,37 @@ if TYPE_CHECKING:
         resolve_tool_server,
     )
 
-_HOMES = {
-    "FACTS": "jobs",
-    "Jobs": "jobs",
-    "Credentials": "credentials",
-    "Database": "threads.database",
-    "NO_KEY": "credentials",
-    "SETTINGS": "config",
-    "Schema": "threads.database",
-    "SearchHit": "threads.records",
-    "SecretRedactor": "secrets",
-    "StoredMessage": "threads.records",
-    "ExportLine": "threads.records",
-    "Settings": "config",
-    "UsageTotal": "threads.records",
-    "Template": "templates",
-    "Thread": "threads.records",
-    "Threads": "threads.threads",
-    "calibration_file": "calibration_files",
-    "load_calibrations": "calibration_files",
-    "check_config": "config",
-    "check_setting": "config",
-    "config_file": "config",
-    "price_usage": "prices",
-    "format_time": "threads.captions",
-    "format_dollars": "threads.captions",
-    "reply_caption": "threads.captions",
-    "forget_key": "secrets",
-    "from_jsonl": "threads.exports",
-    "has_prices": "prices",
-    "heading": "threads.captions",
-    "redact_secrets": "secrets",
-    "save_calibration": "calibration_files",
-    "find_key": "credentials",
-    "keys_file": "secrets",
-    "hold_lock": "threads.database",
-    "media_caption": "threads.captions",
-    "models_file": "config",
-    "as_number": "threads.rows",
-    "register_secret": "secrets",
-    "remove_template": "templates",
-    "save_key": "secrets",
-    "load_saved_key": "secrets",
-    "list_saved_keys": "secrets",
-    "set_config": "config",
-    "load_settings": "config",
-    "speaker_name": "threads.captions",
-    "load_template": "templates",
-    "template_file": "templates",
-    "template_names": "templates",
-    "thinking_caption": "threads.captions",
-    "to_html": "threads.exports",
-    "to_jsonl": "threads.exports",
-    "to_markdown": "threads.exports",
-    "unset_config": "config",
-    "resolve_url": "credentials",
-    "append_models": "config",
-    "write_models": "config",
-    "load_tool_servers": "tool_servers",
-    "resolve_tool_server": "tool_servers",
-    "expand_variables": "tool_servers",
-    "ToolServer": "tool_servers",
-    "ServerLike": "tool_servers",
-    "write_template": "templates",
-}
+_HOMES = index_names(
+    {
+        "calibration_files": "calibration_file load_calibrations save_calibration",
+        "config": (
+            "SETTINGS Settings append_models check_config check_setting config_file "
+            "load_settings models_file set_config unset_config write_models"
+        ),
+        "credentials": "NO_KEY Credentials find_key resolve_url",
+        "jobs": "FACTS Jobs",
+        "prices": "has_prices price_usage",
+        "secrets": (
+            "SecretRedactor forget_key keys_file list_saved_keys load_saved_key "
+            "redact_secrets register_secret save_key"
+        ),
+        "templates": (
+            "Template load_template remove_template template_file template_names write_template"
+        ),
+        "threads.captions": (
+            "format_dollars format_time heading media_caption reply_caption speaker_name "
+            "thinking_caption"
+        ),
+        "threads.database": "Database Schema hold_lock",
+        "threads.exports": "from_jsonl to_html to_jsonl to_markdown",
+        "threads.records": "ExportLine SearchHit StoredMessage Thread UsageTotal",
+        "threads.rows": "as_number",
+        "threads.threads": "Threads",
+        "tool_servers": (
+            "ServerLike ToolServer expand_variables load_tool_servers resolve_tool_server"
+        ),
+    }
+)
 
 __all__ = [
     "FACTS",

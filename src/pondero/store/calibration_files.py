@@ -69,10 +69,7 @@ def calibration_file(name: str) -> Path:
 
 
 def save_calibration(calibration: Calibration, *, force: bool = False) -> Path:
-    """Write a calibration and return its path; raises BadParameter if the name is taken.
-
-    With ``force`` it replaces the old one atomically.
-    """
+    """Write a calibration and return its path; raises BadParameter if the name is taken."""
     path = calibration_file(calibration.name)
     text = msgspec.json.format(msgspec.json.encode(calibration), indent=2).decode()
     if not force and os.path.lexists(path):
@@ -139,7 +136,6 @@ def _wrong(path: Path, why: str) -> BadConfig:
 
 
 def _problem(found: Calibration, name: str) -> str:
-    """Return the problem of a calibration with valid types, or an empty text."""
     findings = (found, *found.kinds.values())
     texts = [*_texts(found), *found.kinds, *(text for each in findings for text in _texts(each))]
     numbers = [each for finding in findings for each in _numbers(finding)]

@@ -1,7 +1,4 @@
-"""Reads config.toml and models.toml, and changes them without losing comments.
-
-They hold no keys; see ``secrets``.
-"""
+"""Reads config.toml and models.toml, and changes them without losing comments."""
 
 import os
 import re
@@ -45,11 +42,9 @@ def config_file() -> Path:
 
 
 def load_settings() -> Settings:
-    """Return the settings of config.toml; raises BadConfig for an invalid value.
-
-    Ignores unknown names: the file may belong to a newer pondero.
-    """
+    """Return the settings of config.toml; raises BadConfig for an invalid value."""
     file = _file()
+    # Ignore unknown names: the file may belong to a newer pondero.
     flat = {name: value for name, value in _flat(file.values) if name in _CHECKS}
     for name, value in flat.items():
         _check_in(file, name, value)
@@ -147,7 +142,6 @@ def _literal(name: str, text: str) -> Any:
 
 
 def _check_in(file: TomlFile, name: str, value: Any) -> None:
-    """Raise BadConfig, with file and line, for an unknown name or an invalid value."""
     try:
         _check(name, value)
     except BadConfig as error:
@@ -240,10 +234,7 @@ def models_file() -> Path:
 
 
 def append_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
-    """Return the text of models.toml with these rows appended, and the new rows.
-
-    A model that has a row already keeps it.
-    """
+    """Return the text of models.toml with the rows of new models appended, and these rows."""
     import tomlkit  # noqa: PLC0415 - only to change the file
 
     path = models_file()

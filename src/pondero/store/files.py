@@ -83,10 +83,7 @@ def _calibration_model(name: str) -> str:
 
 
 def resolve_auto(entry: "ModelEntry", intent: "Intent", *, policy: "Policy") -> "Intent":
-    """Replace ``auto`` by the calibrated level; raises BadConfig for an invalid calibration.
-
-    Every room calls it before it makes a plan.
-    """
+    """Replace ``auto`` by the calibrated level; raises BadConfig for an invalid calibration."""
     if intent.kind != "auto":
         return intent
     from .. import exchange  # noqa: PLC0415 - only for auto
@@ -102,7 +99,6 @@ def _quirks(dialect: str) -> "type | None":
 
 
 def _catalog_files() -> dict[str, str]:
-    """Return the texts of models.toml, families/*.toml and providers/*.toml by path."""
     folder = config_folder()
     places = (folder, os.path.join(folder, "families"), os.path.join(folder, "providers"))
     paths = [

@@ -126,7 +126,7 @@ def _read() -> dict[str, str | None]:
         return {}
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         # The file holds keys: an error message must not quote it.
-        message = f"{path} has no valid saved keys; repair or delete it"
+        message = f"cannot read the saved keys in {path}; repair or delete it"
         raise StoreError(message) from None
 
 

@@ -46,11 +46,6 @@ class Template(Struct, frozen=True, kw_only=True):
         found = dict.fromkeys(name for text in texts for name in text.get_identifiers())
         return tuple(name for name in found if name != INPUT)
 
-    @property
-    def takes_input(self) -> bool:
-        """Return whether the prompt has a place for the input."""
-        return INPUT in Pattern(self.prompt).get_identifiers()
-
     def fill(self, values: Mapping[str, str], given: str) -> tuple[str, str]:
         """Return prompt and system prompt with all variables filled in; raises BadConfig.
 
@@ -67,8 +62,9 @@ class Template(Struct, frozen=True, kw_only=True):
             use = " ".join(f"-p {name} VALUE" for name in missing)
             message = f"template {self.name!r} needs {needs}; use {use}"
             raise BadConfig(message)
-        prompt = Pattern(self.prompt).substitute(values)
-        if given and not self.takes_input:
+        pattern = Pattern(self.prompt)
+        prompt = pattern.substitute(values)
+        if given and INPUT not in pattern.get_identifiers():
             prompt = f"{prompt}\n\n{given}" if prompt else given
         return prompt.strip(), Pattern(self.system).substitute(values).strip()
 
@@ -130,7 +126,6 @@ def _folder() -> Path:
 
 
 def _wrong(key: str, value: Any) -> str | None:
-    """Return the problem of one key of a template, or None."""
     if key not in _KEYS:
         return f"a template has no {key!r}; use {' '.join(_KEYS)}"
     if key in _TABLES:

@@ -1,6 +1,6 @@
 """Network I/O and the waiting between retries."""
 
-from ..lazy import Loader, make_lazy_getattr
+from ..lazy import Loader, index_names, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -9,15 +9,14 @@ if TYPE_CHECKING:
     from .http import AsyncHttpTransport, HttpTransport
     from .shell import AsyncShell, Shell
 
-_HOMES = {
-    "AsyncHttpTransport": "http",
-    "AsyncShell": "shell",
-    "AsyncSigningTransport": "aws_signing",
-    "FastTransport": "fast_http",
-    "HttpTransport": "http",
-    "Shell": "shell",
-    "SigningTransport": "aws_signing",
-}
+_HOMES = index_names(
+    {
+        "aws_signing": "AsyncSigningTransport SigningTransport",
+        "fast_http": "FastTransport",
+        "http": "AsyncHttpTransport HttpTransport",
+        "shell": "AsyncShell Shell",
+    }
+)
 
 __all__ = [
     "AsyncHttpTransport",

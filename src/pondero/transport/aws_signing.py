@@ -73,7 +73,6 @@ def sign(request: HttpRequest, signing: Signing) -> HttpRequest:
 
 
 def _credentials(signing: Signing) -> tuple[Any, str]:
-    """Return the credentials and the region from the environment and AWS's files."""
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - an extra
 
     try:

@@ -84,7 +84,6 @@ class FastResponseStream:
         return self
 
     async def __anext__(self) -> bytes:
-        """Return all bytes received since the last call."""
         content, first = self._content, b""
         try:
             while not first and not content.at_eof():
@@ -172,7 +171,6 @@ class _Lines:
         self._read: WeakKeyDictionary[ResponseHandler, aiohttp.StreamReader] = WeakKeyDictionary()
 
     def reads(self, protocol: ResponseHandler, content: aiohttp.StreamReader) -> None:
-        """Register the reader of a connection."""
         known = protocol in self._read
         self._read[protocol] = content
         if (closed := protocol.closed) is None:
@@ -196,7 +194,6 @@ class _Socket(socket.socket):
     among: "WeakSet[_Socket]"
 
     def close(self) -> None:
-        """Close it and remove it from the open ones."""
         self.among.discard(self)
         super().close()
 
@@ -226,7 +223,6 @@ class Sockets:
 
 
 def _translate_error(error: Exception, url: str, seconds: float) -> PonderoError:
-    """Return a library error as one of ours, without keys in its message."""
     host = url.partition("://")[2].partition("/")[0]
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return Timeout(f"no connection to {host} in time")

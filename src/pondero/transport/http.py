@@ -235,7 +235,6 @@ def _head(response: httpx2.Response) -> ResponseHead:
 
 @contextmanager
 def _translate_errors(request: httpx2.Request, timeouts: Timeouts) -> Generator[None, None, None]:
-    """Raise library errors as ours, without keys in their messages."""
     host = request.url.host
     try:
         yield

@@ -1,6 +1,6 @@
-"""A conversation that goes on: with tools, with another level, with another model.
+"""``Chat`` and ``AsyncChat``: conversations with tools, whose model and level may change.
 
-A turn that fails leaves the history as it was.
+A turn that fails leaves the history unchanged.
 """
 
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
@@ -74,10 +74,7 @@ class _Chat(Generic[C]):
 
     @property
     def model(self) -> str:
-        """Return the model's name; its level counts until another is set.
-
-        Set it to a list to add fallbacks.
-        """
+        """Return the model's name; set it to a list to add fallbacks."""
         return self._models[0]
 
     @model.setter
@@ -116,10 +113,7 @@ class _Chat(Generic[C]):
         return handoff(self.messages, to).manifest
 
     def prepare(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Prepared:
-        """Return the first request of the next turn and its plan, without sending it.
-
-        It has the tools of connected MCP servers only.
-        """
+        """Return the first request of the next turn, with tools of connected MCP servers only."""
         check_options(options)
         attachments: tuple[Attachment, ...] = parse_attachments(options.pop("attachments", None))
         self._readers(attachments)
@@ -183,7 +177,6 @@ class _Chat(Generic[C]):
         return models
 
     def _entry(self, model: str, thinking: ThinkingLike) -> ModelEntry:
-        """Return a model's entry; raises UnknownModel or BadThinking."""
         policy = self.policy.but(unsupported="adjust")
         effort = self._options.get("thinking_effort")
         return resolve_and_plan(model, thinking, effort, asked=check_parameters(), policy=policy)[0]
@@ -206,7 +199,6 @@ class _Chat(Generic[C]):
         return able
 
     def _exchange_options(self, options: ChatOptions, *, last: bool) -> Options:
-        """Merge the options of the turn over those of the chat."""
         ours = {"tools": self._tools.tools, "refusals": self.refusals}
         merged = {"context": self._context, **self._options, **ours, **options}
         both = cast("Options", merged)

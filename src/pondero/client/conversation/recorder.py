@@ -46,10 +46,7 @@ class TurnRecorder:
     def stored_messages(
         self, messages: Iterable[Message], replies: Sequence[Reply]
     ) -> tuple[StoredMessage, ...]:
-        """Return the messages of the turn to store, each answer with its exchange's timing.
-
-        An answer without a reply is partial.
-        """
+        """Return the messages of the turn to store; an answer without a reply is partial."""
         laps = zip(replies, self.laps, strict=False)  # the last exchange may lack one of the two
         known = {id(reply.message): (reply, lap) for reply, lap in laps}
         return tuple(

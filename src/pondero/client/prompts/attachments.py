@@ -109,10 +109,7 @@ def attach(messages: tuple[Message, ...], attachments: Sequence[Attachment]) -> 
 
 
 def check_readable(attachments: Iterable[Part], entry: ModelEntry, policy: Policy) -> None:
-    """Raise Unsupported for an attachment that this model cannot read.
-
-    A picture in the prompt itself, or in a chat's history, becomes a description instead.
-    """
+    """Raise Unsupported for an attachment that this model cannot read."""
     takes = make_destination(entry, policy).takes
     for part in attachments:
         if not isinstance(part, Image | Blob) or accepts_media(takes, takes.media, part):

@@ -44,10 +44,7 @@ _ROLES: dict[str, Role] = {
 
 
 def parse_prompt(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
-    """Return a prompt as messages, with attachments before the text of the last message.
-
-    With attachments the text may be empty.
-    """
+    """Return a prompt as messages, with attachments before the text of the last one."""
     if attachments:
         wordless = isinstance(prompt, str) and not prompt.strip()
         return attach((Message("user", ()),) if wordless else parse_prompt(prompt), attachments)

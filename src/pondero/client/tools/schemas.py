@@ -15,10 +15,7 @@ _SECTION = re.compile(r"(args|arguments|parameters|returns|raises|yields|example
 
 
 def make_schema(kind: Any) -> dict[str, Json]:
-    """Return the schema of a type, with its definitions under ``$defs``.
-
-    pydantic makes the schema of its models, and of types that contain them.
-    """
+    """Return the schema of a type; pydantic makes those of its models."""
     own = getattr(kind, "model_json_schema", None)
     if own is None and (adapter := pydantic_adapter(kind)) is not None:
         own = adapter.json_schema
@@ -75,7 +72,6 @@ def parse_summary(function: Callable[..., object]) -> str:
 
 
 def _parameter_texts(doc: str) -> dict[str, str]:
-    """Return the texts under ``Args:``, by parameter."""
     found: dict[str, str] = {}
     inside, name = False, ""
     for line in doc.splitlines():

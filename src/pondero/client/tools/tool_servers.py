@@ -53,10 +53,7 @@ class ToolOutcome(Struct, frozen=True):
 
 
 class ToolServers:
-    """The MCP servers of one conversation, opened when needed and again after a loss.
-
-    Threads may share them; a forked process opens its own.
-    """
+    """The MCP servers of one conversation; threads may share them, a fork opens its own."""
 
     def __init__(self, given: Iterable[ServerLike]) -> None:
         self._links = _links(given)
@@ -168,7 +165,6 @@ class _Link:
                 raise
 
     async def close(self) -> None:
-        """Close the connection and wait for its end."""
         task, self._task, self._client = self._task, None, None
         if task is None:
             return
@@ -181,7 +177,6 @@ class _Link:
             each.cancel()
 
     async def call(self, name: str, arguments: dict[str, Json]) -> ToolOutcome:
-        """Call a tool."""
         if self._client is None:
             raise Unreachable(self._loss or f"the MCP server {self.spec.name!r} is not connected")
         from mcp import MCPError  # noqa: PLC0415 - loaded already
@@ -195,7 +190,6 @@ class _Link:
         return _outcome(result)
 
     def pop_loss(self) -> str:
-        """Return why the server was lost, once."""
         loss, self._loss = self._loss, ""
         return loss
 
@@ -346,14 +340,11 @@ def _bytes(text: str) -> bytes:
 def _is_repeated(structured: Json, content: Iterable[object]) -> bool:
     """Return whether the texts repeat the structured content, as most servers do."""
     texts = [part.text for part in content if isinstance(part, Text)]
-    alone = structured.get("result") if _is_wrapped(structured) else structured
+    # The mcp package wraps a bare value in {"result": ...}.
+    is_wrapped = isinstance(structured, dict) and list(structured) == ["result"]
+    alone = structured["result"] if is_wrapped else structured
     items = alone if isinstance(alone, list) else [alone]
     return _read(texts) in ([structured], [alone], items)
-
-
-def _is_wrapped(structured: Json) -> bool:
-    """Return whether the mcp package wrapped a bare value in an object."""
-    return isinstance(structured, dict) and list(structured) == ["result"]
 
 
 def _read(texts: Iterable[str]) -> list[Json]:
@@ -394,7 +385,6 @@ class _Background:
         return await asyncio.wrap_future(self._submit(work))
 
     def stop(self, *, wait: bool = False) -> None:
-        """Close the links and end the loop."""
         if self._thread.is_alive() and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ended.set)
             if wait and self._thread is not current_thread():

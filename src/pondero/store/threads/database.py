@@ -198,11 +198,6 @@ def open_database(path: Path) -> tuple[Database, str | None]:
     return Database(path), f"{path} was damaged; it was moved to {moved}, and a new one begun"
 
 
-def integrity(database: Database) -> str:
-    """Return "ok", or the damage that SQLite finds."""
-    return "; ".join(str(row[0]) for row in database.rows("PRAGMA integrity_check(5)"))
-
-
 @contextmanager
 def _translate_errors(path: Path) -> Iterator[None]:
     try:

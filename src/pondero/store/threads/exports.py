@@ -1,7 +1,4 @@
-"""Exports of a thread: JSON Lines, which can be imported again, Markdown and HTML.
-
-Every secret known to this process is redacted.
-"""
+"""Redacted exports of a thread: JSON Lines, which can be imported again, Markdown and HTML."""
 
 import re
 from base64 import b64encode
@@ -88,16 +85,12 @@ def to_markdown(thread: Thread, kept: Iterable[StoredMessage]) -> str:
     if thread.system:
         blocks += ["## System", thread.system]
     for each in kept:
-        blocks += [f"## {_line(speaker_name(each))}", *_parts(each)]
+        blocks.append(f"## {_line(speaker_name(each))}")
+        blocks += [block for part in each.message.parts for block in _part(part, each)]
         if each.message.role == "assistant" and (foot := reply_caption(each)):
             blocks.append(f"*{foot}*")
     text = redact_secrets("\n\n".join(blocks) + "\n")
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _parts(kept: StoredMessage) -> Iterator[str]:
-    for part in kept.message.parts:
-        yield from _part(part, kept)
 
 
 def _part(part: Part, kept: StoredMessage) -> Iterator[str]:
@@ -194,8 +187,7 @@ def _html_part(part: Part, kept: StoredMessage) -> Iterator[str]:
             yield f"<details><summary>{caption}</summary>{inside}</details>"
         case ToolCall():
             yield f"<p>Calls <code>{escape(part.name)}</code></p>"
-            plain = isinstance(part.arguments, str)
-            yield _code(part.arguments if plain else dump_json(part.arguments))
+            yield _code(_arguments(part.arguments))
         case ToolResult():
             came = "failed" if part.error else "answered"
             yield f"<p><code>{escape(part.name or part.call_id)}</code> {came}</p>"

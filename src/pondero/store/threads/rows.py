@@ -37,8 +37,8 @@ def decode_thread(row: tuple[Any, ...]) -> Thread:
         id=id,
         title=title,
         model=model,
-        thinking=_value(thinking),
-        system=_value(system),
+        thinking=load_json(thinking, object),
+        system=load_json(system, str),
         created=created,
         updated=updated,
         parent=parent,
@@ -122,10 +122,6 @@ def as_number(cost: str | None) -> Decimal | None:
     return found if found is not None and found.is_finite() else None
 
 
-def _value(text: str) -> Json:
-    return load_json(text, object)
-
-
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without letters that look like others
 LENGTH = 6
 
@@ -139,8 +135,7 @@ def insert(connection: Connection, columns: Mapping[str, Any], *, id: str | None
         chosen = id or "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
         with suppress(IntegrityError):
             connection.execute(
-                f"INSERT INTO threads (id, {names}) VALUES (?, {marks})",
-                (chosen, *values.values()),
+                f"INSERT INTO threads (id, {names}) VALUES (?, {marks})", (chosen, *values.values())
             )
             return chosen
 
@@ -214,7 +209,7 @@ ORDER BY model, level, offline
 """
 
 
-_UNPRICED = """
+UNPRICED = """
 SELECT EXISTS (
     SELECT 1 FROM kept WHERE thread = ? AND input IS NOT NULL AND cost IS NULL AND NOT copied
 )
@@ -240,8 +235,3 @@ def sum_usage(database: Database, *, since: float | None) -> tuple[UsageTotal, .
     database.aggregate("total_cost", _Total)
     rows = database.rows(_SUMS, (float("-inf") if since is None else since,))
     return tuple(UsageTotal(*row) for row in rows)
-
-
-def is_fully_priced(database: Database, thread: str) -> bool:
-    """Return whether every counted reply of a thread has a known cost, without copies."""
-    return not database.rows(_UNPRICED, (thread,))[0][0]

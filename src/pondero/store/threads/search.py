@@ -44,10 +44,7 @@ class SearchIndex:
         self._database = database
 
     def find(self, text: str, *, limit: int, thread: str | None = None) -> tuple[SearchHit, ...]:
-        """Return titles, then messages, that contain all words, the latest first.
-
-        With ``thread``, search its messages only.
-        """
+        """Return titles, then messages, that contain all words; of a ``thread``, messages only."""
         sought = text.split()
         if not sought:
             return ()
@@ -99,7 +96,6 @@ def _make_hit(row: tuple[Any, ...], sought: list[str]) -> SearchHit:
 
 
 def _snippet(text: str, word: str) -> str:
-    """Return the text around the first hit, on one line."""
     at = max(0, text.lower().find(word.lower()))
     begin, end = max(0, at - _AROUND), at + len(word) + _AROUND
     inside = " ".join(text[begin:end].split())

@@ -15,19 +15,19 @@ from ...errors import BadParameter, StoreError, UnknownThread
 from ...handoff import Rejection
 from ..files import data_folder
 from ..secrets import SecretRedactor
-from .database import Database, integrity, open_database
+from .database import Database, open_database
 from .records import ExportLine, SearchHit, StoredMessage, Thread, UsageTotal
 from .rows import (
     ALPHABET,
     LENGTH,
     THREAD,
+    UNPRICED,
     append,
     copy_rows,
     decode_row,
     decode_thread,
     encode_text,
     insert,
-    is_fully_priced,
     replace_unencodable,
     sum_usage,
 )
@@ -125,8 +125,7 @@ class Threads:
         if changes:
             with self._database.transaction() as connection:
                 connection.execute(
-                    f"UPDATE threads SET {assignments} WHERE id = ?",
-                    (*changes.values(), exact),
+                    f"UPDATE threads SET {assignments} WHERE id = ?", (*changes.values(), exact)
                 )
 
     def rename(self, id: str, title: str) -> None:
@@ -230,10 +229,7 @@ class Threads:
     def find(
         self, text: str, *, limit: int = 50, thread: str | None = None
     ) -> tuple[SearchHit, ...]:
-        """Return titles, then messages, that contain all words, the latest first.
-
-        With ``thread``, search its messages only.
-        """
+        """Return titles, then messages, that contain all words; of a ``thread``, messages only."""
         exact = None if thread is None else self._exact(thread)
         return self._index.find(replace_unencodable(text), limit=limit, thread=exact)
 
@@ -243,11 +239,12 @@ class Threads:
 
     def is_fully_priced(self, id: str) -> bool:
         """Return whether every counted reply of a thread has a known cost."""
-        return is_fully_priced(self._database, self._exact(id))
+        return not self._database.rows(UNPRICED, (self._exact(id),))[0][0]
 
     def check(self) -> str:
-        """Return "ok", or the damage of the file."""
-        return integrity(self._database)
+        """Return "ok", or the damage that SQLite finds."""
+        rows = self._database.rows("PRAGMA integrity_check(5)")
+        return "; ".join(str(row[0]) for row in rows)
 
     # -- inside one transaction --------------------------------------------------------------
 
@@ -285,7 +282,6 @@ class Threads:
         return decode_thread(self._database.rows(query, (id,))[0])
 
     def _clean(self, kept: Sequence[StoredMessage]) -> Sequence[StoredMessage]:
-        """Redact messages; raises StoreError for one that cannot be encoded."""
         redactor = SecretRedactor(self._secrets)
         for each in kept:
             encode_text(each)
