@@ -103,7 +103,7 @@ def stage(tmp_path, monkeypatch, config_dir, data_dir):
     monkeypatch.setattr(pondero.AsyncClient, "_over_network", lambda _: Service())
     monkeypatch.setattr(default_client, "_SHARED", {})
     monkeypatch.setattr(default_client, "_ASHARED", {})
-    monkeypatch.setattr(default_client, "_kept", lambda client: client)
+    monkeypatch.setattr(default_client, "_close_at_exit", lambda client: client)
     for name in ("ANTHROPIC", "OPENAI", "GEMINI"):
         monkeypatch.setenv(f"{name}_API_KEY", f"sk-planted-{name}")
 

@@ -37,8 +37,8 @@ def offline(monkeypatch, tmp_path, config_dir, data_dir):
     """Whatever is asked, the emulator answers, and what is kept is this test's alone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    monkeypatch.setattr(pondero.Client, "_over_network", lambda _: Emulator())
-    monkeypatch.setattr(pondero.AsyncClient, "_over_network", lambda _: Emulator())
+    monkeypatch.setattr(pondero.Client, "_make_http_transport", lambda _: Emulator())
+    monkeypatch.setattr(pondero.AsyncClient, "_make_http_transport", lambda _: Emulator())
     for name in ("ANTHROPIC", "OPENAI"):
         monkeypatch.setenv(f"{name}_API_KEY", f"sk-planted-{name}")
 

@@ -208,11 +208,11 @@ def offline(monkeypatch, tmp_path, config_dir, data_dir):
     """Whatever a page asks, the emulator answers, and what it keeps is this test's alone."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    monkeypatch.setattr(pondero.Client, "_over_network", lambda _: Emulator())
-    monkeypatch.setattr(pondero.AsyncClient, "_over_network", lambda _: Emulator())
+    monkeypatch.setattr(pondero.Client, "_make_http_transport", lambda _: Emulator())
+    monkeypatch.setattr(pondero.AsyncClient, "_make_http_transport", lambda _: Emulator())
     for held in ("_SHARED", "_ASHARED"):
         monkeypatch.setattr(shared_clients, held, {})
-    monkeypatch.setattr(shared_clients, "_kept", lambda client: client)
+    monkeypatch.setattr(shared_clients, "_close_at_exit", lambda client: client)
     for name in ("ANTHROPIC", "OPENAI", "GEMINI", "DEEPSEEK"):
         monkeypatch.setenv(f"{name}_API_KEY", f"sk-planted-{name}")
     if "opentelemetry.trace" in sys.modules:  # a process has one provider; give it back
@@ -283,7 +283,7 @@ def test_every_attribute_of_a_span_is_on_the_page_of_tracing(offline, capsys):
     with pondero.Client(transport=Emulator()) as client:
         ready = client.prepare("claude-sonnet-4-5/high", "What is 17 * 23?", temperature=0.2)
         reply = client.ask("claude-sonnet-4-5/high", "What is 17 * 23?")
-    named = {*tracing._asked(ready.exchange), *tracing._answered(reply)}
+    named = {*tracing._request_attributes(ready.exchange), *tracing._reply_attributes(reply)}
     assert len(named) == 13
     page = _text("guides/tracing.md")
     assert [name for name in sorted(named) if f"`{name}`" not in page] == []

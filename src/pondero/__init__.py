@@ -23,6 +23,7 @@ from .errors import (
     UsageError,
     WireError,
 )
+from .lazy import make_lazy_getattr
 
 if TYPE_CHECKING:
     from . import sdk as sdk
@@ -45,36 +46,15 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 
-_HOMES = {
-    "Adjustment": ".thinking",
-    "AsyncChat": ".client",
-    "AsyncClient": ".client",
-    "Blob": ".canon",
-    "Chat": ".client",
-    "Client": ".client",
-    "Decoded": ".exchange",
-    "Image": ".canon",
-    "Message": ".canon",
-    "Plan": ".thinking",
-    "Policy": ".thinking",
-    "Prepared": ".exchange",
-    "Reply": ".canon",
-    "Retry": ".exchange",
-    "Text": ".canon",
-    "ThinkingLike": ".thinking",
-    "Timeouts": ".exchange",
-    "Tool": ".canon",
-    "aask": ".client",
-    "ask": ".client",
-    "asweep": ".sweep",
-    "attachment": ".client",
-    "decode": ".exchange",
-    "levels": ".client",
-    "models": ".client",
-    "plan": ".client",
+_NAMES = {
+    "canon": "Blob Image Message Reply Text Tool",
+    "client": "AsyncChat AsyncClient Chat Client aask ask attachment levels models plan",
+    "exchange": "Decoded Prepared Retry Timeouts decode",
+    "sweep": "asweep",
+    "thinking": "Adjustment Plan Policy ThinkingLike",
 }
 
-_ROOMS = ("sdk", "sweep")  # said with their own name: pondero.sdk.client, pondero.sweep(...)
+_ROOMS = ("sdk", "sweep")  # modules under their own name: pondero.sdk.client, pondero.sweep(...)
 
 __all__ = [
     "Adjustment",
@@ -121,19 +101,15 @@ __all__ = [
     "sweep",
 ]
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is here
+if not TYPE_CHECKING:  # a type checker would accept any name
+    _load = make_lazy_getattr(__name__, _NAMES)
 
     def __getattr__(name: str) -> object:
-        if name not in _HOMES and name not in _ROOMS:
-            message = f"module 'pondero' has no attribute {name!r}"
-            raise AttributeError(message)
+        if name not in _ROOMS:
+            return _load(name)
         from importlib import import_module
 
-        if name in _ROOMS:
-            return import_module(f".{name}", __name__)
-        value = getattr(import_module(_HOMES[name], __name__), name)
-        globals()[name] = value
-        return value
+        return import_module(f".{name}", __name__)
 
 
 def __dir__() -> list[str]:

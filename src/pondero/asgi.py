@@ -1,9 +1,7 @@
-"""Serve any asyncio transport over HTTP, as an ASGI application; the emulator's server uses it.
+"""Any asyncio transport as an ASGI application; also the ASGI types and sockets of our servers.
 
-What the emulator's server and the gateway's share is here too: ASGI's types, and sockets.
-
-The answer ends at once when the client disconnects, and the connection ends when the answer breaks
-off.
+The emulator's server and the gateway use it. If the client disconnects, the answer ends at once; if
+the answer breaks off, the connection ends.
 """
 
 import math
@@ -23,11 +21,11 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 _PATIENT = Timeouts(math.inf, math.inf, math.inf)
 BIGGEST = 64 * 1024 * 1024
-"""The most bytes of a request that are read, where a server says nothing else."""
+"""Default limit for the bytes of a request."""
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Return a socket that listens; raises BadParameter where it cannot."""
+    """Return a listening socket; raises BadParameter if the address is not available."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         return socket.create_server((host.strip("[]"), port), family=family, backlog=2048)
@@ -38,7 +36,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def address(bound: socket.socket) -> str:
-    """Return where a socket listens, as a base address.
+    """Return the base URL of a listening socket.
 
     >>> from pondero.emulator import address, bind
     >>> with bind("127.0.0.1", 0) as bound:
@@ -52,17 +50,15 @@ def address(bound: socket.socket) -> str:
 def make_asgi_app(
     transport: AsyncTransport, *, origin: str | None = None, biggest: int = BIGGEST
 ) -> Application:
-    """Return an ASGI application; ``origin`` replaces scheme and host in the URLs it passes on.
-
-    A request of more than ``biggest`` bytes is refused.
-    """
+    """Return an application; ``origin`` replaces scheme and host, ``biggest`` limits a body."""
 
     async def app(scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        body = await _body(receive, biggest)
+        body = await _read_body(receive, biggest)
         if body is None:
-            await _plain(send, 413, b"the request is too large")
+            await send({"type": "http.response.start", "status": 413, "headers": []})
+            await send({"type": "http.response.body", "body": b"the request is too large"})
             return
         request = HttpRequest(scope["method"], _url(scope, origin), _headers(scope), body)
         await _while_connected(receive, _answer(transport, request, send))
@@ -74,7 +70,7 @@ async def _answer(transport: AsyncTransport, request: HttpRequest, send: Send) -
     try:
         answer = await transport.send(request, _PATIENT)
     except TransportError:
-        # ASGI cannot refuse a connection; a head with nothing behind it is the nearest.
+        # ASGI cannot reject a connection; a head without a body comes closest.
         await send({"type": "http.response.start", "status": 200, "headers": []})
         return
     try:
@@ -90,7 +86,7 @@ async def _answer(transport: AsyncTransport, request: HttpRequest, send: Send) -
 
 
 async def _whole(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the pieces, then an empty one; the empty one is missing where they break off."""
+    """Yield the pieces, then an empty one unless they break off."""
     try:
         async for piece in pieces:
             if piece:
@@ -101,11 +97,10 @@ async def _whole(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _while_connected(receive: Receive, work: Any) -> None:
-    """Do the work until it is done or the client disconnects."""
-    import asyncio  # noqa: PLC0415 - only where there is a loop already
+    import asyncio  # noqa: PLC0415 - only if a loop is running
 
     working = asyncio.ensure_future(work)
-    leaving = asyncio.ensure_future(_disconnected(receive))
+    leaving = asyncio.ensure_future(_wait_for_disconnect(receive))
     try:
         await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
@@ -116,12 +111,12 @@ async def _while_connected(receive: Receive, work: Any) -> None:
         await asyncio.gather(working, leaving, return_exceptions=True)
 
 
-async def _disconnected(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _body(receive: Receive, biggest: int) -> bytes | None:
+async def _read_body(receive: Receive, biggest: int) -> bytes | None:
     pieces: list[bytes] = []
     size, more = 0, True
     while more:
@@ -145,8 +140,3 @@ def _url(scope: Message, origin: str | None) -> str:
 
 def _headers(scope: Message) -> dict[str, str]:
     return {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
-
-
-async def _plain(send: Send, status: int, body: bytes) -> None:
-    await send({"type": "http.response.start", "status": status, "headers": []})
-    await send({"type": "http.response.body", "body": body})

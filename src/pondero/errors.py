@@ -1,15 +1,15 @@
-"""Everything pondero raises, as one tree that says whose fault it is.
+"""Every error of pondero, in one tree by whose fault it is.
 
 PonderoError
-  UsageError      you asked for something that cannot be
+  UsageError      the call is invalid; nothing was sent
                   BadThinking BadPolicy BadParameter UnknownModel UnknownProvider Unsupported
                   MissingKey MissingExtra BadCatalog BadConfig UnknownThread
-  ServiceError    the service said no; has status, code, retry_after, request_id
+  ServiceError    the service rejected the request or failed; has status, code, retry_after ...
                   AuthFailed PermissionDenied NotFound BadRequest ContextTooLong RateLimited
                   QuotaSpent BillingFailed Overloaded ServerFailed Refused
   WireError       the peer broke its contract: Malformed Truncated
-  TransportError  nothing came: Timeout Unreachable
-  CassetteError   the recording does not fit
+  TransportError  no response arrived: Timeout Unreachable
+  CassetteError   the cassette does not match
   StoreError      the threads on disk cannot be read or written
 """
 
@@ -18,7 +18,7 @@ from typing import ClassVar
 
 
 class PonderoError(Exception):
-    """The root: whatever pondero raises on purpose is one of these.
+    """The base class of all errors that pondero raises.
 
     >>> try:
     ...     pondero.plan("claude-opus-5", "hgih")
@@ -31,7 +31,7 @@ class PonderoError(Exception):
 
 
 class PonderoWarning(UserWarning):
-    """What a plan adjusted, said aloud under the policy ``unsupported="warn"``.
+    """An adjustment of a plan, reported under the policy ``unsupported="warn"``.
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -42,24 +42,24 @@ class PonderoWarning(UserWarning):
     """
 
 
-# -- you asked for something that cannot be --------------------------------------------------
+# -- the call is invalid ---------------------------------------------------------------------
 
 
 class UsageError(PonderoError):
-    """The call itself is wrong; nothing was sent.
+    """The call is invalid; nothing was sent.
 
     >>> try:
     ...     pondero.plan("claude-opus-5", temperature=-1)
     ... except pondero.UsageError as error:
     ...     print(error)
-    temperature=-1 cannot be; use a number from 0 to 2
+    invalid temperature=-1; use a number from 0 to 2
     """
 
     category: ClassVar[str] = "invalid_arg"
 
 
 class BadThinking(UsageError):
-    """The wish for thinking is not in the vocabulary.
+    """The requested level is unknown.
 
     >>> try:
     ...     pondero.plan("claude-opus-5", "hgih")
@@ -70,15 +70,15 @@ class BadThinking(UsageError):
 
 
 class BadPolicy(UsageError):
-    """A policy field or its value is not known."""
+    """A field of the policy, or its value, is unknown."""
 
 
 class BadParameter(UsageError):
-    """A parameter beside the wish (max_tokens, temperature ...) is out of range."""
+    """A parameter other than the level (max_tokens, temperature ...) is invalid."""
 
 
 class UnknownModel(UsageError):
-    """No provider and no family in the catalog answers to this name.
+    """No provider and no family in the catalog has this name.
 
     >>> try:
     ...     pondero.plan("nobody/nothing")
@@ -89,7 +89,7 @@ class UnknownModel(UsageError):
 
 
 class UnknownProvider(UsageError):
-    """No provider of this name is in the catalog."""
+    """The catalog has no provider of this name."""
 
 
 class Unsupported(UsageError):
@@ -110,26 +110,26 @@ class MissingKey(UsageError):
 
 
 class MissingExtra(UsageError):
-    """An optional dependency is needed and not installed."""
+    """An optional dependency is not installed."""
 
 
 class BadCatalog(UsageError):
-    """A catalog file of the user's is broken; says file, line and key."""
+    """A catalog file of the user is invalid; names file, line and key."""
 
 
 class BadConfig(UsageError):
-    """A setting is not known, cannot have that value, or would hold a key."""
+    """A setting is unknown, has an invalid value, or would hold a key."""
 
 
 class UnknownThread(UsageError):
-    """No thread on disk, or more than one, answers to this id."""
+    """No saved thread, or more than one, has this id."""
 
 
-# -- the service said no ---------------------------------------------------------------------
+# -- the service rejected the request or failed ----------------------------------------------
 
 
 class ServiceError(PonderoError):
-    """The service refused or failed; carries what it said.
+    """The service rejected the request or failed; carries its response.
 
     >>> try:
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
@@ -171,7 +171,7 @@ class AuthFailed(ServiceError):
 
 
 class PermissionDenied(ServiceError):
-    """The key is good and may not do this."""
+    """The key is valid, but is not allowed to do this."""
 
     category: ClassVar[str] = "auth"
 
@@ -183,13 +183,13 @@ class NotFound(ServiceError):
 
 
 class BadRequest(ServiceError):
-    """The service refused the request as it was written."""
+    """The service rejected the request as invalid."""
 
     category: ClassVar[str] = "invalid_arg"
 
 
 class ContextTooLong(BadRequest):
-    """The conversation does not fit the model's window.
+    """The conversation does not fit the model's context window.
 
     >>> try:
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
@@ -200,7 +200,7 @@ class ContextTooLong(BadRequest):
 
 
 class RateLimited(ServiceError):
-    """Too many requests or tokens for now.
+    """Too many requests or tokens; retry later.
 
     >>> try:
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
@@ -213,19 +213,19 @@ class RateLimited(ServiceError):
 
 
 class QuotaSpent(ServiceError):
-    """A quota that does not come back by waiting a little."""
+    """A quota is used up; a short wait does not restore it."""
 
     category: ClassVar[str] = "rate_limit"
 
 
 class BillingFailed(ServiceError):
-    """No credit, or the account cannot be charged."""
+    """The account has no credit or cannot be charged."""
 
     category: ClassVar[str] = "auth"
 
 
 class Overloaded(ServiceError):
-    """The service is up and too busy.
+    """The service is too busy.
 
     >>> try:
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
@@ -238,19 +238,19 @@ class Overloaded(ServiceError):
 
 
 class ServerFailed(ServiceError):
-    """The service broke."""
+    """The service failed."""
 
     category: ClassVar[str] = "server"
 
 
 class ServiceTimeout(ServerFailed):
-    """The service itself gave up waiting."""
+    """The service itself timed out."""
 
     category: ClassVar[str] = "timeout"
 
 
 class Refused(ServiceError):
-    """The content was refused by a safety filter.
+    """A safety filter refused the content.
 
     >>> try:
     ...     client.ask("gpt-5.1", "What is 17 * 23?")
@@ -271,12 +271,12 @@ _BY_STATUS: Mapping[int, type[ServiceError]] = {
     429: RateLimited,
     503: Overloaded,
     504: ServiceTimeout,
-    529: Overloaded,  # in no standard, and said by many
+    529: Overloaded,  # not in the HTTP standard, but common
 }
 
 
 def error_for_status(status: int) -> type[ServiceError]:
-    """Return what a status means by itself, where the service says nothing finer."""
+    """Return the error class of a status, for a service that gives no finer reason."""
     return _BY_STATUS.get(status, ServerFailed if status >= 500 else BadRequest)
 
 
@@ -284,7 +284,7 @@ def error_for_status(status: int) -> type[ServiceError]:
 
 
 class WireError(PonderoError):
-    """What came is not what this wire allows.
+    """The response is not valid on this wire.
 
     >>> try:
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
@@ -297,7 +297,7 @@ class WireError(PonderoError):
 
 
 class Malformed(WireError):
-    """A value is missing or of the wrong type; ``path`` says where."""
+    """A value is missing or has the wrong type; ``path`` names it."""
 
     def __init__(self, message: str, *, path: str = "$") -> None:
         super().__init__(f"{message} at {path}")
@@ -305,14 +305,14 @@ class Malformed(WireError):
 
 
 class Truncated(WireError):
-    """The stream ended before its end."""
+    """The stream ended early."""
 
 
-# -- nothing came ----------------------------------------------------------------------------
+# -- no response arrived ---------------------------------------------------------------------
 
 
 class TransportError(PonderoError):
-    """No answer reached us.
+    """No response arrived.
 
     >>> try:
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
@@ -325,7 +325,7 @@ class TransportError(PonderoError):
 
 
 class Timeout(TransportError):
-    """We waited as long as we were told to.
+    """The configured time is over.
 
     >>> try:
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
@@ -342,7 +342,7 @@ class Unreachable(TransportError):
 
 
 class CassetteError(PonderoError):
-    """The recording does not fit the request, or could not be written.
+    """The cassette does not match the request, or could not be written.
 
     >>> from pondero.vcr import Cassette
     >>> try:
@@ -354,4 +354,4 @@ class CassetteError(PonderoError):
 
 
 class StoreError(PonderoError):
-    """The threads on disk cannot be read or written; says where they are and what would help."""
+    """The threads on disk cannot be read or written; names the file and the fix."""

@@ -1,6 +1,6 @@
-"""Lazy imports: a package with this ``__getattr__`` imports a file when a name of it is first used.
+"""Lazy imports: a package with this ``__getattr__`` imports a file on first use of its names.
 
-``import pondero`` stays quick that way, and an extra's library is loaded only by those who use it.
+This keeps ``import pondero`` fast and loads an extra's library only if it is used.
 """
 
 import sys
@@ -10,7 +10,7 @@ Loader = Callable[[str], object]
 
 
 def make_lazy_getattr(room: str, names: Mapping[str, str]) -> Loader:
-    """Return the ``__getattr__`` of a package; ``names`` are the names of each file, in a text."""
+    """Return the ``__getattr__`` of a package; ``names`` has the names of each of its files."""
     homes = {name: file for file, listed in names.items() for name in listed.split()}
 
     def load(name: str) -> object:

@@ -1,9 +1,8 @@
-"""The dial inside other SDKs: an HTTP client for them that sets the level of each request.
+"""HTTP clients for other SDKs that set the level of each request.
 
-``client("high")`` and ``aclient("high")`` are given to the anthropic and openai SDKs as
+Pass ``client("high")`` or ``aclient("high")`` to the anthropic and openai SDKs as
 ``http_client=``, to google-genai in its ``http_options`` as ``httpx_client`` and
-``httpx_async_client``. What goes to a wire and a model we know gets the level's fields;
-everything else passes untouched.
+``httpx_async_client``. A request to an unknown wire or model passes unchanged.
 """
 
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -20,9 +19,9 @@ from .thinking import Plan, Policy, ThinkingLike, parse_intent
 
 __all__ = ["aclient", "client"]
 
-_PATIENCE = httpx2.Timeout(600.0, connect=10.0)  # as long as the SDKs themselves wait
-_OURS_TO_SAY = ("content-length", "host", "transfer-encoding", "connection")
-_UNDONE = ("content-encoding", "content-length", "transfer-encoding")
+_PATIENCE = httpx2.Timeout(600.0, connect=10.0)  # as the SDKs themselves
+_HOP_HEADERS = ("content-length", "host", "transfer-encoding", "connection")
+_DECODED_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
 
 
 def client(
@@ -31,9 +30,9 @@ def client(
     policy: PolicyLike = None,
     transport: Transport | None = None,
 ) -> httpx2.Client:
-    """Return an HTTP client that sets this level; a cassette is played, or recorded, beneath it.
+    """Return an HTTP client that sets this level, over a cassette if one is given.
 
-    The plan of each request is in its response's ``extensions["pondero"]``.
+    Each response has its plan in ``extensions["pondero"]``.
 
     >>> import pondero.sdk, anthropic
     >>> dialled = anthropic.Anthropic(http_client=pondero.sdk.client("high"))
@@ -42,9 +41,9 @@ def client(
     from .transport import HttpTransport  # noqa: PLC0415 - each needs its library
 
     parse_intent(level)
-    under = transport or HttpTransport() if cassette is None else Cassette(cassette, transport)
+    inner = transport or HttpTransport() if cassette is None else Cassette(cassette, transport)
     return httpx2.Client(
-        transport=_Dialled(under, level, resolve_policy(policy)),
+        transport=_LevelTransport(inner, level, resolve_policy(policy)),
         timeout=_PATIENCE,
         follow_redirects=True,
     )
@@ -56,7 +55,7 @@ def aclient(
     policy: PolicyLike = None,
     transport: AsyncTransport | None = None,
 ) -> httpx2.AsyncClient:
-    """Return the same for asyncio.
+    """Return an asyncio HTTP client that sets this level.
 
     >>> import pondero.sdk, anthropic
     >>> dialled = anthropic.AsyncAnthropic(http_client=pondero.sdk.aclient("high"))
@@ -65,44 +64,46 @@ def aclient(
     from .transport import AsyncHttpTransport  # noqa: PLC0415 - see above
 
     parse_intent(level)
-    under = (
+    inner = (
         transport or AsyncHttpTransport()
         if cassette is None
         else AsyncCassette(cassette, transport)
     )
     return httpx2.AsyncClient(
-        transport=_AsyncDialled(under, level, resolve_policy(policy)),
+        transport=_AsyncLevelTransport(inner, level, resolve_policy(policy)),
         timeout=_PATIENCE,
         follow_redirects=True,
     )
 
 
-class _Dialled(httpx2.BaseTransport):
-    def __init__(self, under: Transport, level: ThinkingLike, policy: Policy) -> None:
-        self._under, self._level, self._policy = under, level, policy
+class _LevelTransport(httpx2.BaseTransport):
+    def __init__(self, inner: Transport, level: ThinkingLike, policy: Policy) -> None:
+        self._inner, self._level, self._policy = inner, level, policy
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        made, plan = set_level(_ours(request, request.read()), self._level, self._policy)
-        with _theirs(request):
-            answer = self._under.send(made, _timeouts(request))
+        made, plan = set_level(_convert_request(request, request.read()), self._level, self._policy)
+        with _translate_errors(request):
+            answer = self._inner.send(made, _timeouts(request))
         return _response(request, answer, _Bytes(answer, request), plan)
 
     def close(self) -> None:
-        self._under.close()
+        self._inner.close()
 
 
-class _AsyncDialled(httpx2.AsyncBaseTransport):
-    def __init__(self, under: AsyncTransport, level: ThinkingLike, policy: Policy) -> None:
-        self._under, self._level, self._policy = under, level, policy
+class _AsyncLevelTransport(httpx2.AsyncBaseTransport):
+    def __init__(self, inner: AsyncTransport, level: ThinkingLike, policy: Policy) -> None:
+        self._inner, self._level, self._policy = inner, level, policy
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        made, plan = set_level(_ours(request, await request.aread()), self._level, self._policy)
-        with _theirs(request):
-            answer = await self._under.send(made, _timeouts(request))
+        made, plan = set_level(
+            _convert_request(request, await request.aread()), self._level, self._policy
+        )
+        with _translate_errors(request):
+            answer = await self._inner.send(made, _timeouts(request))
         return _response(request, answer, _AsyncBytes(answer, request), plan)
 
     async def aclose(self) -> None:
-        await self._under.aclose()
+        await self._inner.aclose()
 
 
 class _Bytes(httpx2.SyncByteStream):
@@ -110,7 +111,7 @@ class _Bytes(httpx2.SyncByteStream):
         self._answer, self._request = answer, request
 
     def __iter__(self) -> Iterator[bytes]:
-        with _theirs(self._request):
+        with _translate_errors(self._request):
             yield from self._answer
 
     def close(self) -> None:
@@ -122,7 +123,7 @@ class _AsyncBytes(httpx2.AsyncByteStream):
         self._answer, self._request = answer, request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _theirs(self._request):
+        with _translate_errors(self._request):
             async for data in self._answer:
                 yield data
 
@@ -130,8 +131,8 @@ class _AsyncBytes(httpx2.AsyncByteStream):
         await self._answer.aclose()
 
 
-def _ours(request: httpx2.Request, body: bytes) -> HttpRequest:
-    headers = {name: value for name, value in request.headers.items() if name not in _OURS_TO_SAY}
+def _convert_request(request: httpx2.Request, body: bytes) -> HttpRequest:
+    headers = {name: value for name, value in request.headers.items() if name not in _HOP_HEADERS}
     return HttpRequest(request.method, str(request.url), headers, body)
 
 
@@ -148,7 +149,7 @@ def _response(
     stream: httpx2.SyncByteStream | httpx2.AsyncByteStream,
     plan: Plan | None,
 ) -> httpx2.Response:
-    headers = {name: v for name, v in answer.head.headers.items() if name not in _UNDONE}
+    headers = {name: v for name, v in answer.head.headers.items() if name not in _DECODED_HEADERS}
     extensions = {} if plan is None else {"pondero": plan}
     return httpx2.Response(
         answer.head.status, headers=headers, stream=stream, request=request, extensions=extensions
@@ -156,8 +157,8 @@ def _response(
 
 
 @contextmanager
-def _theirs(request: httpx2.Request) -> Generator[None, None, None]:
-    """Raise our errors as those of httpx2, which the SDKs know how to retry."""
+def _translate_errors(request: httpx2.Request) -> Generator[None, None, None]:
+    """Raise our errors as errors of httpx2, which the SDKs retry."""
     try:
         yield
     except Timeout as error:

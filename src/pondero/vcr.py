@@ -1,4 +1,4 @@
-"""Cassettes for your own tests: real exchanges recorded once, played ever after.
+"""Cassettes for your tests: record real exchanges once, then play them back.
 
 >>> from pondero.vcr import Cassette
 >>> transport = Cassette("cassettes/sums.jsonl")  # VCR_RECORD=1 records it

@@ -97,7 +97,7 @@ def test_a_refusal_is_raised_and_nothing_is_at_the_service():
     service = SERVICES["anthropic"](on_create=["400"])
     with pytest.raises(BadRequest) as told:
         client(service).batch(ASKS, MODELS["anthropic"])
-    assert "0 of its 5 asks are at the service" in told.value.__notes__[0]
+    assert "0 of its 5 requests are at the service" in told.value.__notes__[0]
     (left,) = list_batches()
     assert left.state == "unsent"
     assert client(service).open_batch(left.id).look() == "running"  # goes on

@@ -74,23 +74,23 @@ def test_a_body_in_one_piece_is_a_body_and_in_several_is_chunks():
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ('{"_body":"x"}\n', "x.jsonl:1: _body stands before any _request"),
+        ('{"_body":"x"}\n', "x.jsonl:1: _body comes before any _request"),
         (ASKED + '{"_resp', "x.jsonl:2: this is not JSON"),
         (ASKED, "x.jsonl:1: the request has no answer; was the file cut?"),
         (ASKED + '{"_response":{"status":200}}\n', "x.jsonl:2: the answer has no body"),
         (ASKED + '{"_body":"x"}\n', "x.jsonl:2: the request has no answer"),
-        (ASKED + '{"_response":{"status":"ok"}}\n{"_body":""}', "x.jsonl:2: _response is not one"),
-        (ASKED + '\n{"_response":{"status":200}}\n{"_body":7}\n', "x.jsonl:4: _body is not one"),
+        (ASKED + '{"_response":{"status":"ok"}}\n{"_body":""}', "x.jsonl:2: _response is invalid"),
+        (ASKED + '\n{"_response":{"status":200}}\n{"_body":7}\n', "x.jsonl:4: _body is invalid"),
         (
             ASKED + '{"_response":{"status":200}}\n{"_chunk":{"base64":"*"}}\n',
             "x.jsonl:3: this is not base64",
         ),
         (
             ASKED + '{"_response":{"status":200}}\n{"_end":{}}\n{"_chunk":"x"}\n',
-            "x.jsonl:3: _end may not stand here",
+            "x.jsonl:3: _end is not allowed here",
         ),
         (ASKED + '{"_end":{"error":"Timeout"}}\n{"_body":"x"}', "x.jsonl:"),
-        ('{"_request":{"url":"/"}}\n', "x.jsonl:1: _request is not one: .*`method`"),
+        ('{"_request":{"url":"/"}}\n', "x.jsonl:1: _request is invalid: .*`method`"),
         ('{"name":"x"}\n', "x.jsonl:1: a line is an object with one key of _request _response"),
         ('["_request"]\n', "x.jsonl:1: a line is an object"),
         ("[" * 5000, "x.jsonl:1: this is not JSON"),
@@ -146,12 +146,12 @@ def test_a_source_stands_once_before_every_exchange_and_is_known_of_each():
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ('{"_source":{"url":"a"}}\n{"_source":{"url":"b"}}\n', "x.jsonl:2: _source stands before"),
+        ('{"_source":{"url":"a"}}\n{"_source":{"url":"b"}}\n', "x.jsonl:2: _source comes before"),
         (
             ASKED + '{"_source":{"url":"a"}}\n{"_end":{"closed":true}}\n',
-            "x.jsonl:2: _source may not",
+            "x.jsonl:2: _source is not allowed",
         ),
-        ('{"_source":{}}\n', "x.jsonl:1: _source is not one"),
+        ('{"_source":{}}\n', "x.jsonl:1: _source is invalid"),
     ],
 )
 def test_a_source_that_is_out_of_place_is_an_error_with_its_line(text, error):

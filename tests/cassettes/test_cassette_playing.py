@@ -201,7 +201,7 @@ def test_a_request_given_up_before_an_answer_is_unreachable_when_played(path):
     cassette = Cassette(path, Scripted(KeyboardInterrupt()), record=True)
     with cassette, pytest.raises(KeyboardInterrupt):
         cassette.send(ask(), TIMEOUTS)
-    with pytest.raises(Unreachable, match="given up by its caller"):
+    with pytest.raises(Unreachable, match="cancelled by its caller"):
         Cassette(path).send(ask(), TIMEOUTS)
 
 
@@ -215,7 +215,7 @@ def test_a_closed_answer_gives_nothing_more(path):
 
 
 def test_words_that_say_nothing_about_a_request_are_refused(path):
-    with pytest.raises(BadParameter, match=r"match='bodies' cannot be; use method host path query"):
+    with pytest.raises(BadParameter, match=r"invalid match='bodies'; use method host path query"):
         Cassette(path, match=["bodies"])
 
 

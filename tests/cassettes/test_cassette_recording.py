@@ -163,7 +163,7 @@ def test_a_planted_key_makes_the_recording_fail_and_leaves_nothing(path, request
     assert str(caught.value) == (
         f"{path} was not written: something in it looks like a key\n"
         f"  exchange 1, {where}: an sk- key 'sk-ant-a'...\n"
-        "Name it in secrets=(...) and it is redacted."
+        "Name it in secrets=(...) to redact it."
     )
     assert not path.parent.exists() or list(path.parent.iterdir()) == []
 
@@ -192,7 +192,7 @@ def test_a_secret_a_model_says_in_several_events_is_refused(path):
         CassetteError, match=r"the answer across its events: a secret 'k3y-of'"
     ) as caught:
         record(path, ask(x_api_key=KEY), ok(*events))
-    assert "cannot be taken out" in str(caught.value)
+    assert "cannot be redacted" in str(caught.value)
     assert not path.exists()
 
 

@@ -8,7 +8,7 @@ from tests.recordings.corpus import FILES, exchanges
 
 from pondero.canon import HttpRequest, ResponseHead
 from pondero.cassettes.file_format import EarlyEnd, RecordedExchange
-from pondero.cassettes.leak_check import find_in_text
+from pondero.cassettes.leak_check import find_in_exchanges
 from pondero.vcr import find_leaks
 
 ROOT = Path(__file__).parents[2]
@@ -97,7 +97,7 @@ def pairs(text):
 @pytest.mark.parametrize("key", KEYS, ids=[key[:6] for key in KEYS])
 def test_every_shape_of_key_is_found_wherever_it_hides(key):
     for recorded in places(key):
-        found = find_in_text([recorded])
+        found = find_in_exchanges([recorded])
         assert found, recorded
         assert all(key not in str(leak) or len(key) <= 8 for leak in found)
 
@@ -105,11 +105,11 @@ def test_every_shape_of_key_is_found_wherever_it_hides(key):
 @pytest.mark.parametrize("text", NO_KEYS)
 def test_what_only_begins_like_a_key_is_none(text):
     body = json.dumps({"text": text, "list": [text, f"a {text} b"]}).encode()
-    assert find_in_text([RecordedExchange(asked(body=body), ResponseHead(200), (body,))]) == ()
+    assert find_in_exchanges([RecordedExchange(asked(body=body), ResponseHead(200), (body,))]) == ()
 
 
 def test_a_header_of_auth_that_was_not_redacted_is_found():
-    [leak] = find_in_text(
+    [leak] = find_in_exchanges(
         [RecordedExchange(asked(headers={"x-api-key": "whatever-it-is"}), ResponseHead(200))]
     )
     assert str(leak) == "exchange 1, the header x-api-key: a header of auth 'wha'..."
@@ -118,7 +118,7 @@ def test_a_header_of_auth_that_was_not_redacted_is_found():
 @pytest.mark.parametrize("wrap", ["%s", '{"a":"\\u006b%s"}'])
 def test_a_known_secret_is_found_where_no_shape_gives_it_away(wrap):
     text = wrap % "ey-of-the-house" if "u006b" in wrap else wrap % "key-of-the-house"
-    [leak] = find_in_text(
+    [leak] = find_in_exchanges(
         [RecordedExchange(asked(), ResponseHead(200), (text.encode(),))], ["key-of-the-house"]
     )
     assert (leak.where, leak.shape, leak.begins) == ("the answer", "a secret", "key-")
@@ -137,7 +137,7 @@ def test_no_real_exchange_is_taken_for_a_leak(recordings: Path, file):
     for each in exchanges(recordings, file):
         sent = json.dumps(each.asked, ensure_ascii=False).encode()
         answer = each.stream if each.stream is not None else each.body
-        if found := find_in_text(
+        if found := find_in_exchanges(
             [RecordedExchange(asked(body=sent), ResponseHead(each.status, each.headers), (answer,))]
         ):
             wrong[each.id] = [str(leak) for leak in found]

@@ -30,7 +30,7 @@ def exchange(url="https://api.test/", headers=None, body=b"", answer=(), told=No
 
 
 def redacted(recorded, *secrets):
-    learned = set(secret.of_exchange(recorded))
+    learned = set(secret.exchange_secrets(recorded))
     return Redactor({*secrets, *learned}).exchange(recorded)
 
 
@@ -152,7 +152,7 @@ def test_values_of_variables_that_name_a_key_are_secrets():
         "HOME": "/home/somebody-or-other",
         "MONKEY": "0123456789-monkey",
     }
-    assert sorted(secret.of_environment(environment)) == [
+    assert sorted(secret.environment_secrets(environment)) == [
         "0123456789abcdef",
         "bearer-0123456789",
         "fedcba9876543210",
@@ -221,7 +221,7 @@ def test_pieces_keep_their_place_around_a_secret_that_lies_across_them():
 
 
 def test_a_secret_that_would_be_found_everywhere_is_refused():
-    with pytest.raises(BadParameter, match="a secret of 3 characters would be found everywhere"):
+    with pytest.raises(BadParameter, match="a secret of 3 characters occurs everywhere"):
         check_secrets(["abc"])
     assert check_secrets("hunter2") == {"hunter2"}
 
@@ -231,7 +231,7 @@ def test_of_a_cookie_that_is_set_only_its_value_is_a_secret():
         "a=first-secret-value; Domain=.api.services.test; Expires=Wed, 21 Oct 2026 07:28:00 GMT, "
         "b=second-secret-value; Path=/somewhere/deep; HttpOnly"
     )
-    found = secret.of_exchange(exchange(told={"set-cookie": told}))
+    found = secret.exchange_secrets(exchange(told={"set-cookie": told}))
     assert list(found) == ["first-secret-value", "second-secret-value"]
 
 

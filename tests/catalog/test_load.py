@@ -26,10 +26,10 @@ from pondero.thinking import Capability
 
 @pytest.fixture
 def config(config_dir, monkeypatch):
-    for cached in (load_catalog, dial.your_policy, dial._entry):
+    for cached in (load_catalog, dial.load_policy, dial._entry):
         cached.cache_clear()
     yield config_dir
-    for cached in (load_catalog, dial.your_policy, dial._entry):
+    for cached in (load_catalog, dial.load_policy, dial._entry):
         cached.cache_clear()
 
 

@@ -80,7 +80,7 @@ def test_an_async_client_awaits_its_hooks_and_one_that_waits_refuses_them():
     client = pondero.AsyncClient(transport=Emulator(), on_request=hook, on_reply=hook)
     asyncio.run(client.ask("claude-opus-5", SUM))
     assert told == ["Prepared", "Reply"]
-    with pytest.raises(UsageError, match="plain hooks"):
+    with pytest.raises(UsageError, match="cannot await an async hook"):
         pondero.Client(on_reply=hook)
 
 

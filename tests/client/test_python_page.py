@@ -46,7 +46,7 @@ def test_every_block_runs_as_printed(page, capsys):
     printed = capsys.readouterr().out
     assert "391" in printed
     assert "messages[0].content[0].type must be one of" in printed
-    assert "cannot be shown" in printed
+    assert "cannot read" in printed
     assert "multiply_two_numbers numbers False" in printed
 
 

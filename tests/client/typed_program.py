@@ -102,7 +102,7 @@ def the_client(client: pondero.Client) -> None:
     assert_type(words, pondero.Text | pondero.Image | pondero.Blob)
     several = client.ask([MODEL, "gpt-5.1/low"], "Hello", attachments=[words], output=Data)
     assert_type(several.value, Data)
-    assert_type(client.ask(MODEL, "Hello", tools=[add], approve=allow, steps=3).text, str)
+    assert_type(client.ask(MODEL, "Hello", tools=[add], approve=allow, max_steps=3).text, str)
     assert_type(list(client.stream([MODEL, "gpt-5.1"], "Hello").text()), list[str])
     client.ask(MODEL, [{"role": "user", "content": "Hello"}], timeout=pondero.Timeouts())
     prepared = client.prepare(MODEL, [pondero.Message("user", (pondero.Text("Hello"),))], "max")

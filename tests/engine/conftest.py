@@ -83,7 +83,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _forget() -> None:
-    for cached in (load_catalog, dial.your_policy, dial._entry):
+    for cached in (load_catalog, dial.load_policy, dial._entry):
         cached.cache_clear()
 
 

@@ -116,9 +116,9 @@ def test_a_pipe_a_folder_and_a_link_to_nowhere_keep_nobody_waiting(folder):
     "name", ["", "../x", "a/b", "a\\b", ".x", "a\x00b", "a\x1b[2J", "a b", "a#b", "é", "x" * 65]
 )
 def test_a_name_that_cannot_be_a_files_is_refused(config_dir, name):
-    with pytest.raises(BadParameter, match="a calibration cannot be called"):
+    with pytest.raises(BadParameter, match="invalid calibration name"):
         calibration_file(name)
-    with pytest.raises(BadParameter, match="a calibration cannot be called"):
+    with pytest.raises(BadParameter, match="invalid calibration name"):
         save_calibration(calibration(name=name))
     assert not list(config_dir.rglob("*.json"))
 

@@ -68,7 +68,7 @@ async def test_a_picture_for_a_model_that_reads_none_is_told_and_everything_come
         lines = " ".join(
             line for c in chat.app.state.page if isinstance(c, NoticeCell) for line in c.lines
         )
-        assert "cannot be shown" in lines
+        assert "cannot read" in lines
         assert chat.app.prompt.text == "What is this?"
         assert len(chat.app.state.attached) == 1
         await chat.press("ctrl+c")

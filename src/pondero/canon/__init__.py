@@ -1,4 +1,4 @@
-"""The values that all rooms share: messages, parts, events, requests and replies. No behaviour."""
+"""The value types that all rooms share: messages, parts, events, requests and replies."""
 
 from .assembler import Assembler, join_pieces
 from .decoder import convert_json, decode_json, get_decoder, pydantic_adapter

@@ -1,4 +1,4 @@
-"""Puts the events of an answer together into a message; streams and whole answers both end here."""
+"""Builds a message from the events of an answer, streamed or whole."""
 
 from collections.abc import Iterable
 
@@ -9,21 +9,21 @@ _MANY = 64
 
 
 def join_pieces(texts: list[str]) -> None:
-    """Join the pieces of a text that is still to go on, where they are many.
+    """Join the pieces of an unfinished text once there are many.
 
-    A piece of five letters takes 56 bytes, and thousands of streams may be open. The longer the
-    text is, the more pieces it waits for: each letter is copied a few dozen times at most.
+    A piece of five letters takes 56 bytes, and thousands of streams may be open. A longer text
+    waits for more pieces, so each letter is copied a few dozen times at most.
     """
     if len(texts) > _MANY and len(texts) > len(texts[0]) // _MANY:
         texts[:] = ["".join(texts)]
 
 
 class Assembler:
-    """Feed events as they come; ``message()`` returns what has come so far.
+    """Feed it events; ``message()`` returns the message so far.
 
-    A part cut off before its end keeps its text and has no seal; a tool call cut off is left
-    out, because half a call cannot be answered. Events are processed when a result is asked for,
-    or when many have piled up: most streams are asked about once, at their end.
+    A part that was cut off keeps its text and has no signature. A tool call that was cut off is
+    left out: half a call cannot be answered. Events are processed on demand or in bulk, because
+    most streams are read once, at their end.
     """
 
     def __init__(self) -> None:
@@ -34,11 +34,11 @@ class Assembler:
         self._finished: Finished | None = None
 
     def feed(self, event: Event) -> None:
-        """Take one event."""
+        """Add one event."""
         self._new.append(event)
 
     def extend(self, events: Iterable[Event]) -> None:
-        """Take several."""
+        """Add several events."""
         self._new += events
         if len(self._new) > _MANY:
             self._look()
@@ -51,12 +51,12 @@ class Assembler:
 
     @property
     def finished(self) -> Finished | None:
-        """Return the last event, once it has come."""
+        """Return the last event, once it has arrived."""
         self._look()
         return self._finished
 
     def message(self, origin: Origin | None = None) -> Message:
-        """Return the assistant's message as far as it came."""
+        """Return the assistant's message so far."""
         self._look()
         parts = dict(self._done) if self._open else self._done
         for index, (kind, texts) in self._open.items():

@@ -1,12 +1,11 @@
-"""Decodes JSON into types; every room does it here, because msgspec needs a lock for it.
+"""Decodes JSON into types. Every room decodes here, because msgspec needs a lock.
 
-msgspec learns a type when it is first decoded into, and keeps what it learned on the type itself,
-half finished at first: a second thread that decodes into the same type meanwhile reads an
-unfinished table and the process dies (msgspec 0.22). So every type is learned under one lock.
+msgspec 0.22 builds a table on a type when it first decodes into it. A second thread that decodes
+into the same type meanwhile reads the unfinished table, and the process dies.
 """
 
 import sys
-from _thread import RLock  # of threading, without its import
+from _thread import RLock  # cheaper than importing threading
 from functools import lru_cache
 from typing import Any, TypeVar, overload
 
@@ -16,7 +15,7 @@ from msgspec.json import Decoder
 T = TypeVar("T")
 
 _LEARNING = RLock()
-_KINDS = 1024  # more than there are here; a user's own types come and go
+_KINDS = 1024  # more types than we have; users' types come and go
 
 
 @overload
@@ -24,7 +23,7 @@ def get_decoder(kind: type[T]) -> Decoder[T]: ...
 @overload
 def get_decoder(kind: Any) -> Decoder[Any]: ...
 def get_decoder(kind: Any) -> Decoder[Any]:
-    """Return the decoder of a type; safe where many threads ask first."""
+    """Return the decoder of a type; threads may call it at once."""
     with _LEARNING:
         return Decoder(kind)
 
@@ -34,8 +33,8 @@ def decode_json(data: bytes | str | msgspec.Raw, kind: type[T]) -> T: ...
 @overload
 def decode_json(data: bytes | str | msgspec.Raw, kind: Any) -> Any: ...
 def decode_json(data: bytes | str | msgspec.Raw, kind: Any) -> Any:
-    """Return JSON as a value of a type; raises ValidationError or DecodeError."""
-    return _known(kind).decode(data)
+    """Decode JSON into a type; raises ValidationError or DecodeError."""
+    return _cached_decoder(kind).decode(data)
 
 
 @overload
@@ -49,51 +48,48 @@ def convert_json(
 def convert_json(
     value: Any, kind: Any, *, strict: bool = True, builtins: tuple[type, ...] = ()
 ) -> Any:
-    """Return JSON values as a value of a type; raises ValidationError.
+    """Convert JSON values to a type; raises ValidationError.
 
-    Where it is not ``strict``, numbers and truth values may be written as strings. ``builtins``
-    are types that stand in the values as they are, beside those of JSON.
+    If not ``strict``, numbers and booleans may be strings. Values of the types ``builtins`` are
+    kept unchanged.
     """
-    _known(kind)
+    _cached_decoder(kind)
     return msgspec.convert(value, kind, strict=strict, builtin_types=builtins or None)
 
 
 def pydantic_adapter(kind: Any) -> Any:
-    """Return pydantic's adapter of a type that has pydantic models inside; None for any other.
-
-    Who has such a model has loaded pydantic; it is not loaded here.
-    """
+    """Return pydantic's adapter for a type that contains pydantic models, else None."""
     pydantic = sys.modules.get("pydantic")
-    if pydantic is None:
+    if pydantic is None:  # the program has no pydantic model then
         return None
     try:
-        return _adapted(kind, pydantic)
+        return _build_adapter(kind, pydantic)
     except TypeError:  # a type that msgspec cannot describe, or an annotation without a hash
         return None
 
 
 @lru_cache(_KINDS)
-def _adapted(kind: Any, pydantic: Any) -> Any:
-    inside: list[Any] = []  # the types that msgspec does not know
+def _build_adapter(kind: Any, pydantic: Any) -> Any:
+    inside: list[Any] = []  # types unknown to msgspec
 
-    def noted(each: Any) -> dict[str, Any]:
+    def note_type(each: Any) -> dict[str, Any]:
         inside.append(each)
         return {"type": "object"}
 
-    msgspec.json.schema_components((kind,), schema_hook=noted)
+    msgspec.json.schema_components((kind,), schema_hook=note_type)
     if not any(isinstance(each, type) and issubclass(each, pydantic.BaseModel) for each in inside):
         return None
     try:
         return pydantic.TypeAdapter(kind)
-    except pydantic.PydanticUserError:  # it does not know another type in there
+    except pydantic.PydanticUserError:  # the type also contains one unknown to pydantic
         return None
 
 
 _cached = lru_cache(_KINDS)(get_decoder)
 
 
-def _known(kind: Any) -> Decoder[Any]:
+def _cached_decoder(kind: Any) -> Decoder[Any]:
     try:
         return _cached(kind)
-    except TypeError:  # an annotation can hold what has no hash
+    except TypeError:  # an annotation without a hash
         return get_decoder(kind)

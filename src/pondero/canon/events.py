@@ -1,7 +1,4 @@
-"""The events of an answer as it arrives; a whole response decodes to the same events.
-
-Usage counts tokens in disjoint buckets: unknown is None, never 0.
-"""
+"""The events of an answer; a whole response decodes to the same events as a stream."""
 
 from typing import Literal
 
@@ -11,10 +8,10 @@ from .parts import Json, Part, Signature
 
 
 class Usage(Struct, frozen=True):
-    """``input + cache_read + cache_write + output + thinking = total`` as far as each is known.
+    """Token counts: ``input + cache_read + cache_write + output + thinking = total``.
 
-    ``output`` is the visible answer. Where a service does not split thinking off, ``thinking``
-    is None and ``output`` holds both.
+    An unknown count is None, never 0. ``output`` is the visible answer. If a service does not
+    report thinking separately, ``thinking`` is None and ``output`` includes it.
     """
 
     input: int | None = None
@@ -54,11 +51,7 @@ class Started(Struct, frozen=True, tag="started"):
 
 
 class PartStart(Struct, frozen=True, tag="part_start"):
-    """A part began; a tool call says its name at once.
-
-    ``signature`` is what is known of the part's seal this early; the one that counts comes at its
-    end.
-    """
+    """A part began, with a tool call's name; ``PartEnd`` has the final ``signature``."""
 
     index: int
     kind: PartKind
@@ -68,14 +61,14 @@ class PartStart(Struct, frozen=True, tag="part_start"):
 
 
 class ThinkingDelta(Struct, frozen=True, tag="thinking_delta"):
-    """More thinking."""
+    """More of the thinking."""
 
     index: int
     text: str
 
 
 class TextDelta(Struct, frozen=True, tag="text_delta"):
-    """More answer."""
+    """More of the answer."""
 
     index: int
     text: str
@@ -89,20 +82,20 @@ class ToolDelta(Struct, frozen=True, tag="tool_delta"):
 
 
 class PartEnd(Struct, frozen=True, tag="part_end"):
-    """A part is complete, with its seal."""
+    """A complete part, with its signature."""
 
     index: int
     part: Part
 
 
 class UsageUpdate(Struct, frozen=True, tag="usage_now"):
-    """The counts so far."""
+    """Token counts so far."""
 
     usage: Usage
 
 
 class AdjustmentNote(Struct, frozen=True, tag="note"):
-    """Something was adjusted on the way; the adjustment as JSON."""
+    """An adjustment made during the exchange, as JSON."""
 
     adjustment: Json
 

@@ -1,4 +1,4 @@
-"""HTTP as values, and which values of an environment are secret; nothing here moves bytes."""
+"""HTTP requests and responses as values, and secrets in the environment. No I/O."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ class HttpRequest(Struct, frozen=True):
     body: bytes = b""
 
     def __repr__(self) -> str:
-        """Leave out the values of headers: a key is among them."""
+        """Omit header values: one of them is a key."""
         return (
             f"HttpRequest({self.method!r}, {self.url!r}, headers={sorted(self.headers)}, "
             f"body={len(self.body)} bytes)"
@@ -34,16 +34,16 @@ class ResponseHead(Struct, frozen=True):
 
     @property
     def retry_after(self) -> float | None:
-        """Return the seconds to wait by the headers; a date is relative to the answer's own."""
-        if (waiting := parse_duration(self.headers.get("retry-after-ms"))) is not None:
-            return waiting / 1000
-        said = self.headers.get("retry-after")
-        if (waiting := parse_duration(said)) is not None or said is None:
-            return waiting
+        """Return the seconds to wait; a date counts from the response's own date."""
+        if (seconds := parse_duration(self.headers.get("retry-after-ms"))) is not None:
+            return seconds / 1000
+        text = self.headers.get("retry-after")
+        if (seconds := parse_duration(text)) is not None or text is None:
+            return seconds
         from email.utils import parsedate_to_datetime  # noqa: PLC0415 - dates are rare
 
         try:
-            then, now = (parsedate_to_datetime(date) for date in (said, self.headers["date"]))
+            then, now = (parsedate_to_datetime(date) for date in (text, self.headers["date"]))
             return max((then - now).total_seconds(), 0.0)
         except (KeyError, TypeError, ValueError, IndexError, OverflowError):
             return None
@@ -58,7 +58,7 @@ class HttpResponse(Struct, frozen=True):
 
 
 def parse_duration(text: str | None) -> float | None:
-    """Return the text as seconds to wait; None where it is no number, negative or absurdly long."""
+    """Return the text as seconds; None if it is not a number from 0 to 1e9."""
     try:
         number = float(text or "")
     except ValueError:
@@ -66,11 +66,10 @@ def parse_duration(text: str | None) -> float | None:
     return number if 0 <= number < 1e9 else None
 
 
-# Found where nobody registered them (a header, a variable), shorter values are rather words:
-# "EMPTY", "lm-studio", "not-needed".
+# A shorter value of a header or variable is a word rather than a key: "EMPTY", "not-needed".
 LEAST_LEARNED = 12
 HIDDEN = "REDACTED"
-"""What stands where a secret was."""
+"""The replacement for a secret."""
 
 _VARIABLE = re.compile(
     r"(?:.*_)?(?:(?:API)?KEY|TOKEN|SECRET|PASSWORD)|AWS_BEARER_TOKEN_.*", re.IGNORECASE
@@ -78,7 +77,7 @@ _VARIABLE = re.compile(
 
 
 def find_secrets(environment: Mapping[str, str]) -> Iterator[str]:
-    """Yield the values of variables whose names say that they hold a key."""
+    """Yield the values of variables that are named like keys."""
     for name, value in environment.items():
         if _VARIABLE.fullmatch(name) and len(value.strip()) >= LEAST_LEARNED:
             yield value.strip()

@@ -1,8 +1,6 @@
-"""Canon values as JSON text and back without loss, and one JSON object laid over another.
+"""Canon values as JSON text and back without loss, merged JSON objects, and escapes for terminals.
 
-Every seal, every number and every half of a surrogate pair survives. Two halves that stand side by
-side come back as the one character they are. ``escape_controls`` is for everything that writes to a
-screen.
+Numbers, signatures and lone surrogates survive; two adjacent surrogates become one character.
 """
 
 import re
@@ -18,13 +16,13 @@ Kind = TypeVar("Kind")
 
 _STEERING = re.compile(
     "\r\n|[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"  # C0, DEL and C1; tab and newline stay
-    "\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069"  # line separators, and what turns text round
-    "\\ud800-\\udfff]"  # lone surrogates: no terminal can be sent one
+    "\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069"  # line separators and direction marks
+    "\\ud800-\\udfff]"  # lone surrogates: UTF-8 cannot encode them
 )
 
 
 def dump_json(value: Any) -> str:
-    """Return a value as JSON; lone surrogates and huge numbers are kept."""
+    """Encode a value as JSON; keeps lone surrogates and huge numbers."""
     try:
         return msgspec.json.encode(value).decode()
     except (UnicodeEncodeError, OverflowError):
@@ -34,7 +32,7 @@ def dump_json(value: Any) -> str:
 
 
 def load_json(text: str | bytes, kind: type[Kind]) -> Kind:
-    """Return a dumped value as this type; raises ValueError where it is of another."""
+    """Decode a dumped value into this type; raises ValueError if it does not fit."""
     try:
         return decode_json(text, kind)
     except msgspec.DecodeError as error:
@@ -46,7 +44,7 @@ def load_json(text: str | bytes, kind: type[Kind]) -> Kind:
 
 
 def merge_json(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str, Json]:
-    """Return both merged, object by object; ``above`` wins. Neither argument changes."""
+    """Merge two objects recursively; ``above`` wins. Neither argument changes."""
     both = dict(below)
     for key, value in above.items():
         under = both.get(key)
@@ -58,21 +56,21 @@ def merge_json(below: Mapping[str, Json], above: Mapping[str, Json]) -> dict[str
 
 
 def get_path(value: Json, path: Iterable[str]) -> Json:
-    """Return what stands at a path of keys; None where nothing does."""
+    """Return the value at a path of keys, or None."""
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
     return value
 
 
 def escape_controls(text: str) -> str:
-    r"""Return a text that a terminal only shows: each control character as JSON spells it.
+    r"""Replace control characters by their JSON escapes, so that a terminal only shows them.
 
-    An escape becomes the six characters ``\u001b``. Newlines and tabs stay; a carriage return
-    before a newline is left out. What is visible already stays as it is.
+    An escape becomes the six characters ``\u001b``. Newlines, tabs and visible characters stay; a
+    carriage return before a newline is dropped.
     """
-    return _STEERING.sub(_spelled, text)
+    return _STEERING.sub(_escape_control, text)
 
 
-def _spelled(found: re.Match[str]) -> str:
+def _escape_control(found: re.Match[str]) -> str:
     character = found[0]
     return "\n" if character == "\r\n" else f"\\u{ord(character):04x}"

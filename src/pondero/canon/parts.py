@@ -1,8 +1,7 @@
-"""What a message is made of, and the message itself: a turn with the model it came from.
+"""Messages and their parts.
 
-A seal is what a service gave us to hand back unread: opaque, any JSON, tagged with who made it.
-Some wires give a tool call no id, or arguments that are not JSON: ``make_call_id`` and
-``parse_arguments`` make up for that.
+Some wires give a tool call no id, or arguments that are not JSON: dialects then call
+``make_call_id`` and ``parse_arguments``.
 """
 
 from typing import Any, Literal
@@ -15,7 +14,7 @@ Json = Any
 
 
 class Signature(Struct, frozen=True):
-    """Opaque proof of thought; goes back byte for byte, to its maker only."""
+    """A service's opaque proof of thinking; sent back byte for byte, to its maker only."""
 
     dialect: str
     value: Json
@@ -24,13 +23,13 @@ class Signature(Struct, frozen=True):
 
 
 class CacheBreakpoint(Struct, frozen=True):
-    """A mark that the prompt up to here may be cached."""
+    """The service may cache the prompt up to here."""
 
     ttl: str | None = None
 
 
 class Text(Struct, frozen=True, tag="text"):
-    """Words for people.
+    """Visible text.
 
     >>> pondero.Message("user", (pondero.Text("What is 17 * 23?"),)).text
     'What is 17 * 23?'
@@ -43,7 +42,7 @@ class Text(Struct, frozen=True, tag="text"):
 
 
 class Thinking(Struct, frozen=True, tag="thinking"):
-    """What the model thought; ``text`` is empty when only the seal came."""
+    """The model's thinking; ``text`` is empty if the service sent only a signature."""
 
     text: str
     signature: Signature | None = field(default=None, name="seal")
@@ -51,7 +50,7 @@ class Thinking(Struct, frozen=True, tag="thinking"):
 
 
 class ToolCall(Struct, frozen=True, tag="tool_call"):
-    """The model asks for a tool; ``arguments`` is a string only when it is not valid JSON."""
+    """The model calls a tool; ``arguments`` is a string only if it is not a JSON object."""
 
     id: str
     name: str
@@ -95,7 +94,7 @@ class Blob(Struct, frozen=True, tag="blob"):
 
 
 class UnknownPart(Struct, frozen=True, tag="other"):
-    """A part we do not know: kept as it came, and given back to its maker."""
+    """A part unknown to us: stored unchanged, and sent back to its maker."""
 
     dialect: str
     raw: Json
@@ -103,7 +102,7 @@ class UnknownPart(Struct, frozen=True, tag="other"):
 
 
 class ToolResult(Struct, frozen=True, tag="tool_result"):
-    """What the tool answered, or how it failed."""
+    """A tool's result, or its error."""
 
     call_id: str
     content: tuple[Text | Image | Blob | UnknownPart, ...]
@@ -118,16 +117,16 @@ Part = Text | Thinking | ToolCall | ToolResult | Image | Blob | UnknownPart
 _OBJECT = get_decoder(dict[str, Json])
 
 
-def make_call_id(mark: bytes) -> str:
-    """Return an id for a call that came without one: 22 characters, the same for the same mark."""
+def make_call_id(seed: bytes) -> str:
+    """Return 22 characters as the id of a call that has none; equal seeds give equal ids."""
     from base64 import urlsafe_b64encode  # noqa: PLC0415 - few calls lack an id
     from hashlib import blake2b  # noqa: PLC0415 - loads OpenSSL
 
-    return urlsafe_b64encode(blake2b(mark, digest_size=16).digest())[:22].decode()
+    return urlsafe_b64encode(blake2b(seed, digest_size=16).digest())[:22].decode()
 
 
 def parse_arguments(text: str) -> Json:
-    """Return a call's arguments: an object, or the text itself where it is not one."""
+    """Return a call's arguments as an object, or the text itself if it is not one."""
     if text in ("", "null"):
         return {}
     try:
@@ -140,7 +139,7 @@ Role = Literal["system", "user", "assistant"]
 
 
 class Origin(Struct, frozen=True):
-    """Which model said it, at which level, when (seconds since 1970)."""
+    """The model and level that wrote a message, and when (seconds since 1970)."""
 
     provider: str
     model: str
@@ -149,7 +148,7 @@ class Origin(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """Parts in the order they came; tool results stand in the user's messages.
+    """Parts in order of arrival; tool results are in the user's messages.
 
     >>> question = pondero.Message("user", (pondero.Text("What is 17 * 23?"),))
     >>> client.ask("claude-opus-5/low", [question]).message.text
@@ -162,7 +161,7 @@ class Message(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Return the visible words of this message."""
+        """Return the visible text."""
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property

@@ -1,4 +1,4 @@
-"""The whole answer, with the plan behind it and how the two compare."""
+"""The whole answer, with its plan and the verdict on it."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal
@@ -11,12 +11,7 @@ from .events import Finish, Usage
 from .parts import Json, Message, Part, Text, Thinking, ToolCall
 
 Verdict = Literal[
-    "as_planned",
-    "did_not_think",
-    "thought_though_off",
-    "overran_budget",
-    "exhausted",
-    "unknown",
+    "as_planned", "did_not_think", "thought_though_off", "overran_budget", "exhausted", "unknown"
 ]
 
 
@@ -34,10 +29,10 @@ else:
 
 
 class Reply(Struct, Generic[V], frozen=True):
-    """One answer. ``verdict`` says how it compares with ``plan``, which a client's answers have.
+    """One answer. ``verdict`` compares it with ``plan``, which every answer of a client has.
 
-    ``cap`` is the max_tokens to retry with, where all output was spent on thinking. ``kind`` is
-    the type that was asked for with ``output=``, and that ``value`` has.
+    ``cap``: the max_tokens to retry with, if thinking used all output. ``kind``: the type given
+    with ``output=``, which ``value`` has.
 
     >>> reply = client.ask("claude-opus-5/low", "What is 17 * 23?")
     >>> reply.text, reply.finish, reply.verdict
@@ -64,12 +59,11 @@ class Reply(Struct, Generic[V], frozen=True):
         return self.text
 
     def _repr_markdown_(self) -> str:
-        """Return the answer for a notebook: its thinking folded, and escaped, before it."""
-        return "\n\n".join((*_folded(self.thinking, self.usage), self.text))
+        return "\n\n".join((*_fold_thinking(self.thinking, self.usage), self.text))
 
     @property
     def text(self) -> str:
-        """Return the visible words."""
+        """Return the visible text."""
         return self.message.text
 
     @property
@@ -84,37 +78,29 @@ class Reply(Struct, Generic[V], frozen=True):
 
     @property
     def adjustments(self) -> tuple[Adjustment, ...]:
-        """Return the differences between what was asked and what was sent, repairs included."""
+        """Return the differences between the requested and the sent level, with repairs."""
         return () if self.plan is None else self.plan.adjustments
 
     @property
     def value(self) -> V:
-        """Return the answer's JSON as the type that was asked for, or raise Malformed.
+        """Return the answer's JSON as the type given with ``output=``, or raise Malformed.
 
-        A type that has ``model_validate_json``, as pydantic's have, reads the answer by that, and
-        pydantic reads a type that has such types inside. Where no type was asked for, any JSON is
-        a value.
+        pydantic reads its models, and types that contain them. Without a type, any JSON is valid.
         """
         value: V = _read(self.text, Any if self.kind is None else self.kind)
         return value
 
 
-def _folded(thinking: tuple[str, ...], usage: Usage) -> tuple[str, ...]:
-    """Return the thinking as a part of the page that unfolds; nothing where there is none.
-
-    A blank line would end the block of HTML, but not inside of <pre>.
-    """
+def _fold_thinking(thinking: tuple[str, ...], usage: Usage) -> tuple[str, ...]:
+    """Return the thinking as an HTML block that unfolds; empty if there is no thinking."""
     if not thinking:
         return ()
     from html import escape  # noqa: PLC0415 - only in notebooks
 
     count = f" ({usage.thinking:,} tokens)" if usage.thinking else ""
-    words = escape("\n\n".join(thinking), quote=False)
-    return (
-        f"<details><summary>Thinking{count}</summary>",
-        f"<pre>{words}</pre>",
-        "</details>",
-    )
+    text = escape("\n\n".join(thinking), quote=False)
+    # <pre>, because a blank line would end any other block of HTML in Markdown.
+    return (f"<details><summary>Thinking{count}</summary>", f"<pre>{text}</pre>", "</details>")
 
 
 def _read(text: str, kind: Any) -> Any:
@@ -130,7 +116,7 @@ def _read(text: str, kind: Any) -> Any:
 
 
 def is_thinking_only(parts: Iterable[Part], usage: Usage) -> bool:
-    """Return whether an answer holds thinking, but no words and no tool call."""
+    """Return whether an answer has thinking, but no text and no tool call."""
     thought = bool(usage.thinking)
     for part in parts:
         match part:

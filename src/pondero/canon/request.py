@@ -1,4 +1,4 @@
-"""What is asked of a model, where it goes, and what that place accepts of earlier messages."""
+"""A request to a model, the provider it goes to, and the provider's rules for earlier messages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -8,18 +8,18 @@ from msgspec import Struct
 from .parts import CacheBreakpoint, Json, Message, Part, Text
 
 ToolKind = Literal["function", "text", "web_search", "code_execution", "other"]
-"""What a tool is, in words that no wire owns.
+"""The kind of a tool, independent of any wire.
 
-A ``text`` tool takes one text, which need not be JSON. The service itself runs a ``web_search``
-and a ``code_execution``. Only one wire has what is ``other``.
+A ``text`` tool takes one text, which need not be JSON. The service itself runs ``web_search`` and
+``code_execution``. An ``other`` tool exists on one wire only.
 """
 
 
 class Tool(Struct, frozen=True):
     """A function the model may call, or another ``kind`` of tool.
 
-    ``raw`` holds a service's own tool as ``dialect`` writes it; None is the one it is sent on. The
-    ``parameters`` of a ``text`` tool, if there are any, are the schema of the text.
+    ``raw``: a service's own tool as ``dialect`` writes it (None: the dialect of the request). The
+    ``parameters`` of a ``text`` tool are the schema of the text.
 
     >>> city = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
     >>> tool = pondero.Tool("get_weather", "Return the weather in a city.", city)
@@ -39,7 +39,7 @@ class Tool(Struct, frozen=True):
 
 
 class ToolChoice(Struct, frozen=True):
-    """Whether, and which, tool must be called; ``required`` and ``tool`` force one."""
+    """Which tool must be called, if any; ``required`` and ``tool`` force a call."""
 
     mode: Literal["auto", "none", "required", "tool"] = "auto"
     name: str | None = None
@@ -47,12 +47,12 @@ class ToolChoice(Struct, frozen=True):
 
     @property
     def forced(self) -> bool:
-        """Return whether the model has no choice but to call."""
+        """Return whether the model must call a tool."""
         return self.mode in ("required", "tool")
 
 
 class OutputFormat(Struct, frozen=True):
-    """The shape the answer must have; without a schema, any JSON."""
+    """The required shape of the answer; without a schema, any JSON."""
 
     schema: Json = None
     name: str = "answer"
@@ -60,7 +60,7 @@ class OutputFormat(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """What is asked in one exchange; the plan beside it says what to send about thinking."""
+    """The request of one exchange; its plan holds the fields for thinking."""
 
     model: str
     messages: tuple[Message, ...]
@@ -78,14 +78,14 @@ class Request(Struct, frozen=True):
 
 
 Scope = Literal["dialect", "model", "route", "route+model"]
-"""How closely the reader must match a seal's maker, besides the dialect: model, route, or both."""
+"""What a reader must share with a signature's maker besides the dialect: model, route, or both."""
 
 
 class SavedRepair(Struct, frozen=True, omit_defaults=True):
-    """What a dialect does to a request that was refused, as a value that chats and threads keep.
+    """A dialect's change to a rejected request, as chats and threads store it.
 
-    ``kind`` is the dialect's own name for it. ``words`` are the levels that the service takes, and
-    ``at`` is the message from which on the cure applies.
+    ``kind`` is the dialect's name for it, ``words`` the levels that the service accepts, and
+    ``at`` the first message that it changes.
     """
 
     kind: str
@@ -94,25 +94,24 @@ class SavedRepair(Struct, frozen=True, omit_defaults=True):
 
 
 class ReplayRules(Struct, frozen=True, kw_only=True):
-    """What of an earlier conversation a service takes back; the handoff leaves in no more.
+    """Which parts of a history a service accepts; the handoff removes the others.
 
-    The defaults are strict about seals only.
+    The defaults are strict about signatures only.
 
-    Thinking: ``signature_scope`` says who may read them; ``allows_unsigned`` whether thinking
-    without a seal may go back to its maker. ``unpaired`` returns the places of those parts of an
-    answer that the wire takes only beside a part that is not there, each with the reason.
+    Thinking: ``signature_scope`` says who may read signatures, ``allows_unsigned`` whether
+    thinking without one may go back to its maker. ``unpaired`` returns the indexes of parts that
+    lack a part the wire requires with them, each with the reason.
 
     Calls: an id must match ``id_pattern`` (None: any); a new one has ``id_length`` letters and
-    digits. ``minted``: ids that we made up may be sent. ``answers_calls``: the calls of an
-    unfinished last turn must have results too.
+    digits. ``minted``: generated ids may be sent. ``answers_calls``: the calls of an unfinished
+    last turn must have results too.
 
-    Turns: ``merges``: neighbouring messages of one role become one. ``begins_with_user``: the
-    first message must be the user's. ``trailing_space``: an unfinished last answer may end in
-    blanks.
+    Turns: ``merges``: adjacent messages of one role become one. ``begins_with_user``: the first
+    message must be the user's. ``trailing_space``: an unfinished last answer may end in blanks.
 
     Media: prefixes of the media types accepted in user messages, in tool results and in the
-    assistant's own messages (``spoken_media``); an empty prefix accepts all. ``addresses``: a
-    medium may be given by its URL.
+    assistant's messages (``spoken_media``); an empty prefix accepts all. ``addresses``: a URL may
+    replace the bytes.
     """
 
     signature_scope: Scope = "route+model"
@@ -135,10 +134,10 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
 
 
 class Target(Struct, frozen=True):
-    """The provider a request goes to. ``route`` tells its seals from another provider's.
+    """The provider a request goes to. ``route`` identifies its signatures.
 
-    ``headers`` carry the authorisation; ``max_output`` is what the model can write, for wires
-    where a cap must be sent; ``quirks`` are the provider's typed oddities from the catalog.
+    ``headers`` carry the authorisation. ``max_output``: the model's limit, for wires that require
+    one. ``quirks``: the provider's typed quirks from the catalog.
     """
 
     route: str
@@ -148,7 +147,7 @@ class Target(Struct, frozen=True):
     quirks: Mapping[str, Json] = {}
 
     def __repr__(self) -> str:
-        """Leave out the values of headers: a key is among them."""
+        """Omit header values: one of them is a key."""
         return f"Target({self.route!r}, {self.url!r}, headers={sorted(self.headers)})"
 
     def __rich_repr__(self) -> list[tuple[str, Any]]:

@@ -1,14 +1,13 @@
-"""Cassettes: transports that play a recording in place of a service, or make one.
+"""Cassettes: transports that play a recording, or make one; ``pondero.vcr`` exports them.
 
-Both classes are the same few lines with and without ``await``; ``Player`` and ``CassetteRecorder``
-do the work.
+Both classes are the same lines with and without ``await``; ``Player`` and ``CassetteRecorder`` do
+the work.
 """
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from ..canon import HttpRequest
 from ..errors import UsageError
@@ -16,27 +15,28 @@ from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transp
 from .file_format import RecordedExchange, load_cassette
 from .player import AsyncPlayedResponse, PlayedResponse, Player
 from .recorder import AsyncRecordingResponse, CassetteRecorder, RecordingResponse
-from .redaction import Redactor, check_secrets, of_environment
+from .redaction import Redactor, check_secrets, environment_secrets
 from .request_match import MATCH, check_match
 
+T = TypeVar("T", bound=Transport | AsyncTransport)
 _NO = ("", "0", "false", "no", "off")
 
 
-class _Tape:
-    """What both kinds of cassette share: a file that is played, or recorded."""
-
-    _transport: Transport | AsyncTransport | None
+class _BaseCassette(Generic[T]):
+    """A file that is played or recorded."""
 
     def __init__(
         self,
         path: str | os.PathLike[str],
+        transport: T | None = None,
         *,
-        record: bool | None,
-        match: Iterable[str],
-        secrets: Iterable[str],
-        source: str | None,
+        record: bool | None = None,
+        match: Iterable[str] = MATCH,
+        secrets: Iterable[str] = (),
+        source: str | None = None,
     ) -> None:
         self.path: Path = Path(path)
+        self._transport = transport
         self._match = check_match(match)
         self._secrets = check_secrets(secrets)
         if record is None:
@@ -50,38 +50,38 @@ class _Tape:
 
     @property
     def recording(self) -> bool:
-        """Return whether requests go out and are recorded, not answered from the file."""
+        """Return whether requests are sent and recorded, not answered from the file."""
         return self._recorder is not None
 
     @property
     def needs_key(self) -> bool:
-        """Return whether a request must carry a key: none for a file, or for an emulator."""
+        """Return whether requests need a key; a file and an emulator need none."""
         inner = self._transport
         return self.recording and (inner is None or inner.needs_key)
 
     @property
     def left(self) -> tuple[RecordedExchange, ...]:
-        """Return the exchanges that were not played yet."""
-        return () if self.recording else self._playing().unplayed
+        """Return the exchanges not played yet."""
+        return () if self.recording else self._open_player().unplayed
 
     def assert_played(self) -> None:
-        """Raise CassetteError where an exchange of the file was not played."""
+        """Raise CassetteError if an exchange of the file was not played."""
         if not self.recording:
-            self._playing().check()
+            self._open_player().check()
 
     def save(self) -> None:
-        """Write what was recorded so far; raises, and writes nothing, where a key is left in it."""
+        """Write the recording so far; raises CassetteError, and writes nothing, if it has a key."""
         if self._recorder is not None:
             self._recorder.save()
 
     def rewind(self) -> None:
-        """Play from the start; what was recorded until now is saved and then played."""
+        """Save the recording, if any, and play from the start."""
         self.save()
         self._recorder = self._player = None
 
-    def _playing(self) -> Player:
+    def _open_player(self) -> Player:
         if self._player is None:
-            secrets = self._secrets | set(of_environment())
+            secrets = self._secrets | set(environment_secrets())
             self._player = Player(
                 load_cassette(self.path),
                 name=str(self.path),
@@ -91,12 +91,12 @@ class _Tape:
         return self._player
 
 
-class Cassette(_Tape):
-    """A transport that answers from a file; with ``VCR_RECORD=1`` it asks another and records.
+class Cassette(_BaseCassette[Transport]):
+    """A transport that answers from a file; with ``VCR_RECORD=1`` it records another transport.
 
-    ``match`` says what of a request must be as recorded: of method, host, path, query, body,
-    body-subset. ``secrets`` are values that never reach the file, wherever they stand; ``source``
-    is the base URL of the service, kept in the file.
+    ``match`` lists the parts of a request that must equal the recording: method, host, path,
+    query, body, body-subset. ``secrets`` are values to redact everywhere. ``source`` is the base
+    URL of the service, stored in the file.
 
     >>> from pondero.vcr import Cassette
     >>> with pondero.Client(transport=Cassette("sums.jsonl")) as client:
@@ -104,36 +104,23 @@ class Cassette(_Tape):
     '17 * 23 = 391'
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        transport: Transport | None = None,
-        *,
-        record: bool | None = None,
-        match: Iterable[str] = MATCH,
-        secrets: Iterable[str] = (),
-        source: str | None = None,
-    ) -> None:
-        super().__init__(path, record=record, match=match, secrets=secrets, source=source)
-        self._transport: Transport | None = transport
-
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
-        """Return the recorded answer to this request, or the service's own while recording."""
+        """Return the recorded response, or the service's own while recording."""
         if self._recorder is None:
-            return PlayedResponse(self._playing().take(request))
-        take = self._recorder.take(request)
+            return PlayedResponse(self._open_player().take(request))
+        recording = self._recorder.start(request)
         try:
             answer = self._inner().send(request, timeouts)
         except UsageError:
-            self._recorder.drop(take)
+            self._recorder.drop(recording)
             raise
         except Exception as error:
-            take.fail(error)
+            recording.fail(error)
             raise
-        return RecordingResponse(answer, take)
+        return RecordingResponse(answer, recording)
 
     def close(self) -> None:
-        """Write the recording, if this is one, and close the transport it was made through."""
+        """Write the recording, if any, and close its transport."""
         try:
             self.save()
         finally:
@@ -142,23 +129,20 @@ class Cassette(_Tape):
 
     def _inner(self) -> Transport:
         if self._transport is None:
-            self._transport = _http()
+            from ..transport import HttpTransport  # noqa: PLC0415 - only for recording
+
+            self._transport = HttpTransport()
         return self._transport
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-class AsyncCassette(_Tape):
-    """A cassette for asyncio; its file is the same.
+class AsyncCassette(_BaseCassette[AsyncTransport]):
+    """A cassette for asyncio, with the same file format.
 
     >>> from pondero.vcr import AsyncCassette
     >>> async with pondero.AsyncClient(transport=AsyncCassette("sums.jsonl")) as client:
@@ -166,36 +150,23 @@ class AsyncCassette(_Tape):
     '17 * 23 = 391'
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        transport: AsyncTransport | None = None,
-        *,
-        record: bool | None = None,
-        match: Iterable[str] = MATCH,
-        secrets: Iterable[str] = (),
-        source: str | None = None,
-    ) -> None:
-        super().__init__(path, record=record, match=match, secrets=secrets, source=source)
-        self._transport: AsyncTransport | None = transport
-
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
-        """Return the recorded answer to this request, or the service's own while recording."""
+        """Return the recorded response, or the service's own while recording."""
         if self._recorder is None:
-            return AsyncPlayedResponse(self._playing().take(request))
-        take = self._recorder.take(request)
+            return AsyncPlayedResponse(self._open_player().take(request))
+        recording = self._recorder.start(request)
         try:
             answer = await self._inner().send(request, timeouts)
         except UsageError:
-            self._recorder.drop(take)
+            self._recorder.drop(recording)
             raise
         except Exception as error:
-            take.fail(error)
+            recording.fail(error)
             raise
-        return AsyncRecordingResponse(answer, take)
+        return AsyncRecordingResponse(answer, recording)
 
     async def aclose(self) -> None:
-        """Write the recording, if this is one, and close the transport it was made through."""
+        """Write the recording, if any, and close its transport."""
         try:
             self.save()
         finally:
@@ -204,28 +175,13 @@ class AsyncCassette(_Tape):
 
     def _inner(self) -> AsyncTransport:
         if self._transport is None:
-            self._transport = _async_http()
+            from ..transport import AsyncHttpTransport  # noqa: PLC0415 - only for recording
+
+            self._transport = AsyncHttpTransport()
         return self._transport
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-
-def _http() -> Transport:
-    from ..transport import HttpTransport  # noqa: PLC0415 - playing a cassette needs no HTTP library
-
-    return HttpTransport()
-
-
-def _async_http() -> AsyncTransport:
-    from ..transport import AsyncHttpTransport  # noqa: PLC0415 - playing a cassette needs no HTTP library
-
-    return AsyncHttpTransport()

@@ -1,9 +1,8 @@
-"""A cassette's file: exchanges one after the other, as JSON Lines.
+"""The file format of a cassette: a sequence of exchanges as JSON Lines.
 
-``_request``, ``_response``, then one ``_body`` or many ``_chunk`` lines, each piece as it came;
-``_end`` follows only where the answer did not end by itself. Bytes are text where they are UTF-8,
-else ``{"base64": ...}``. A ``_source`` line, before them all, is the base URL of the service they
-were recorded from, where whoever recorded them said so.
+Each exchange is ``_request``, ``_response``, then one ``_body`` or many ``_chunk`` lines, one per
+piece received; ``_end`` follows only if the response did not end by itself. Bytes are text if they
+are UTF-8, else ``{"base64": ...}``. An optional first line ``_source`` is the service's base URL.
 """
 
 from base64 import b64decode, b64encode
@@ -18,14 +17,14 @@ from ..canon import HttpRequest, Json, ResponseHead, convert_json
 from ..errors import CassetteError
 
 YAML = (".yaml", ".yml")
-# Headers that describe bytes a cassette does not hold: its bodies are unpacked, and redacted.
-OF_THE_JOURNEY = ("content-encoding", "content-length", "transfer-encoding")
+# Headers that describe the bytes on the wire; a cassette's bodies are unpacked and redacted.
+WIRE_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
 
 _T = TypeVar("_T")
 
 
 class EarlyEnd(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """How an answer ended early: it failed, or its reader closed it."""
+    """Why a response ended early: it failed, or its reader closed it."""
 
     error: str | None = None
     message: str = ""
@@ -33,9 +32,9 @@ class EarlyEnd(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tr
 
 
 class RecordedExchange(Struct, frozen=True):
-    """A request and its answer; ``head`` is None where no answer began.
+    """A request and its response; ``head`` is None if no response began.
 
-    ``line`` is where it begins in its file, ``source`` the base URL that its file names.
+    ``line`` is its first line in the file, ``source`` the base URL that the file names.
     """
 
     request: HttpRequest
@@ -47,7 +46,7 @@ class RecordedExchange(Struct, frozen=True):
 
     @property
     def body(self) -> bytes:
-        """Return the answer's bytes, joined."""
+        """Return the response's bytes, joined."""
         return b"".join(self.pieces)
 
 
@@ -92,9 +91,9 @@ def load_cassette(path: Path) -> tuple[RecordedExchange, ...]:
 
 
 def parse_cassette(data: bytes, name: str) -> tuple[RecordedExchange, ...]:
-    """Return the exchanges of a cassette, ours or vcrpy's; the content says which."""
-    begun = data.lstrip()
-    if begun.startswith(b"{") and begun.partition(b'"')[2].startswith(b"_"):
+    """Return the exchanges of a cassette, ours or vcrpy's, by its content."""
+    start = data.lstrip()
+    if start.startswith(b"{") and start.partition(b'"')[2].startswith(b"_"):
         return parse(data, name)
     from .vcrpy import parse as parse_yaml  # noqa: PLC0415 - few cassettes are YAML
 
@@ -115,19 +114,19 @@ def dump(exchanges: Iterable[RecordedExchange]) -> bytes:
 
 def _lines(exchange: RecordedExchange) -> Iterator[Json]:
     asked = exchange.request
-    yield {"_request": _Request(asked.method, asked.url, asked.headers, _written(asked.body))}
+    yield {"_request": _Request(asked.method, asked.url, asked.headers, _encode_bytes(asked.body))}
     if exchange.head is not None:
         yield {"_response": exchange.head}
         key = "_chunk" if len(exchange.pieces) > 1 else "_body"
         for piece in exchange.pieces:
-            yield {key: _written(piece)}
+            yield {key: _encode_bytes(piece)}
         if not exchange.pieces and exchange.end is None:
             yield {key: ""}
     if exchange.end is not None:
         yield {"_end": exchange.end}
 
 
-def _written(data: bytes) -> str | Base64:
+def _encode_bytes(data: bytes) -> str | Base64:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:
@@ -152,7 +151,7 @@ def parse(data: bytes, name: str) -> tuple[RecordedExchange, ...]:
         elif line.key == "_source" and source is None:
             source = _convert(name, line, _Source).url
         else:
-            _broken(name, number, f"{line.key} stands before any _request")
+            _reject_line(name, number, f"{line.key} comes before any _request")
     return tuple(_exchange(name, group, source) for group in groups)
 
 
@@ -160,9 +159,9 @@ def _line(name: str, number: int, text: bytes) -> _Line:
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        _broken(name, number, f"this is not JSON ({error}); was the file cut?")
+        _reject_line(name, number, f"this is not JSON ({error}); was the file cut?")
     if not isinstance(value, dict) or len(value) != 1 or (key := next(iter(value))) not in _KEYS:
-        _broken(name, number, f"a line is an object with one key of {' '.join(_KEYS)}")
+        _reject_line(name, number, f"a line is an object with one key of {' '.join(_KEYS)}")
     return _Line(number, key, value[key])
 
 
@@ -182,15 +181,15 @@ def _exchange(name: str, lines: list[_Line], source: str | None) -> RecordedExch
         end = _convert(name, rest.pop(), EarlyEnd)
     last = lines[-1].number
     if head is None and end is None:
-        _broken(name, last, "the request has no answer; was the file cut?")
+        _reject_line(name, last, "the request has no answer; was the file cut?")
     if head is not None and end is None and not rest:
-        _broken(name, last, "the answer has no body; was the file cut?")
+        _reject_line(name, last, "the answer has no body; was the file cut?")
     for line in rest:
         if head is None or line.key not in ("_body", "_chunk"):
-            _broken(name, line.number, f"{line.key} may not stand here")
+            _reject_line(name, line.number, f"{line.key} is not allowed here")
     pieces = (_bytes(name, line.number, _piece(name, line)) for line in rest)
-    came = tuple(piece for piece in pieces if piece)
-    return RecordedExchange(request, head, came, end, begin.number, source)
+    received = tuple(piece for piece in pieces if piece)
+    return RecordedExchange(request, head, received, end, begin.number, source)
 
 
 def _piece(name: str, line: _Line) -> str | Base64:
@@ -203,16 +202,16 @@ def _bytes(name: str, number: int, written: str | Base64) -> bytes:
     try:
         return b64decode(written.base64, validate=True)
     except ValueError as error:
-        _broken(name, number, f"this is not base64 ({error})")
+        _reject_line(name, number, f"this is not base64 ({error})")
 
 
 def _convert(name: str, line: _Line, type_: type[_T]) -> _T:
     try:
         return convert_json(line.value, type_)
     except msgspec.ValidationError as error:
-        _broken(name, line.number, f"{line.key} is not one: {error}")
+        _reject_line(name, line.number, f"{line.key} is invalid: {error}")
 
 
-def _broken(name: str, number: int, why: str) -> NoReturn:
+def _reject_line(name: str, number: int, why: str) -> NoReturn:
     message = f"{name}:{number}: {why}"
     raise CassetteError(message)

@@ -1,7 +1,7 @@
-"""Finds what in a recording still looks like a key: the last check before it is written.
+"""Finds values in a recording that look like keys: the last check before it is written.
 
-Only shapes are known here. A value that merely begins like a key (the name of a format, a
-signature, a piece of base64) does not count.
+It knows shapes only. A value that merely begins like a key (a format's name, a signature, base64)
+does not count.
 """
 
 import re
@@ -20,10 +20,10 @@ from .redaction import HEADER, REDACTED
 
 _HEADER = "the header "
 KNOWN = "a secret"  # the shape of a leak that is one of the given secrets
-_SHOWN = 8  # no more of a key is ever shown
+_SHOWN = 8  # characters of a key in a message, at most
 
 # A key begins where a word begins. One that begins with letters alone could also be a piece of
-# base64, so that none of its letters may stand before it.
+# base64, so no letter of base64 may precede it.
 _WORD = r"(?<![A-Za-z0-9_-])"
 _ALONE = r"(?<![A-Za-z0-9_+/-])"
 _OVER = r"(?![A-Za-z0-9_+/=-])"
@@ -34,7 +34,7 @@ _SK = (
 )
 _BEARER = r"[Bb]earer +(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}=*"
 _SHAPES = (
-    # What it is, how it can begin (looked for first: quick), and how it goes on.
+    # Its name, its possible beginnings (a fast first search), and its pattern.
     ("an sk- key", ("sk-",), _SK),
     ("a Google key", ("AIza",), r"AIza[A-Za-z0-9_-]{30,}"),
     ("a Google token", ("ya29.",), r"ya29\.[A-Za-z0-9_-]{20,}"),
@@ -59,7 +59,7 @@ _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
 class Leak(Struct, frozen=True):
-    """Something that looks like a key: in which exchange, where, and of which shape.
+    """A value that looks like a key: its exchange, place and shape.
 
     >>> from pondero.vcr import find_leaks
     >>> for leak in find_leaks("sums.jsonl"):
@@ -76,19 +76,19 @@ class Leak(Struct, frozen=True):
 
 
 def find_leaks(path: str | Path) -> tuple[Leak, ...]:
-    """Return everything in a cassette that looks like a key; empty where it is safe to keep.
+    """Return everything in a cassette that looks like a key; empty if there is nothing.
 
     >>> from pondero.vcr import find_leaks
     >>> find_leaks("sums.jsonl")
     ()
     """
-    return find_in_text(load_cassette(Path(path)))
+    return find_in_exchanges(load_cassette(Path(path)))
 
 
-def find_in_text(
+def find_in_exchanges(
     exchanges: Iterable[RecordedExchange], secrets: Iterable[str] = ()
 ) -> tuple[Leak, ...]:
-    """Return what looks like a key, or is one of these secrets in any spelling."""
+    """Return the values that look like a key or are one of these secrets in any spelling."""
     known = tuple(secrets)
     found = [
         Leak(number, where, shape, begins)
@@ -108,7 +108,7 @@ def _places(exchange: RecordedExchange) -> Iterator[tuple[str, str]]:
     if head is not None:
         yield from ((f"{_HEADER}{name}", value) for name, value in head.headers.items())
     yield "the answer", _text(exchange.body)
-    yield from (("the answer across its events", text) for text in _spoken(exchange.body))
+    yield from (("the answer across its events", text) for text in _join_event_texts(exchange.body))
     if exchange.end is not None:
         yield "the error", exchange.end.message
 
@@ -120,14 +120,14 @@ def _in_header(where: str, value: str) -> Iterator[tuple[str, str]]:
 
 
 def _in_text(text: str, secrets: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    for variant in {text, _unescaped(text), unquote(text)}:
-        yield from _shaped(variant)
+    for variant in {text, _unescape(text), unquote(text)}:
+        yield from _find_shapes(variant)
         for secret in secrets:
             if secret in variant:
                 yield KNOWN, secret[: min(_SHOWN, len(secret) // 4)]
 
 
-def _shaped(text: str) -> Iterator[tuple[str, str]]:
+def _find_shapes(text: str) -> Iterator[tuple[str, str]]:
     for shape, start, pattern in _STARTS:
         at = text.find(start)
         while at >= 0:
@@ -141,7 +141,7 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     if "\\" not in text:
         return text
     return _ESCAPE.sub(lambda m: chr(int(m[1], 16)) if m[1] else _WHITE.get(m[2], m[2]), text)
@@ -150,30 +150,30 @@ def _unescaped(text: str) -> str:
 _WHITE = dict.fromkeys("nrtbf", " ")
 
 
-def _spoken(body: bytes) -> Iterator[str]:
+def _join_event_texts(body: bytes) -> Iterator[str]:
     """Yield the strings at the same path of a stream's events, joined.
 
     A model that repeats a key spreads it over several events; no single one looks like a key.
     """
-    said: dict[str, list[str]] = {}
+    texts_by_path: dict[str, list[str]] = {}
     try:
         frames = read_payloads(body)
     except WireError:
         return
     for frame in frames if len(frames) > 1 else ():
         try:
-            _collect("", msgspec.json.decode(frame), said)
+            _collect("", msgspec.json.decode(frame), texts_by_path)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
-    yield from ("".join(texts) for texts in said.values() if len(texts) > 1)
+    yield from ("".join(texts) for texts in texts_by_path.values() if len(texts) > 1)
 
 
-def _collect(path: str, value: Json, said: dict[str, list[str]]) -> None:
+def _collect(path: str, value: Json, texts_by_path: dict[str, list[str]]) -> None:
     if isinstance(value, str):
-        said.setdefault(path, []).append(value)
+        texts_by_path.setdefault(path, []).append(value)
     elif isinstance(value, dict):
         for name, inner in value.items():
-            _collect(f"{path}.{name}", inner, said)
+            _collect(f"{path}.{name}", inner, texts_by_path)
     elif isinstance(value, list):
         for place, inner in enumerate(value):
-            _collect(f"{path}[{place}]", inner, said)
+            _collect(f"{path}[{place}]", inner, texts_by_path)

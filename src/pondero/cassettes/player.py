@@ -1,4 +1,4 @@
-"""Plays a cassette: hands out each recorded exchange to the request it was recorded for."""
+"""Plays a cassette: finds the recorded exchange for each request."""
 
 from collections.abc import AsyncIterator, Generator, Iterator
 from threading import Lock
@@ -8,12 +8,12 @@ from .. import errors
 from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError, TransportError, Unreachable, WireError
 from .file_format import EarlyEnd, RecordedExchange
-from .redaction import Redactor, of_exchange
+from .redaction import Redactor, exchange_secrets
 from .request_match import describe_mismatch, differences
 
 
 class Player:
-    """Plays each exchange once: for a request, the first matching one that is left."""
+    """Plays each exchange once: the first unplayed one that matches the request."""
 
     def __init__(
         self,
@@ -32,20 +32,20 @@ class Player:
 
     @property
     def unplayed(self) -> tuple[RecordedExchange, ...]:
-        """Return the exchanges that were not played yet."""
+        """Return the exchanges not played yet."""
         return tuple(self._left.values())
 
     def take(self, request: HttpRequest) -> RecordedExchange:
-        """Return the exchange recorded for this request, or raise with what is different."""
+        """Return the exchange recorded for this request; raises with the differences."""
         sent = self._redactor.request(request)
         with self._lock:
             for number, exchange in self._left.items():
                 if not differences(exchange.request, sent, self._match):
                     return self._left.pop(number)
-            raise self._unlike(request)
+            raise self._mismatch_error(request)
 
     def check(self) -> None:
-        """Raise where an exchange was not played."""
+        """Raise CassetteError if an exchange was not played."""
         if not self._left:
             return
         lines = [
@@ -54,10 +54,9 @@ class Player:
         lines += [f"  {_where(number, each)}" for number, each in self._left.items()]
         raise CassetteError("\n".join(lines))
 
-    def _unlike(self, request: HttpRequest) -> CassetteError:
-        learned = of_exchange(
-            RecordedExchange(request)
-        )  # what is shown has no more in it than a file
+    def _mismatch_error(self, request: HttpRequest) -> CassetteError:
+        # An error message may show no more than a file holds.
+        learned = exchange_secrets(RecordedExchange(request))
         sent = Redactor(self._redactor.secrets.union(learned)).request(request)
         what, total = f"{sent.method} {sent.url}", len(self._exchanges)
         again = "If the request is right, record again with VCR_RECORD=1."
@@ -85,20 +84,14 @@ def _where(number: int, exchange: RecordedExchange) -> str:
 
 
 class PlayedResponse:
-    """An answer from the file; it fails where the recorded one failed."""
+    """A response from the file; it fails as the recorded one did."""
 
     def __init__(self, recorded: RecordedExchange) -> None:
-        self._head = _begun(recorded)
+        self.head: ResponseHead = _recorded_head(recorded)
         self._pieces = iter(recorded.pieces)
         self._end = recorded.end
 
-    @property
-    def head(self) -> ResponseHead:
-        """Return status and headers."""
-        return self._head
-
     def __iter__(self) -> Iterator[bytes]:
-        """Yield the recorded pieces."""
         yield from self._pieces
         if error := _failure(self._end):
             raise error
@@ -109,18 +102,13 @@ class PlayedResponse:
 
 
 class AsyncPlayedResponse:
-    """An answer from the file, for asyncio."""
+    """A response from the file, for asyncio."""
 
     def __init__(self, recorded: RecordedExchange) -> None:
         self._played = PlayedResponse(recorded)
-
-    @property
-    def head(self) -> ResponseHead:
-        """Return status and headers."""
-        return self._played.head
+        self.head: ResponseHead = self._played.head
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Yield the recorded pieces; other tasks run, and may cancel, before each."""
         await _let_others_run()
         for piece in self._played:
             yield piece
@@ -131,22 +119,21 @@ class AsyncPlayedResponse:
         self._played.close()
 
 
-def _begun(recorded: RecordedExchange) -> ResponseHead:
-    """Return the head of the answer, or raise the recorded failure to get one."""
+def _recorded_head(recorded: RecordedExchange) -> ResponseHead:
     if recorded.head is not None:
         return recorded.head
-    raise _failure(recorded.end) or Unreachable("the recorded request was given up by its caller")
+    raise _failure(recorded.end) or Unreachable("the recorded request was cancelled by its caller")
 
 
 def _failure(end: EarlyEnd | None) -> PonderoError | None:
-    """Return the error an answer ended in; None where its reader closed it."""
+    """Return the error that ended a response; None if its reader closed it."""
     if end is None or end.error is None:
         return None
     kind = getattr(errors, end.error, TransportError)
     if not (isinstance(kind, type) and issubclass(kind, TransportError | WireError)):
         kind = TransportError
     error: PonderoError = kind.__new__(kind)
-    error.args = (end.message,)  # as it was said; some add to it when they are made
+    error.args = (end.message,)  # the recorded text; some constructors would add to it
     return error
 
 

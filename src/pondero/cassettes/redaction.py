@@ -1,7 +1,7 @@
-"""Takes the secrets out of an exchange, so that it may be written to disk, and finds them first.
+"""Finds the secrets of an exchange and redacts them before it is written to disk.
 
-Everything else stays byte for byte, and every piece of a stream stays a piece. A secret is found
-by the name of a header, query or field that holds it, and then in every form it can take.
+A secret is found by the name of its header, query parameter or field, then redacted in every
+encoding. All other bytes, and the split of a stream into pieces, stay unchanged.
 """
 
 import os
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from ..canon import LEAST_LEARNED, HttpRequest, ResponseHead, find_secrets
 from ..errors import BadParameter, WireError
 from ..framing import AwsEventsReader, detect_framing, write_aws_event
-from .file_format import OF_THE_JOURNEY, EarlyEnd, RecordedExchange
+from .file_format import WIRE_HEADERS, RecordedExchange
 
 HEADER = re.compile(
     r"(?!.*ratelimit)(?:.*[-_])?(?:authorization|auth|token|cookie2?|signature|secret|password"
@@ -49,20 +49,20 @@ _NESTED = re.compile(
 )
 
 
-def of_environment(environment: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield the values of variables whose names say that they hold a key."""
+def environment_secrets(environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Yield the values of variables that are named like keys."""
     yield from find_secrets(os.environ if environment is None else environment)
 
 
-def of_exchange(exchange: RecordedExchange) -> Iterator[str]:
-    """Yield the secrets an exchange shows: headers, query values and fields used for auth."""
-    for found in _shown(exchange):
+def exchange_secrets(exchange: RecordedExchange) -> Iterator[str]:
+    """Yield the secrets in headers, query parameters and fields for authentication."""
+    for found in _find_values(exchange):
         value = found.strip()
         if len(value) >= LEAST_LEARNED:
             yield value
 
 
-def _shown(exchange: RecordedExchange) -> Iterator[str]:
+def _find_values(exchange: RecordedExchange) -> Iterator[str]:
     head = exchange.head.headers if exchange.head else {}
     for headers in (exchange.request.headers, head):
         for name, value in headers.items():
@@ -78,7 +78,7 @@ def _shown(exchange: RecordedExchange) -> Iterator[str]:
 
 
 def _in_header(name: str, value: str) -> Iterator[str]:
-    if name == "set-cookie":  # several are joined by commas, and dates in them have commas too
+    if name == "set-cookie":  # commas join several cookies, but are in their dates too
         cookies = re.split(r",\s*(?=[^\s;,=]+=)", value)
         yield from (cookie.split(";")[0].partition("=")[2] for cookie in cookies)
         return
@@ -102,17 +102,19 @@ def _without_scheme(value: str) -> tuple[str, str]:
 
 
 def fields(body: bytes) -> Iterator[re.Match[bytes]]:
-    """Yield matches of JSON fields whose names say they hold a key; group ``value`` is the key."""
+    """Yield matches of JSON fields named like keys; group ``value`` is the key."""
     yield from _PLAIN.finditer(body)
     yield from _NESTED.finditer(body)
 
 
 def forms(secret: str) -> frozenset[bytes]:
-    """Return the bytes a secret can be written as: plain, in a URL, in JSON, in base64, in hex."""
+    """Return a secret's encodings: plain, in a URL, in JSON, in base64, in hex."""
     raw = secret.encode("utf-8")
     json = msgspec.json.encode(secret)[1:-1]
     again = msgspec.json.encode(json.decode("utf-8"))[1:-1]
-    ascii_json = "".join(c if c.isascii() else _escaped(c) for c in json.decode("utf-8")).encode()
+    ascii_json = "".join(
+        c if c.isascii() else _escape_character(c) for c in json.decode("utf-8")
+    ).encode()
     html_json = re.sub(rb"[<>&='+]", lambda m: rb"\u%04x" % ord(m[0]), json)
     urls = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
     urls |= {re.sub(r"%[0-9A-F]{2}", lambda m: m[0].lower(), url) for url in urls}
@@ -123,7 +125,7 @@ def forms(secret: str) -> frozenset[bytes]:
     return frozenset(found)
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     units = character.encode("utf-16-be")
     return "".join(rf"\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
@@ -148,26 +150,26 @@ Span = tuple[int, int]
 
 
 class Redactor:
-    """Takes out these secrets, and every value that its header, query or field name marks."""
+    """Redacts these secrets, and the values of headers, parameters and fields named like keys."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.secrets: frozenset[str] = frozenset(secrets) - {REDACTED}
         self._forms = sorted({form for secret in self.secrets for form in forms(secret)})
 
     def exchange(self, exchange: RecordedExchange) -> RecordedExchange:
-        """Return the exchange as it may be written."""
+        """Return the exchange, redacted."""
         end = exchange.end
         return replace(
             exchange,
             request=self.request(exchange.request),
             head=None if exchange.head is None else self._head(exchange.head),
             pieces=self.pieces(exchange.pieces),
-            end=None if end is None else self._ending(end),
+            end=None if end is None else replace(end, message=self.text(end.message)),
             source=None if exchange.source is None else self.url(exchange.source),
         )
 
     def request(self, request: HttpRequest) -> HttpRequest:
-        """Return the request as it may be written or shown."""
+        """Return the request, redacted."""
         return replace(
             request,
             url=self.url(request.url),
@@ -176,7 +178,7 @@ class Redactor:
         )
 
     def url(self, url: str) -> str:
-        """Return the address without its password, its keys in the query, or a secret."""
+        """Return the URL without its password and keys."""
         split = urlsplit(url)
         host = split.netloc.rpartition("@")[2]
         netloc = f"{REDACTED}@{host}" if "@" in split.netloc else split.netloc
@@ -186,35 +188,31 @@ class Redactor:
         return self.text(url)
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """Return the headers by lower-case name; a header for auth keeps only its scheme."""
+        """Return the headers by lower-case name; one for authentication keeps its scheme."""
         return {
             name.lower(): _header(value) if HEADER.fullmatch(name) else self.text(value)
             for name, value in headers.items()
         }
 
     def text(self, text: str) -> str:
-        """Return the text without a secret."""
+        """Return the text, redacted."""
         return b"".join(self.pieces((text.encode("utf-8"),))).decode("utf-8")
 
     def pieces(self, pieces: Iterable[bytes]) -> tuple[bytes, ...]:
-        """Return the pieces of a body without secrets, also where one spans several pieces."""
-        kept = tuple(pieces)
-        whole = b"".join(kept)
-        spans = _merged(self._spans(whole))
+        """Redact the pieces of a body; a secret may span several pieces."""
+        given = tuple(pieces)
+        whole = b"".join(given)
+        spans = _merge_spans(self._spans(whole))
         if spans and detect_framing(whole) == "aws_events":
             with suppress(WireError):
                 return self._frames(whole)
-        return tuple(_cut(kept, spans)) if spans else kept
+        return tuple(_cut(given, spans)) if spans else given
 
     def _frames(self, whole: bytes) -> tuple[bytes, ...]:
-        """Return binary frames without secrets, with lengths and checksums made right again.
-
-        Each frame becomes one piece; an incomplete last frame is dropped.
-        """
-        reader = AwsEventsReader()
+        """Redact binary frames and correct lengths and checksums; drops an incomplete one."""
         return tuple(
             write_aws_event(frame.headers, b"".join(self.pieces((frame.payload,))))
-            for frame in reader.feed(whole)
+            for frame in AwsEventsReader().feed(whole)
         )
 
     def _spans(self, whole: bytes) -> Iterator[Span]:
@@ -227,25 +225,22 @@ class Redactor:
             yield field.span("value")
 
     def _head(self, head: ResponseHead) -> ResponseHead:
-        told = {k: v for k, v in head.headers.items() if k.lower() not in OF_THE_JOURNEY}
-        return ResponseHead(head.status, self.headers(told))
-
-    def _ending(self, end: EarlyEnd) -> EarlyEnd:
-        return replace(end, message=self.text(end.message))
+        headers = {k: v for k, v in head.headers.items() if k.lower() not in WIRE_HEADERS}
+        return ResponseHead(head.status, self.headers(headers))
 
 
 def redact_exchange(exchange: RecordedExchange) -> RecordedExchange:
-    """Return the exchange without any secret that it or the environment holds."""
-    return Redactor({*of_environment(), *of_exchange(exchange)}).exchange(exchange)
+    """Redact the secrets of the exchange and of the environment."""
+    return Redactor({*environment_secrets(), *exchange_secrets(exchange)}).exchange(exchange)
 
 
 def check_secrets(secrets: Iterable[str]) -> frozenset[str]:
-    """Return the secrets a caller named; raises for one so short that it could be a word."""
+    """Return the caller's secrets; raises BadParameter for one as short as a word."""
     given = frozenset((secrets,) if isinstance(secrets, str) else secrets)
     for secret in given:
         if len(secret) < _LEAST:
             message = (
-                f"a secret of {len(secret)} characters would be found everywhere; "
+                f"a secret of {len(secret)} characters occurs everywhere; "
                 f"use one of {_LEAST} or more"
             )
             raise BadParameter(message)
@@ -262,7 +257,7 @@ def _header(value: str) -> str:
     return f"{match['scheme'] or ''}{REDACTED}" if match else REDACTED
 
 
-def _merged(spans: Iterator[Span]) -> list[Span]:
+def _merge_spans(spans: Iterator[Span]) -> list[Span]:
     merged: list[Span] = []
     for begin, end in sorted(spans):
         if merged and begin < merged[-1][1]:
@@ -273,7 +268,7 @@ def _merged(spans: Iterator[Span]) -> list[Span]:
 
 
 def _cut(pieces: tuple[bytes, ...], spans: list[Span]) -> Iterator[bytes]:
-    """Yield the pieces with each span replaced by one mark, also across pieces."""
+    """Yield the pieces with each span replaced once, also across pieces."""
     begin = 0
     waiting = deque(spans)
     for piece in pieces:

@@ -1,7 +1,8 @@
-"""Whether a request matches the recorded one, and where it differs."""
+"""Compares a request with the recorded one; the player calls it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from urllib.parse import parse_qsl, unquote, urlsplit
+from functools import partial
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +17,7 @@ _WIDTH = 200
 
 
 class Missing(Struct, frozen=True):
-    """Stands for a value that one side does not have."""
+    """A value that one side lacks."""
 
 
 NOTHING = Missing()
@@ -31,7 +32,7 @@ class RequestDifference(Struct, frozen=True):
 
     @property
     def weight(self) -> int:
-        """Return how much differs, to find the nearest recorded request."""
+        """Return the size of the difference, to find the nearest recorded request."""
         ours, theirs = self.expected, self.actual
         if isinstance(ours, str) and isinstance(theirs, str):
             same = _first_difference(ours, theirs)
@@ -40,13 +41,14 @@ class RequestDifference(Struct, frozen=True):
         return len(msgspec.json.encode(ours)) + len(msgspec.json.encode(theirs))
 
     def __str__(self) -> str:
-        return f"  {self.path}\n    expected  {_shown(self, 0)}\n    actual    {_shown(self, 1)}"
+        expected, actual = _format_side(self, 0), _format_side(self, 1)
+        return f"  {self.path}\n    expected  {expected}\n    actual    {actual}"
 
 
 def differences(
     recorded: HttpRequest, sent: HttpRequest, match: tuple[str, ...] = MATCH
 ) -> list[RequestDifference]:
-    """Return where a sent request differs from the recorded one."""
+    """Return the differences between the sent request and the recorded one."""
     return [found for word in match for found in _COMPARED[word](recorded, sent)]
 
 
@@ -55,7 +57,7 @@ def check_match(match: Iterable[str]) -> tuple[str, ...]:
     words = (match,) if isinstance(match, str) else tuple(match)
     for word in words:
         if word not in _COMPARED:
-            message = f"match={word!r} cannot be; use {' '.join(_COMPARED)}"
+            message = f"invalid match={word!r}; use {' '.join(_COMPARED)}"
             raise BadParameter(message)
     return words
 
@@ -86,40 +88,23 @@ def _path(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifferenc
 
 
 def _query(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
-    yield from _value("query", _pairs(recorded.url), _pairs(sent.url))
+    queries = (urlsplit(each.url).query for each in (recorded, sent))
+    ours, theirs = (parse_qs(query, keep_blank_values=True) for query in queries)
+    yield from _value("query", ours, theirs)
 
 
-def _pairs(url: str) -> dict[str, list[str]]:
-    pairs: dict[str, list[str]] = {}
-    for name, value in parse_qsl(urlsplit(url).query, keep_blank_values=True):
-        pairs.setdefault(name, []).append(value)
-    return pairs
-
-
-def _body(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
-    yield from _bodies(recorded, sent, whole=True)
-
-
-def _body_subset(recorded: HttpRequest, sent: HttpRequest) -> Iterator[RequestDifference]:
-    yield from _bodies(recorded, sent, whole=False)
-
-
-def _bodies(
-    recorded: HttpRequest, sent: HttpRequest, *, whole: bool
+def _body(
+    recorded: HttpRequest, sent: HttpRequest, *, whole: bool = True
 ) -> Iterator[RequestDifference]:
     if recorded.body == sent.body:
         return
     try:
         ours, theirs = msgspec.json.decode(recorded.body), msgspec.json.decode(sent.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        ours, theirs = recorded.body.decode("utf-8", "replace"), _text(sent.body)
+        ours, theirs = (each.body.decode("utf-8", "replace") for each in (recorded, sent))
         if ours == theirs:  # different bytes, none of them text
             ours, theirs = recorded.body.hex(), sent.body.hex()
     yield from _value("body", ours, theirs, whole=whole)
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "replace")
 
 
 _COMPARED: Mapping[str, Callable[[HttpRequest, HttpRequest], Iterator[RequestDifference]]] = {
@@ -128,7 +113,7 @@ _COMPARED: Mapping[str, Callable[[HttpRequest, HttpRequest], Iterator[RequestDif
     "path": _path,
     "query": _query,
     "body": _body,
-    "body-subset": _body_subset,
+    "body-subset": partial(_body, whole=False),
 }
 
 
@@ -157,7 +142,7 @@ def _at(values: list[Json], place: int) -> Json:
 
 def _same(ours: Json, theirs: Json) -> bool:
     if isinstance(ours, str) and isinstance(theirs, str):
-        # What was redacted is not known: it stands for anything.
+        # A redacted value matches anything.
         return ours == theirs or (REDACTED in ours and _fits(ours.split(REDACTED), theirs))
     if isinstance(ours, bool) or isinstance(theirs, bool):
         return ours is theirs  # to Python, True is 1
@@ -177,11 +162,11 @@ def _fits(around: list[str], text: str) -> bool:
     return text.endswith(last)
 
 
-# -- for people ------------------------------------------------------------------------------
+# -- messages --------------------------------------------------------------------------------
 
 
-def _shown(difference: RequestDifference, side: int) -> str:
-    """Return one side's value; of a long text only the part around the first difference."""
+def _format_side(difference: RequestDifference, side: int) -> str:
+    """Return one side's value; for a long text, the part around the first difference."""
     value = (difference.expected, difference.actual)[side]
     if isinstance(value, Missing):
         return "(nothing)"
@@ -195,6 +180,6 @@ def _shown(difference: RequestDifference, side: int) -> str:
     return f"...{cut}" if start else cut
 
 
-def _first_difference(one: str, other: str) -> int:
-    same = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(same) if a != b), min(len(one), len(other)))
+def _first_difference(ours: str, theirs: str) -> int:
+    pairs = zip(ours, theirs, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(ours), len(theirs)))

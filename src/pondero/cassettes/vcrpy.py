@@ -1,7 +1,7 @@
-"""Reads cassettes that vcrpy wrote (YAML with ``interactions``) as ours; it writes none.
+"""Reads vcrpy's cassettes (YAML with ``interactions``); it writes none.
 
-Somebody else's file may be deep enough to end the process, or have aliases of aliases that unfold
-to more than any memory. Both are found in its events, before anything is built from them.
+A hostile file may be nested deep enough to crash the process, or have aliases that unfold to more
+than the memory. Both are found in the YAML events, before any value is built.
 """
 
 import zlib
@@ -14,10 +14,10 @@ import msgspec
 from ..canon import HttpRequest, Json, ResponseHead
 from ..errors import CassetteError, MissingExtra
 from ..framing import MAX_FRAME
-from .file_format import OF_THE_JOURNEY, RecordedExchange
+from .file_format import WIRE_HEADERS, RecordedExchange
 
-_DEEPEST = 200  # levels; 100,000 of them end the process, in the C part of PyYAML
-_UNFOLDED = 8 * 1024 * 1024  # what aliases may add to a file; those of vcrpy repeat small lists
+_DEEPEST = 200  # levels; 100,000 crash the C part of PyYAML
+_UNFOLDED = 8 * 1024 * 1024  # characters that aliases may add; vcrpy's repeat small lists
 
 
 def parse(data: bytes, name: str) -> tuple[RecordedExchange, ...]:
@@ -25,9 +25,9 @@ def parse(data: bytes, name: str) -> tuple[RecordedExchange, ...]:
     content = _yaml(data, name)
     interactions = content.get("interactions") if isinstance(content, dict) else None
     if not isinstance(interactions, list):
-        _broken(name, "it has no list of interactions, so it is not one of vcrpy's")
+        _reject_file(name, "it has no list of interactions, so it is not one of vcrpy's")
     return tuple(
-        _recorded(each, f"{name}: interactions[{n}]") for n, each in enumerate(interactions)
+        _build_exchange(each, f"{name}: interactions[{n}]") for n, each in enumerate(interactions)
     )
 
 
@@ -43,28 +43,27 @@ def _yaml(data: bytes, name: str) -> Json:
         return yaml.load(data, Loader=loader)  # noqa: S506 - both loaders are safe ones
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        _broken(f"{name}:{line}", f"this is not YAML: {error.problem or error.context}")
+        _reject_file(f"{name}:{line}", f"this is not YAML: {error.problem or error.context}")
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        _broken(name, f"this is not YAML: {error}")
+        _reject_file(name, f"this is not YAML: {error}")
 
 
 def _check_unfolded(yaml: Any, events: Iterable[Any], most: int, name: str) -> None:
-    """Raise CassetteError for a file that is too deep, or too large with its aliases unfolded."""
-    sizes: dict[str, int] = {}  # what stands behind each anchor, in characters
-    inside: list[tuple[str | None, int]] = [("", 0)]  # the anchors and sizes of what is open
+    sizes: dict[str, int] = {}  # characters behind each anchor
+    inside: list[tuple[str | None, int]] = [("", 0)]  # anchors and sizes of the open nodes
     for event in events:
         line = event.start_mark.line + 1
         if isinstance(event, yaml.CollectionStartEvent):
             inside.append((event.anchor, 0))
             if len(inside) > _DEEPEST:
-                _broken(f"{name}:{line}", f"it is more than {_DEEPEST} levels deep")
+                _reject_file(f"{name}:{line}", f"it is more than {_DEEPEST} levels deep")
             continue
         anchor, size = event.anchor if isinstance(event, yaml.NodeEvent) else None, 1
         if isinstance(event, yaml.ScalarEvent):
             size += len(event.value)
         elif isinstance(event, yaml.AliasEvent):
             if anchor in (each for each, _ in inside):
-                _broken(f"{name}:{line}", f"the alias {anchor!r} stands inside of itself")
+                _reject_file(f"{name}:{line}", f"the alias {anchor!r} contains itself")
             size += sizes.get(anchor or "", 0)
         elif isinstance(event, yaml.CollectionEndEvent):
             anchor, size = inside.pop()
@@ -72,10 +71,10 @@ def _check_unfolded(yaml: Any, events: Iterable[Any], most: int, name: str) -> N
             sizes[anchor] = size
         inside[-1] = (inside[-1][0], inside[-1][1] + size)
         if inside[-1][1] > most:
-            _broken(f"{name}:{line}", f"its aliases add more than {_UNFOLDED:,} characters")
+            _reject_file(f"{name}:{line}", f"its aliases add more than {_UNFOLDED:,} characters")
 
 
-def _recorded(interaction: Json, where: str) -> RecordedExchange:
+def _build_exchange(interaction: Json, where: str) -> RecordedExchange:
     try:
         asked, answered = interaction["request"], interaction["response"]
         headers = _headers(asked.get("headers"))
@@ -83,15 +82,15 @@ def _recorded(interaction: Json, where: str) -> RecordedExchange:
         status = answered["status"]
         code = int(status["code"] if isinstance(status, dict) else status)
         told = _headers(answered.get("headers"))
-        body = _unpacked(_body(answered, where), told.get("content-encoding", ""), where)
+        body = _decompress(_body(answered, where), told.get("content-encoding", ""), where)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        _broken(where, f"it is not an interaction ({type(error).__name__}: {error})")
-    kept = {name: value for name, value in told.items() if name not in OF_THE_JOURNEY}
+        _reject_file(where, f"it is not an interaction ({type(error).__name__}: {error})")
+    kept = {name: value for name, value in told.items() if name not in WIRE_HEADERS}
     return RecordedExchange(request, ResponseHead(code, kept), (body,) if body else ())
 
 
 def _headers(raw: Json) -> dict[str, str]:
-    """Return the headers; vcrpy keeps a list of values for each."""
+    """Return the headers; vcrpy stores a list of values for each."""
     return {
         str(name).lower(): ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         for name, value in (raw or {}).items()
@@ -99,7 +98,6 @@ def _headers(raw: Json) -> dict[str, str]:
 
 
 def _body(message: Mapping[str, Json], where: str) -> bytes:
-    """Return a body: text, bytes, a ``string`` or ``base64_string``, or JSON kept parsed."""
     if "parsed_body" in message:
         return msgspec.json.encode(message["parsed_body"])
     body = message.get("body")
@@ -112,38 +110,40 @@ def _body(message: Mapping[str, Json], where: str) -> bytes:
     if isinstance(body, str):
         return body.encode("utf-8")
     if not isinstance(body, bytes):
-        _broken(where, f"a body cannot be {type(body).__name__}")
+        _reject_file(where, f"a body cannot be {type(body).__name__}")
     return body
 
 
-def _unpacked(body: bytes, encoding: str, where: str) -> bytes:
-    """Return the body decompressed; some cassettes already hold it so."""
+def _decompress(body: bytes, encoding: str, where: str) -> bytes:
+    """Decompress the body; some cassettes hold it decompressed already."""
     try:
         if body.startswith(b"\x1f\x8b"):
-            return _inflated(body, zlib.MAX_WBITS | 16, where)
+            return _inflate(body, zlib.MAX_WBITS | 16, where)
         if encoding == "deflate" and body[:1] == b"\x78":
-            return _inflated(body, zlib.MAX_WBITS, where)
+            return _inflate(body, zlib.MAX_WBITS, where)
     except zlib.error as error:
-        _broken(where, f"its body is not {encoding or 'gzip'}: {error}")
+        _reject_file(where, f"its body is not {encoding or 'gzip'}: {error}")
     try:
         body.decode("utf-8")
     except UnicodeDecodeError:
         if encoding not in ("", "identity"):
-            _broken(where, f"its body is packed with {encoding!r}; record it with gzip or none")
+            _reject_file(
+                where, f"its body is packed with {encoding!r}; record it with gzip or none"
+            )
     return body
 
 
-def _inflated(body: bytes, bits: int, where: str) -> bytes:
+def _inflate(body: bytes, bits: int, where: str) -> bytes:
     """Return the body unpacked; a small one that would fill the memory is refused."""
     unpacker = zlib.decompressobj(bits)
     found = unpacker.decompress(body, MAX_FRAME)
     if unpacker.unconsumed_tail:
-        _broken(where, f"its body unpacks to more than {MAX_FRAME:,} bytes")
+        _reject_file(where, f"its body unpacks to more than {MAX_FRAME:,} bytes")
     if not unpacker.eof:
         raise zlib.error("it is cut")
     return found
 
 
-def _broken(where: str, why: str) -> NoReturn:
+def _reject_file(where: str, why: str) -> NoReturn:
     message = f"{where}: {why}"
     raise CassetteError(message)

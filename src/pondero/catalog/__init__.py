@@ -8,7 +8,7 @@ from .load import (
     did_you_mean,
     from_files,
     load_shipped,
-    read_toml,
+    parse_toml,
 )
 from .lookup import SCHEMA, Lookup, ModelEntry, ParsedModelName
 from .schema import BatchShape, BatchTerms, Catalog, Family, FamilyGroup, Provider, UrlVariable
@@ -79,9 +79,9 @@ __all__ = [
     "from_files",
     "load_explained",
     "load_shipped",
+    "parse_toml",
     "provider_map",
     "read_listing",
-    "read_toml",
     "rows_to_add",
     "second_list",
     "snapshot",

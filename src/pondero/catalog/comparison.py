@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from ..thinking import Capability, Evidence
-from .load import DATA, TomlFile, read_toml
+from .load import DATA, TomlFile, parse_toml
 from .lookup import Lookup, ModelEntry
 from .public_list import (
     ListedModel,
@@ -117,7 +117,7 @@ def second_list() -> PublicList:
 
 
 def _file(name: str) -> TomlFile:
-    return read_toml(f"lists/{name}", (LISTS / name).read_text("utf-8"))
+    return parse_toml((LISTS / name).read_text("utf-8"), f"lists/{name}")
 
 
 def compare_lists(

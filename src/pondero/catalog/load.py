@@ -68,8 +68,8 @@ class TomlFile(msgspec.Struct, frozen=True):
             raise BadCatalog(f"{where}: {error}") from None
 
 
-def read_toml(name: str, text: str, error: type[UsageError] = BadCatalog) -> TomlFile:
-    """Parse a file; raises ``error`` with file and line if it is not TOML."""
+def parse_toml(text: str, name: str, error: type[UsageError] = BadCatalog) -> TomlFile:
+    """Parse the text of a TOML file; raises ``error`` with file and line if it is invalid."""
     import tomllib  # noqa: PLC0415 - the shipped catalog is JSON; few have files of their own
 
     try:
@@ -118,7 +118,8 @@ def _lines(file: TomlFile) -> dict[tuple[str | int, ...], int]:
 
 
 def _names(line: str) -> list[str]:
-    import tomllib  # noqa: PLC0415 - see read_toml
+    """Return the dotted names of a table's header or of a key; none where it is neither."""
+    import tomllib  # noqa: PLC0415 - see parse_toml
 
     try:
         value: Any = tomllib.loads(line)
@@ -209,8 +210,8 @@ def catalog_hash() -> str:
 
 
 def from_files(files: Mapping[str, str]) -> Catalog:
-    """Build a catalog from families/NAME.toml, providers/NAME.toml and names.toml."""
-    parsed = {_stem(name): read_toml(name, text) for name, text in files.items()}
+    """Return the catalog in these files: families/NAME.toml, providers/NAME.toml, names.toml."""
+    parsed = {_stem(name): parse_toml(text, name) for name, text in files.items()}
     groups = {stem: _group(f) for (folder, stem), f in parsed.items() if folder == "families"}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
     providers = {name: _provider(name, raw, {}, groups) for name in raw}
@@ -232,7 +233,7 @@ def add_user_files(
     A ``[[model]]`` has all its facts, or ``like`` another model and what differs. Without
     ``quirks``, the types of dialects' quirks, these are not checked.
     """
-    parsed = {_stem(name): read_toml(name, text) for name, text in files.items()}
+    parsed = {_stem(name): parse_toml(text, name) for name, text in files.items()}
     raw = {stem: f for (folder, stem), f in parsed.items() if folder == "providers"}
     own = {name: file.values.get("quirks", {}) for name, file in raw.items()}
     groups = dict(catalog.groups)

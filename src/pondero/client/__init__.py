@@ -1,4 +1,4 @@
-"""The library: Client, Chat, Prepared, Stream, Turn, Tools, and the dial as functions."""
+"""The library: clients, chats, streams, tools, and the dial as functions."""
 
 from ..lazy import Loader, make_lazy_getattr
 from ..store import load_catalog
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .prompts.messages import parse_prompt
     from .stream import AsyncStream, Stream
     from .tools.schema_check import SchemaCheck
-    from .tools.tools import Approve, OfferedTool, Tools
+    from .tools.tools import Approve, Tools
 
 _NAMES = {
     "apply_dial": "set_level",
@@ -43,7 +43,7 @@ _NAMES = {
     "prompts.messages": "parse_prompt",
     "stream": "AsyncStream Stream",
     "tools.schema_check": "SchemaCheck",
-    "tools.tools": "Approve OfferedTool Tools",
+    "tools.tools": "Approve Tools",
 }
 
 __all__ = [
@@ -57,7 +57,6 @@ __all__ = [
     "Chat",
     "Client",
     "HealthCheck",
-    "OfferedTool",
     "PolicyLike",
     "Prepared",
     "SchemaCheck",

@@ -1,4 +1,4 @@
-"""Sets a level in a request that somebody else wrote; ``pondero.sdk`` calls it for other SDKs."""
+"""Sets a level in a request of another SDK; ``pondero.sdk`` calls it."""
 
 from collections.abc import Iterator, Mapping
 from os import environ
@@ -14,7 +14,7 @@ from ..exchange import plan as make_plan
 from ..framing import parse_json_or_none
 from ..store import load_catalog, resolve_auto
 from ..thinking import SAMPLING, Plan, Policy, RequestParameters, parse_intent
-from .dial import wish_for
+from .dial import select_thinking
 
 Path = tuple[str, ...]
 
@@ -22,26 +22,23 @@ Path = tuple[str, ...]
 def set_level(
     request: HttpRequest, thinking: object, policy: Policy
 ) -> tuple[HttpRequest, Plan | None]:
-    """Return the request at this level, and the plan; untouched where wire or model is unknown."""
+    """Return the request at this level, and the plan; unchanged if wire or model is unknown."""
     body = _object(request)
     entry = _entry(request, policy) if body else None
     if entry is None:
         return request, None
-    wish = wish_for(entry, thinking, load_catalog())
-    intent = parse_intent(wish, words=entry.capability.extra_words)
+    requested = select_thinking(entry, thinking, load_catalog())
+    intent = parse_intent(requested, words=entry.capability.extra_words)
     if intent.kind == "unset":
         return request, None
     intent = resolve_auto(entry, intent, policy=policy)
-    made = make_plan(entry, intent, asked=_asked(request, body, entry), policy=policy)
+    made = make_plan(entry, intent, asked=_parse_parameters(request, body, entry), policy=policy)
     return apply_plan(request, entry, made), made
 
 
 def _object(request: HttpRequest) -> dict[str, Json]:
     body = parse_json_or_none(request.body) if request.method == "POST" else None
     return body if isinstance(body, dict) else {}
-
-
-# -- which model it is for ----------------------------------------------------------------------
 
 
 def _entry(request: HttpRequest, policy: Policy) -> ModelEntry | None:
@@ -51,14 +48,14 @@ def _entry(request: HttpRequest, policy: Policy) -> ModelEntry | None:
     model = get_dialect(wire).service().requested_model(request) if wire else None
     if wire is None or not model:
         return None
-    known = _known(wire, model)
-    for provider in (*_living_at(url, wire), *(entry.provider for entry in known)):
+    known = _iter_known_entries(wire, model)
+    for provider in (*_iter_providers_at(url, wire), *(entry.provider for entry in known)):
         return load_catalog().entry(f"{provider.name}:{model}", unknown=policy.unknown)
     return None
 
 
-def _living_at(url: str, wire: str) -> Iterator[Provider]:
-    """Yield who speaks this wire at this address, by the catalog or by their own variable."""
+def _iter_providers_at(url: str, wire: str) -> Iterator[Provider]:
+    """Yield the providers of this wire at this address, by the catalog or their own variable."""
     host = urlsplit(url).netloc
     for provider in load_catalog().catalog.providers.values():
         urls = [provider.url, *(environ.get(name, "") for name in provider.url_env)]
@@ -66,8 +63,8 @@ def _living_at(url: str, wire: str) -> Iterator[Provider]:
             yield provider
 
 
-def _known(wire: str, model: str) -> Iterator[ModelEntry]:
-    """Yield where a model of this name is known: at home first, then anywhere on this wire."""
+def _iter_known_entries(wire: str, model: str) -> Iterator[ModelEntry]:
+    """Yield the known models of this name: its home's first, then any provider's on this wire."""
     try:
         home = load_catalog().entry(model)
     except UnknownModel:
@@ -81,29 +78,23 @@ def _known(wire: str, model: str) -> Iterator[ModelEntry]:
                 yield entry
 
 
-# -- what it asks -----------------------------------------------------------------------------
-
-
-def _asked(request: HttpRequest, body: Mapping[str, Json], entry: ModelEntry) -> RequestParameters:
+def _parse_parameters(
+    request: HttpRequest, body: Mapping[str, Json], entry: ModelEntry
+) -> RequestParameters:
     paths = entry.provider.parameters
     names = (name for name in ("max_tokens", *SAMPLING) if name in paths)
-    said = {name: get_path(body, paths[name]) for name in names}
+    values = {name: get_path(body, paths[name]) for name in names}
     numbers: dict[str, Any] = {
-        name: value for name, value in said.items() if isinstance(value, int | float)
+        name: value for name, value in values.items() if isinstance(value, int | float)
     }
-    forced = _is_forced(request, entry)
-    tools = bool(body.get("tools"))
-    return RequestParameters(**numbers, tools=tools, tool_choice="required" if forced else "auto")
+    choice = "required" if _is_forced(request, entry) else "auto"
+    return RequestParameters(**numbers, tools=bool(body.get("tools")), tool_choice=choice)
 
 
 def _is_forced(request: HttpRequest, entry: ModelEntry) -> bool:
-    """Return whether the model must call a tool, as the service reads it; no rule is applied.
-
-    A body that the wire's types cannot read at all gets the level too: the service refuses it in
-    its own words, where leaving the level out would go unnoticed.
-    """
+    """Return whether the service reads the request as a forced tool call."""
     try:
         choice = get_dialect(entry.provider.dialect).service().parse(request).request.tool_choice
-    except Rejected:
+    except Rejected:  # set the level all the same: the service reports the invalid body
         return False
     return choice is not None and choice.forced

@@ -1,4 +1,4 @@
-"""What both clients have in common: settings, and a question made ready to send."""
+"""The base class of both clients: settings, and the preparation of requests."""
 
 from collections.abc import Iterable, Mapping
 from time import time
@@ -10,17 +10,17 @@ from ..handoff import Rejection
 from ..store import Credentials, load_catalog
 from ..thinking import Policy, ThinkingLike
 from .dial import PolicyLike, check_parameters, resolve_and_plan, resolve_policy, warn_adjustments
-from .fallbacks import Candidates, Models, in_turn, names_of
+from .fallbacks import Candidates, Models, order_models, parse_models
 from .hooks import Hooks, OnReply, OnRequest
-from .prompts.attachments import attachments_of, check_readable
+from .prompts.attachments import check_readable, parse_attachments
 from .prompts.messages import Prompt, parse_prompt
 from .prompts.options import (
     RUNNING,
     Options,
     build_request,
     check_options,
+    parse_timeouts,
     request_parameters,
-    timeouts_of,
 )
 from .tools.tools import Tools
 
@@ -33,7 +33,7 @@ V = TypeVar("V")
 
 
 class BaseClient(Generic[T]):
-    """What both clients have: settings, a transport, and what models refused before."""
+    """Settings, a transport, and the fields that services rejected before."""
 
     def __init__(
         self,
@@ -48,6 +48,7 @@ class BaseClient(Generic[T]):
         on_reply: OnReply | None = None,
     ) -> None:
         self._policy = resolve_policy(policy)
+        self._check_transport(transport)
         self._transport = transport
         self._retry = retry or Retry()
         self._timeouts = timeouts or Timeouts()
@@ -55,14 +56,14 @@ class BaseClient(Generic[T]):
         for name in (*(keys or ()), *(urls or ())):
             load_catalog().provider(name)
         self._credentials = Credentials(keys or {}, urls or {})
-        self._hooks = self._checked(Hooks(on_request, on_reply))
+        self._hooks = self._check_hooks(Hooks(on_request, on_reply))
         self._refusals: tuple[Rejection, ...] = ()
         self._made: dict[str, T] = {}
         self._closed = False
 
     @property
     def policy(self) -> Policy:
-        """Return the policy of every question that is asked without one."""
+        """Return the policy of questions that have none of their own."""
         return self._policy
 
     def __repr__(self) -> str:
@@ -71,12 +72,12 @@ class BaseClient(Generic[T]):
     def prepare(
         self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Prepared:
-        """Return what would be sent, the plan behind it, and the manifest; nothing is sent."""
+        """Return the request, its plan and its manifest, without sending it."""
         check_options(options)
         if not RUNNING.isdisjoint(options):
-            raise BadParameter("mcp, approve and steps are for ask, or for a Chat and its stream")
+            raise BadParameter("mcp, approve and max_steps need ask, or a Chat and its stream")
         policy = resolve_policy(options["policy"]) if "policy" in options else self._policy
-        attachments = attachments_of(options.get("attachments"))
+        attachments = parse_attachments(options.get("attachments"))
         request = build_request(prompt, options, attachments)
         asked = request_parameters(request, options.get("context"))
         effort = options.get("thinking_effort")
@@ -111,15 +112,15 @@ class BaseClient(Generic[T]):
         thinking: ThinkingLike = None,
         **options: Unpack[Options],
     ) -> "Draft":
-        """Return what ``batch`` would send, how it is split and priced; nothing is sent."""
-        from .batches import draft_of  # noqa: PLC0415 - few programs make batches
+        """Return the requests of a batch, its chunks and its price, without sending it."""
+        from .batches import make_draft  # noqa: PLC0415 - few programs make batches
 
-        def prepared(name: str, prompt: Prompt, wish: ThinkingLike, more: Options) -> Prepared:
-            return self.prepare(name, prompt, wish, **more)
+        def prepare_one(name: str, prompt: Prompt, level: ThinkingLike, more: Options) -> Prepared:
+            return self.prepare(name, prompt, level, **more)
 
-        return draft_of(prepared, asks, model, thinking, options)
+        return make_draft(prepare_one, asks, model, thinking, options)
 
-    def _drafted(
+    def _make_draft(
         self,
         asks: "Iterable[AskLike] | Draft",
         model: str | None,
@@ -132,7 +133,7 @@ class BaseClient(Generic[T]):
             return asks
         return self.draft_batch(asks, model, thinking, **options)
 
-    def _counter(self) -> "BatchSession":
+    def _batch_session(self) -> "BatchSession":
         from .batches import BatchSession  # noqa: PLC0415 - as above
 
         needed = self._transport is None or self._transport.needs_key
@@ -140,22 +141,25 @@ class BaseClient(Generic[T]):
 
     def _waits(self, options: Options) -> Timeouts:
         usual = self._timeouts if options.get("stream", True) else self._whole_timeouts
-        return timeouts_of(options["timeout"], usual) if "timeout" in options else usual
+        return parse_timeouts(options["timeout"], usual) if "timeout" in options else usual
 
-    def _checked(self, hooks: Hooks) -> Hooks:
+    def _check_hooks(self, hooks: Hooks) -> Hooks:
         """Return the hooks; raises UsageError for one that this client cannot call."""
         return hooks
 
-    def _asked(
+    def _check_transport(self, transport: T | None) -> None:
+        """Raise UsageError for a transport that this client cannot call."""
+
+    def _prepare_question(
         self, model: Models, prompt: Prompt, thinking: ThinkingLike, options: Options
     ) -> Prepared | Candidates:
-        """Return what is to be asked: of one model, or of several in turn."""
+        """Prepare a question for one model, or for several candidates."""
         if isinstance(model, str):
             return self.prepare(model, prompt, thinking, **options)
         check_options(options)
-        names = names_of(model)
+        names = parse_models(model)
         once = _read_once(options)
-        messages = parse_prompt(prompt, attachments_of(once.get("attachments")))
+        messages = parse_prompt(prompt, parse_attachments(once.get("attachments")))
         policy = resolve_policy(options.get("policy", self._policy)).but(unsupported="adjust")
         effort = options.get("thinking_effort")
         entries = {
@@ -165,23 +169,21 @@ class BaseClient(Generic[T]):
             for name in names
         }
         return Candidates(
-            in_turn(names, entries.__getitem__, messages),
+            order_models(names, entries.__getitem__, messages),
             lambda name: self.prepare(name, prompt, thinking, **once),
         )
 
     def _open_transport(self) -> T:
-        """Return what moves the bytes, one for all threads; raises UsageError after closing."""
+        """Return the transport of all threads; raises UsageError after closing."""
         if self._closed:
-            name = type(self).__name__
-            message = f"this {name} is closed; create a new one"
+            message = f"this {type(self).__name__} is closed; create a new one"
             raise UsageError(message)
         if self._transport is None:
-            # Of threads that come here together, all get one transport; the others opened nothing.
-            self._transport = self._made.setdefault("http", self._over_network())
+            # setdefault, so that threads arriving together share one transport.
+            self._transport = self._made.setdefault("http", self._make_http_transport())
         return self._transport
 
-    def _over_network(self) -> T:
-        """Return a new transport over HTTP; it opens no connection before it is used."""
+    def _make_http_transport(self) -> T:
         raise NotImplementedError
 
     def _remember(self, refusal: Rejection) -> None:
@@ -190,11 +192,11 @@ class BaseClient(Generic[T]):
 
 
 def _read_once(options: Options) -> Options:
-    """Return the options with lists that can be read again for the next model."""
+    """Return the options with tuples for iterators, to be read again for the next model."""
     again = {
         name: tuple(value)
         for name, value in (
-            ("attachments", attachments_of(options.get("attachments"))),
+            ("attachments", parse_attachments(options.get("attachments"))),
             ("tools", Tools(options.get("tools") or ()).tools),
             ("refusals", options.get("refusals", ())),
         )

@@ -1,11 +1,10 @@
-"""``Batch`` and ``AsyncBatch``: many asks at a provider's batch service, sent now, collected later.
+"""``Batch`` and ``AsyncBatch``: many requests to batch services, sent now and collected later.
 
-A client makes them. Everything about a batch is on disk, so that another process can open it by
-its id, days later.
+A client makes them. A batch is on disk, so another process can open it by its id days later.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 from ..batch import (
     EVERY,
@@ -38,55 +37,55 @@ from .prompts.messages import Prompt
 from .prompts.options import Options
 
 AskLike = str | Mapping[str, Any]
-"""An ask: its prompt, or a mapping with ``prompt``, and perhaps ``id``, ``model``, ``thinking`` and
-the options of a question."""
+"""A request: a prompt, or a mapping with ``prompt`` and optionally ``id``, ``model``, ``thinking``
+and the options of a question."""
 
 _OWN = ("id", "model", "prompt", "input", "thinking")
 _UNFIT = ("stream", "timeout", "headers", "refusals")
 _WAITING = Timeouts(connect=30.0, first_byte=300.0, between_bytes=300.0)
-"""A batch is uploaded and fetched whole, and that takes longer than a question."""
+"""Uploading or fetching a whole batch takes longer than a question."""
 
 _NO_TIME = 0.01
 
-Preparing = Callable[[str, Prompt, ThinkingLike, Options], Prepared]
-Progress = Callable[["_Batch"], None]
+Prepare = Callable[[str, Prompt, ThinkingLike, Options], Prepared]
+Progress = Callable[["_Batch[Any]"], None]
 
 
-def draft_of(
-    prepare: Preparing,
+def make_draft(
+    prepare: Prepare,
     asks: Iterable[AskLike],
     model: str | None,
     thinking: ThinkingLike,
     options: Options,
 ) -> Draft:
-    """Return what a batch of these asks would be; nothing is sent. Raises UsageError."""
-    made = [
-        _ask(prepare, number, each, (model, thinking, options)) for number, each in enumerate(asks)
-    ]
-    return split_into_chunks(made)
+    """Prepare the requests of a batch without sending them; raises UsageError."""
+    defaults = (model, thinking, options)
+    return split_into_chunks(
+        [_make_request(prepare, number, each, defaults) for number, each in enumerate(asks)]
+    )
 
 
-def _ask(
-    prepare: Preparing,
+def _make_request(
+    prepare: Prepare,
     number: int,
     given: AskLike,
-    usual: tuple[str | None, ThinkingLike, Options],
+    defaults: tuple[str | None, ThinkingLike, Options],
 ) -> BatchRequest:
     own: dict[str, Any] = {"prompt": given} if isinstance(given, str) else dict(given)
     prompt = own.get("prompt", own.get("input"))
     id = str(own.get("id", number))
-    model = own.get("model") or usual[0]
+    model = own.get("model") or defaults[0]
     if prompt is None or model is None:
-        what = "prompt" if prompt is None else "model"
-        message = f"the ask {id!r} has no {what}; give one to it, or a model to the whole batch"
+        missing = "prompt" if prompt is None else "model"
+        message = f"request {id!r} has no {missing}; add one, or give the whole batch a model"
         raise BadParameter(message)
-    options = {**usual[2], **{name: each for name, each in own.items() if name not in _OWN}}
+    options = {**defaults[2], **{name: each for name, each in own.items() if name not in _OWN}}
     for name in _UNFIT:
         if name in options:
-            message = f"{name!r} means nothing in a batch; leave it out of the ask {id!r}"
+            message = f"a batch has no option {name!r}; remove it from request {id!r}"
             raise BadParameter(message)
-    # A level in an ask's own model is its own; the batch's is for asks that have none.
-    thinking = own.get("thinking", None if own.get("model") else usual[1])
+    # The batch's level is for requests without a model of their own, whose name may have one.
+    thinking = own.get("thinking", None if own.get("model") else defaults[1])
     prepared = prepare(model, prompt, thinking, cast("Options", {**options, "stream": False}))
     entry = load_catalog().entry(prepared.plan.model)
     batch_terms(entry.provider, entry.model)
@@ -95,7 +94,7 @@ def _ask(
 
 
 class BatchSession:
-    """A client's way to the batch services: its keys and addresses, and whether anybody waits."""
+    """A client's access to the batch services: its keys, addresses and retries."""
 
     def __init__(self, credentials: Credentials, retry: Retry, *, needed: bool) -> None:
         self._credentials = credentials
@@ -103,16 +102,16 @@ class BatchSession:
         self._needed = needed
 
     def pause(self, seconds: float) -> float:
-        """Return how long to wait between two looks: an emulator needs no time."""
+        """Return the seconds between two polls; an emulator needs none."""
         return seconds if self._needed else _NO_TIME
 
-    def __call__(self, lot: BatchChunk) -> BatchService:
-        """Return the service that a lot is for."""
-        provider = load_catalog().provider(lot.provider)
-        terms = batch_terms(provider, lot.model)
+    def __call__(self, chunk: BatchChunk) -> BatchService:
+        """Return the service of a chunk."""
+        provider = load_catalog().provider(chunk.provider)
+        terms = batch_terms(provider, chunk.model)
         key = self._credentials.key(provider, needed=self._needed)
         url = self._credentials.url(provider, needed=self._needed)
-        headers = {**lot.headers, **auth_header(provider, key)}
+        headers = {**chunk.headers, **auth_header(provider, key)}
         return BatchService(
             BatchEndpoint(url, headers),
             WIRES[terms.shape],
@@ -122,185 +121,175 @@ class BatchSession:
         )
 
 
-class _Batch:
-    """What both have: the file on disk, and what is to be done next."""
+T = TypeVar("T", bound=Transport | AsyncTransport)
 
-    def __init__(self, file: BatchFile, counter: BatchSession) -> None:
+
+class _Batch(Generic[T]):
+    def __init__(self, file: BatchFile, session: BatchSession, transport: T) -> None:
         self._file = file
-        self._counter = counter
+        self._session = session
+        self._transport = transport
 
     @property
     def id(self) -> str:
-        """Return the id by which the batch can be opened again, in any process."""
+        """Return the id that opens the batch again, in any process."""
         return self._file.facts.id
 
     @property
     def state(self) -> State:
-        """Return how far it is, as known on disk: unsent, unsure, running or ended."""
+        """Return the state on disk: unsent, unsure, running or ended."""
         return self._file.state
 
     @property
     def lots(self) -> tuple[BatchChunk, ...]:
-        """Return the batches at the services that this one is made of."""
+        """Return the chunks at the services."""
         return self._file.lots()
 
     @property
     def ids(self) -> list[str]:
-        """Return the ids of all asks, in the order they were given."""
+        """Return the ids of all requests, in order."""
         return self._file.ids()
 
     @property
     def answers(self) -> dict[str, BatchAnswer]:
-        """Return the answers that have come so far, by the ids of their asks."""
+        """Return the answers so far, by request id."""
         return {each.id: each for each in iter_answers(self._file)}
 
     def __repr__(self) -> str:
         return f"<pondero.{type(self).__name__} {self.id} {self.state}>"
 
-    def _submitting(self) -> Steps[None]:
+    def _submit_steps(self) -> Steps[None]:
         with self._file.hold_lock():
-            yield from submit_chunks(self._file, self._counter)
+            yield from submit_chunks(self._file, self._session)
 
-    def _looking(self) -> Steps[None]:
-        """Send what is not sent, look at every lot once, and keep what has ended."""
+    def _poll_steps(self) -> Steps[None]:
         with self._file.hold_lock():
-            yield from self._round()
+            yield from self._poll_once()
 
-    def _round(self) -> Steps[None]:
-        yield from submit_chunks(self._file, self._counter)
-        for lot in self._file.lots():
-            if lot.state == "sent":
-                yield from collect_chunk(self._file, lot, self._counter(lot))
+    def _poll_once(self) -> Steps[None]:
+        yield from submit_chunks(self._file, self._session)
+        for chunk in self._file.lots():
+            if chunk.state == "sent":
+                yield from collect_chunk(self._file, chunk, self._session(chunk))
 
-    def _waiting(self, progress: Progress | None) -> Steps[None]:
+    def _wait_steps(self, progress: Progress | None) -> Steps[None]:
         seconds, most = EVERY
         with self._file.hold_lock():
             while True:
-                yield from self._round()
+                yield from self._poll_once()
                 if progress is not None:
                     progress(self)
                 if self.state == "ended":
                     return
-                yield PollDelay(self._counter.pause(seconds))
+                yield PollDelay(self._session.pause(seconds))
                 seconds = min(most, seconds * 1.5)
 
-    def _cancelling(self) -> Steps[None]:
+    def _cancel_steps(self) -> Steps[None]:
         with self._file.hold_lock():
-            yield from cancel_chunks(self._file, self._counter)
+            yield from cancel_chunks(self._file, self._session)
 
     def take(self) -> None:
-        """Write down that its owner has taken over all its answers."""
+        """Record that the owner has all answers."""
         self._file.take()
 
-    def _close(self) -> None:
-        self._file.close()
-
-    def _noted(self, error: PonderoError) -> None:
-        """Say in an error where the batch is: what was sent of it must not be sent again."""
-        sent = sum(lot.count for lot in self.lots if lot.remote is not None)
+    def _note_batch(self, error: PonderoError) -> None:
+        """Name the batch in an error: its sent requests must not be sent again."""
+        sent = sum(chunk.count for chunk in self.lots if chunk.remote is not None)
         error.add_note(
-            f"batch {self.id} is kept, and {sent} of its {self._file.facts.asks} asks are at the "
-            f"service; 'pondero batch collect {self.id}' goes on"
+            f"batch {self.id} is saved, and {sent} of its {self._file.facts.asks} requests are at "
+            f"the service; continue with 'pondero batch collect {self.id}'"
         )
 
 
-class Batch(_Batch):
-    """A batch whose methods wait; ``Client.batch`` sends it, ``Client.open_batch`` opens it.
+class Batch(_Batch[Transport]):
+    """A batch of ``Client.batch`` or ``Client.open_batch``.
 
     >>> batch = client.batch(["What is 17 * 23?"], "claude-opus-5/low", max_tokens=2000)
     >>> [answer.text for answer in batch.wait().values()]
     ['17 * 23 = 391']
     """
 
-    def __init__(self, file: BatchFile, counter: BatchSession, transport: Transport) -> None:
-        super().__init__(file, counter)
-        self._transport = transport
-
     def look(self) -> State:
-        """Ask the services once how far it is, and keep the results of what has ended."""
-        self._do(self._looking())
+        """Poll the services once and save the results of ended chunks."""
+        self._do(self._poll_steps())
         return self.state
 
     def wait(self, progress: Progress | None = None) -> dict[str, BatchAnswer]:
-        """Wait until all has ended, for hours if need be, and return the answers by id."""
-        self._do(self._waiting(progress))
+        """Wait until all chunks have ended, for hours if necessary; return the answers by id."""
+        self._do(self._wait_steps(progress))
         return self.answers
 
     def cancel(self) -> State:
-        """Ask the services to stop. What was answered by then is billed, and can be collected."""
-        self._do(self._cancelling())
+        """Cancel the batch; requests answered by then are billed, and can be collected."""
+        self._do(self._cancel_steps())
         return self.state
 
     def send(self) -> Self:
-        """Send what is not at its service yet, and return the batch."""
-        self._do(self._submitting())
+        """Send the chunks not sent yet and return the batch."""
+        self._do(self._submit_steps())
         return self
 
     def _do(self, steps: Steps[None]) -> None:
         try:
             run_steps(steps, self._transport, _WAITING)
         except (ServiceError, TransportError, WireError) as error:
-            self._noted(error)
+            self._note_batch(error)
             raise
 
     def close(self) -> None:
-        """Close the file; the batch stays at the service. May be called twice."""
-        self._close()
+        """Close the file; the batch continues at the service. May be called twice."""
+        self._file.close()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._close()
+        self._file.close()
 
 
-class AsyncBatch(_Batch):
-    """A batch whose methods are awaited; the async twin of Batch.
+class AsyncBatch(_Batch[AsyncTransport]):
+    """The async twin of Batch.
 
     >>> batch = await aclient.batch(["What is 17 * 23?"], "claude-opus-5/low", max_tokens=2000)
     >>> [answer.text for answer in (await batch.wait()).values()]
     ['17 * 23 = 391']
     """
 
-    def __init__(self, file: BatchFile, counter: BatchSession, transport: AsyncTransport) -> None:
-        super().__init__(file, counter)
-        self._transport = transport
-
     async def look(self) -> State:
-        """Ask the services once how far it is, and keep the results of what has ended."""
-        await self._do(self._looking())
+        """Poll the services once and save the results of ended chunks."""
+        await self._do(self._poll_steps())
         return self.state
 
     async def wait(self, progress: Progress | None = None) -> dict[str, BatchAnswer]:
-        """Wait until all has ended, for hours if need be, and return the answers by id."""
-        await self._do(self._waiting(progress))
+        """Wait until all chunks have ended, for hours if necessary; return the answers by id."""
+        await self._do(self._wait_steps(progress))
         return self.answers
 
     async def cancel(self) -> State:
-        """Ask the services to stop. What was answered by then is billed, and can be collected."""
-        await self._do(self._cancelling())
+        """Cancel the batch; requests answered by then are billed, and can be collected."""
+        await self._do(self._cancel_steps())
         return self.state
 
     async def send(self) -> Self:
-        """Send what is not at its service yet, and return the batch."""
-        await self._do(self._submitting())
+        """Send the chunks not sent yet and return the batch."""
+        await self._do(self._submit_steps())
         return self
 
     async def _do(self, steps: Steps[None]) -> None:
         try:
             await arun_steps(steps, self._transport, _WAITING)
         except (ServiceError, TransportError, WireError) as error:
-            self._noted(error)
+            self._note_batch(error)
             raise
         finally:
-            steps.close()  # cancelled while it waited: the lock is let go of at once
+            steps.close()  # a cancelled wait must release the lock
 
     async def aclose(self) -> None:
-        """Close the file; the batch stays at the service. May be called twice."""
-        self._close()
+        """Close the file; the batch continues at the service. May be called twice."""
+        self._file.close()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._close()
+        self._file.close()

@@ -1,4 +1,4 @@
-"""``pondero.ask`` and ``aask``, and the clients that they and every ``Chat`` share."""
+"""``pondero.ask`` and ``aask``, and the clients they share with every ``Chat``."""
 
 import atexit
 from typing import TypeVar, Unpack, overload
@@ -29,10 +29,10 @@ def ask(
 def ask(
     model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
 ) -> Reply:
-    """Return a model's whole answer, through a client that all such calls share.
+    """Return a model's whole answer, through a shared client.
 
-    Of a list of models the first answers that can: the next is asked where one fails before
-    anything was shown, and ``reply.adjustments`` say why.
+    Of a list of models, the next is asked if one fails before anything was shown;
+    ``reply.adjustments`` say why.
 
     >>> pondero.ask("claude-opus-5/high", "What is 17 * 23?").text
     '17 * 23 = 391'
@@ -56,7 +56,7 @@ async def aask(
 async def aask(
     model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
 ) -> Reply:
-    """Return a model's whole answer, through an async client that all such calls share.
+    """Return a model's whole answer, through a shared async client.
 
     >>> (await pondero.aask("claude-opus-5/high", "What is 17 * 23?")).text
     '17 * 23 = 391'
@@ -65,20 +65,20 @@ async def aask(
 
 
 def default_client() -> Client:
-    """Return the client that is used where none is given; closed when the process ends."""
-    return _SHARED.get("waits") or _kept(_SHARED.setdefault("waits", Client()))
+    """Return the shared client, which closes when the process ends."""
+    return _SHARED.get("waits") or _close_at_exit(_SHARED.setdefault("waits", Client()))
 
 
 def default_async_client() -> AsyncClient:
-    """Return the async client that is used where none is given; each loop closes what it opened."""
+    """Return the shared async client; each event loop closes its own connections."""
     return _ASHARED.get("awaits") or _ASHARED.setdefault("awaits", AsyncClient())
 
 
-# Filled by setdefault, so that threads that come together get the same client.
+# setdefault fills them, so that threads arriving together share one client.
 _SHARED: dict[str, Client] = {}
 _ASHARED: dict[str, AsyncClient] = {}
 
 
-def _kept(client: Client) -> Client:
+def _close_at_exit(client: Client) -> Client:
     atexit.register(client.close)
     return client

@@ -1,10 +1,10 @@
-"""Checks this machine: what is in order, what is not, and what would help. No key is ever shown."""
+"""Checks this machine and suggests fixes; ``pondero doctor`` calls it. It never shows a key."""
 
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 from stat import S_IMODE
@@ -30,7 +30,7 @@ _SMALLEST = (60, 20)
 
 
 class HealthCheck(Struct, frozen=True):
-    """One thing that was looked at. ``ok`` is None where it is only worth knowing."""
+    """The result of one check. ``ok`` is None if it is information only."""
 
     check: str
     ok: bool | None
@@ -39,8 +39,8 @@ class HealthCheck(Struct, frozen=True):
 
 
 def run_checks() -> tuple[HealthCheck, ...]:
-    """Return everything that was looked at, in the order people would ask."""
-    return tuple(finding for check in _CHECKS for finding in check())
+    """Run all checks."""
+    return tuple(result for check in _CHECKS for result in check())
 
 
 def _versions() -> Iterator[HealthCheck]:
@@ -55,8 +55,8 @@ def _catalog() -> Iterator[HealthCheck]:
         yield HealthCheck("catalog", ok=False, value=str(error), fix="correct or remove that file")
         return
     checked = max(entry.capability.checked for entry in entries)
-    houses = len(load_catalog().catalog.providers)
-    value = f"{len(entries):,} models of {houses} providers, facts as of {checked}"
+    providers = len(load_catalog().catalog.providers)
+    value = f"{len(entries):,} models of {providers} providers, facts as of {checked}"
     yield HealthCheck("catalog", ok=True, value=value)
 
 
@@ -93,7 +93,7 @@ def _keys() -> Iterator[HealthCheck]:
         kept = {}
     found = [
         f"{provider.name} ({next(name for name in provider.keys if _has(name, kept))})"
-        for provider in _known().providers.values()
+        for provider in _load_any_catalog().providers.values()
         if any(_has(name, kept) for name in provider.keys)
     ]
     fix = None if found else "pondero keys set PROVIDER, or set a provider's variable"
@@ -105,8 +105,8 @@ def _keys() -> Iterator[HealthCheck]:
         yield HealthCheck("keys file", ok=False, value=value, fix=f"chmod 600 {file}")
 
 
-def _known() -> Catalog:
-    """Return the catalog; without the user's own files where one of them is broken."""
+def _load_any_catalog() -> Catalog:
+    """Return the catalog; without the user's files if one of them is invalid."""
     try:
         return load_catalog().catalog
     except PonderoError:
@@ -169,13 +169,13 @@ def _extras() -> Iterator[HealthCheck]:
         if (match := _EXTRA.match(line)) and match[2] != "all":
             wanted.setdefault(match[2], []).append(match[1])
     for extra, packages in wanted.items():
-        missing = [name for name in packages if not _installed(name)]
+        missing = [name for name in packages if not _is_installed(name)]
         fix = f"pip install 'pondero[{extra}]'" if missing else None
         value = f"without {', '.join(missing)}" if missing else ", ".join(packages)
         yield HealthCheck(f"extra {extra}", ok=None if missing else True, value=value, fix=fix)
 
 
-def _installed(name: str) -> bool:
+def _is_installed(name: str) -> bool:
     try:
         metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -183,13 +183,4 @@ def _installed(name: str) -> bool:
     return True
 
 
-_CHECKS: tuple[Callable[[], Iterator[HealthCheck]], ...] = (
-    _versions,
-    _catalog,
-    _config,
-    _folders,
-    _keys,
-    _threads,
-    _terminal,
-    _extras,
-)
+_CHECKS = (_versions, _catalog, _config, _folders, _keys, _threads, _terminal, _extras)

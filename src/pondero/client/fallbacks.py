@@ -1,10 +1,10 @@
-"""Several models for one question: the next is asked where one fails before anything was shown.
+"""Several models for one question: the next is asked if one fails before anything was shown.
 
-The rules are the gateway's (``exchange/fallback``). The clients make a ``Candidates`` where they
-are given a list, and streams move on to the next of them.
+The rules are the gateway's (``exchange``). A client makes ``Candidates`` of a list of models; its
+stream asks them in turn.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -21,7 +21,7 @@ _LONGEST = 300
 
 
 class Candidates:
-    """The models that are left to ask; each is prepared when its turn comes."""
+    """The models left to ask; each is prepared when it is its turn."""
 
     def __init__(self, models: Sequence[str], prepare: Callable[[str], Prepared]) -> None:
         self._left = list(models)
@@ -31,18 +31,18 @@ class Candidates:
 
     @property
     def are_left(self) -> bool:
-        """Return whether another model could answer."""
+        """Return whether another model is left."""
         return bool(self._left)
 
     def first(self) -> Prepared:
-        """Return the first that can be asked; raises the last failure where none can."""
+        """Return the first model that can be prepared; raises the last failure if none can."""
         found = self._next()
         if found is None:
             raise self._last_failure()
         return found
 
     def next_after(self, error: PonderoError) -> Prepared | None:
-        """Return the next that can be asked after a failure; None where the failure counts."""
+        """Return the next model after a failure; None if the failure is final."""
         self._failed.append((self._model, error))
         if not is_fallback_error(error):
             self._left.clear()
@@ -62,7 +62,7 @@ class Candidates:
         )
 
     def add_notes(self, reply: Reply[V]) -> Reply[V]:
-        """Return the reply with these in its plan."""
+        """Return the reply with these adjustments in its plan."""
         plan, notes = reply.plan, self.notes()
         if plan is None or not notes:
             return reply
@@ -88,7 +88,7 @@ class Candidates:
         return last
 
 
-def names_of(models: Models) -> tuple[str, ...]:
+def parse_models(models: Models) -> tuple[str, ...]:
     """Return the models of a list; raises BadParameter for an empty one."""
     names = (models,) if isinstance(models, str) else tuple(models)
     if not names or not all(isinstance(name, str) for name in names):
@@ -97,18 +97,13 @@ def names_of(models: Models) -> tuple[str, ...]:
     return names
 
 
-def in_turn(
+def order_models(
     names: Sequence[str], entry_of: Callable[[str], ModelEntry], messages: Sequence[Message]
 ) -> list[str]:
-    """Return the models in the order to ask: a conversation stays where its seals are."""
+    """Put the model first that gave the last answer: it can read the signatures."""
     return sorted(names, key=lambda name: not gave_last_answer(entry_of(name), messages))
 
 
 def _why(model: str, error: PonderoError) -> str:
-    words = " ".join(_said(error))[:_LONGEST]
-    return f"{model} did not answer: {words}"
-
-
-def _said(error: PonderoError) -> Iterator[str]:
-    yield f"{type(error).__name__}:"
-    yield str(error)
+    reason = f"{type(error).__name__}: {error}"[:_LONGEST]
+    return f"{model} did not answer: {reason}"

@@ -1,7 +1,7 @@
-"""What a client tells a program of its own accord: each request before it is sent, each reply.
+"""Hooks that a client calls with each request before it is sent, and with each reply.
 
-A hook may look, and may refuse: whatever it raises goes to whoever asked. What ``on_request``
-raises keeps the request from being sent; what ``on_reply`` raises comes in place of the reply.
+Their exceptions propagate to the caller: from ``on_request`` instead of sending, from ``on_reply``
+instead of the reply.
 """
 
 from collections.abc import Callable
@@ -21,39 +21,40 @@ _PLAIN = frozenset(("accept", "content-type", "user-agent"))
 
 
 class Hooks(Struct, frozen=True):
-    """The two hooks of a client, either of which may be missing."""
+    """The hooks of a client; each is optional."""
 
     on_request: OnRequest | None = None
     on_reply: OnReply | None = None
 
     def request(self, prepared: Prepared) -> None:
-        """Tell that a request is about to be sent."""
+        """Call the hook before a request is sent."""
         if self.on_request is not None:
-            self.on_request(keyless(prepared))
+            self.on_request(_hide_keys(prepared))
 
     def reply(self, reply: Reply) -> None:
-        """Tell that a reply is complete."""
+        """Call the hook with a complete reply."""
         if self.on_reply is not None:
             self.on_reply(reply)
 
     async def arequest(self, prepared: Prepared) -> None:
-        """Tell that a request is about to be sent; an async hook is awaited."""
-        if self.on_request is not None and isawaitable(made := self.on_request(keyless(prepared))):
+        """Call the hook before a request is sent; await an async one."""
+        if self.on_request is not None and isawaitable(
+            made := self.on_request(_hide_keys(prepared))
+        ):
             await made
 
     async def areply(self, reply: Reply) -> None:
-        """Tell that a reply is complete; an async hook is awaited."""
+        """Call the hook with a complete reply; await an async one."""
         if self.on_reply is not None and isawaitable(made := self.on_reply(reply)):
             await made
 
     def check_waiting(self) -> None:
-        """Raise UsageError for an async hook, which a client that waits cannot await."""
+        """Raise UsageError for an async hook, which a Client cannot await."""
         if iscoroutinefunction(self.on_request) or iscoroutinefunction(self.on_reply):
-            raise UsageError("a Client waits, and calls plain hooks; AsyncClient awaits async ones")
+            raise UsageError("a Client cannot await an async hook; use an AsyncClient")
 
 
-def keyless(prepared: Prepared) -> Prepared:
-    """Return what is sent without the values of headers that could hold a key."""
+def _hide_keys(prepared: Prepared) -> Prepared:
     exchange = prepared.exchange
     plain = {*_PLAIN, *exchange.plan.headers}
     headers = {

@@ -1,9 +1,9 @@
-"""``Stream`` and ``AsyncStream``: an answer as it comes, event by event, and then the reply."""
+"""``Stream`` and ``AsyncStream``: the events of an answer, then its reply."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from functools import cached_property, partial
 from random import random
-from types import TracebackType
-from typing import Any, Generic, Self
+from typing import Any, Generic, Self, TypeVar
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -29,31 +29,38 @@ from ..transport import AsyncShell, Shell
 from .dial import warn_adjustments
 from .fallbacks import Candidates
 from .hooks import Hooks
-from .tracing import Span, log_retry, span_of
+from .tracing import Span, log_retry, start_span
 
 Remember = Callable[[Rejection], None]
 _NO_HOOKS = Hooks()
 
 
-class _Stream(Generic[V]):
-    """What is known of an answer while it comes.
+T = TypeVar("T", bound=Transport | AsyncTransport)
 
-    ``refusals`` is what the service refused of this conversation on the way, and took without.
-    What it refuses of every request to this model is given to ``remember``.
+
+class _Stream(Generic[T, V]):
+    """The state of an answer under way.
+
+    ``refusals``: the parts of this conversation that the service rejected and then accepted the
+    request without. Rejections that hold for every request to the model go to ``remember``.
     """
 
     def __init__(
         self,
-        asked: Prepared | Candidates,
+        question: Prepared | Candidates,
+        transport: T,
         *,
         retry: Retry,
+        timeouts: Timeouts,
         remember: Remember,
-        kind: Any,
-        hooks: Hooks,
+        kind: Any = None,
+        hooks: Hooks = _NO_HOOKS,
     ) -> None:
         self.refusals: tuple[Rejection, ...] = ()
-        self._candidates = asked if isinstance(asked, Candidates) else None
-        self._prepared = asked.first() if isinstance(asked, Candidates) else asked
+        self._candidates = question if isinstance(question, Candidates) else None
+        self._prepared = question.first() if isinstance(question, Candidates) else question
+        self._transport = transport
+        self._timeouts = timeouts
         self._retry = retry
         self._remember = remember
         self._so_far: Assembler | None = None
@@ -63,22 +70,22 @@ class _Stream(Generic[V]):
 
     def __repr__(self) -> str:
         state = "ended" if self._reply is not None else "under way" if self._so_far else "not begun"
-        what = f"{self.plan.model}, {state}, {len(self.message.text):,} characters"
-        return f"<pondero.{type(self).__name__} of {what}>"
+        about = f"{self.plan.model}, {state}, {len(self.message.text):,} characters"
+        return f"<pondero.{type(self).__name__} of {about}>"
 
     @property
     def plan(self) -> Plan:
-        """Return the plan; the reply's plan also has what was repaired on the way."""
+        """Return the plan; the reply's plan also has the repairs."""
         return self._prepared.plan
 
     @property
     def handoff(self) -> Manifest:
-        """Return what of the conversation this model could not be shown."""
+        """Return the changes to the history for this model."""
         return self._prepared.manifest
 
     @property
     def message(self) -> Message:
-        """Return what has come so far."""
+        """Return the message so far."""
         so_far = self._so_far or Assembler()
         return so_far.message(self._prepared.exchange.origin)
 
@@ -90,18 +97,18 @@ class _Stream(Generic[V]):
         return self._reply
 
     def _flow(self) -> Flow:
-        """Return the steps to ask the present model; with others left, it is tried less often."""
+        # With other models left, retry this one less often.
         others = self._candidates is not None and self._candidates.are_left
         return flow(
             self._prepared.exchange,
             retry=shorten_retries(self._retry) if others else self._retry,
             jitter=random,
             learn=self._learn,
-            again=self._again,
+            again=partial(log_retry, self._prepared.exchange),
         )
 
-    def _moves_on(self, error: BaseException) -> bool:
-        """Return whether another model is asked now; never after something was shown."""
+    def _try_next_model(self, error: BaseException) -> bool:
+        """Switch to the next model, unless something was shown; return whether there is one."""
         if self._candidates is None or self._so_far is not None:
             return False
         found = self._candidates.next_after(error) if isinstance(error, PonderoError) else None
@@ -110,7 +117,6 @@ class _Stream(Generic[V]):
         return found is not None
 
     def _notes(self) -> list[Event]:
-        """Return why models did not answer, as events that stand before the answer."""
         notes = self._candidates.notes() if self._candidates is not None else ()
         return [AdjustmentNote(to_builtins(note)) for note in notes]
 
@@ -121,9 +127,6 @@ class _Stream(Generic[V]):
             self._remember(refusal)
         elif repair.holds_for == "thread":
             self.refusals = (*self.refusals, refusal)
-
-    def _again(self, error: PonderoError, seconds: float) -> None:
-        log_retry(self._prepared.exchange, error, seconds)
 
     def _fail(self, error: BaseException, span: Span | None) -> None:
         if span is not None:
@@ -139,8 +142,8 @@ class _Stream(Generic[V]):
             warn_adjustments(self.plan, reply.adjustments[len(self.plan.adjustments) :])
 
 
-class Stream(_Stream[V]):
-    """Events as they come; leaving it early, or closing it, frees the connection at once.
+class Stream(_Stream[Transport, V]):
+    """The events of an answer; closing it frees the connection.
 
     >>> with client.stream("claude-opus-5/low", "What is 17 * 23?") as stream:
     ...     for words in stream.text():
@@ -150,27 +153,11 @@ class Stream(_Stream[V]):
     'as_planned'
     """
 
-    def __init__(
-        self,
-        asked: Prepared | Candidates,
-        transport: Transport,
-        *,
-        retry: Retry,
-        timeouts: Timeouts,
-        remember: Remember,
-        kind: Any = None,
-        hooks: Hooks = _NO_HOOKS,
-    ) -> None:
-        super().__init__(asked, retry=retry, remember=remember, kind=kind, hooks=hooks)
-        self._transport = transport
-        self._timeouts = timeouts
-        self._events: Generator[Event, None, None] | None = None
-
     def __iter__(self) -> Iterator[Event]:
-        return self._begun()
+        return self._events
 
     def text(self) -> Iterator[str]:
-        """Yield the words of the answer as they come, and nothing of the thinking.
+        """Yield the text of the answer, without the thinking.
 
         >>> for words in client.stream("claude-opus-5/high", "What is 17 * 23?").text():
         ...     print(words, end="", flush=True)
@@ -181,47 +168,26 @@ class Stream(_Stream[V]):
                 yield event.text
 
     def close(self) -> None:
-        """Stop reading and let go of the connection; may be called twice."""
-        self._begun().close()
+        """Stop reading and free the connection; may be called twice."""
+        self._events.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def read_all(self) -> Reply[V]:
-        """Return the reply to a question whose answer nobody watches as it comes."""
+        """Read the whole answer and return the reply."""
+        for _ in self:
+            pass
+        return self.reply
+
+    @cached_property
+    def _events(self) -> Generator[Event, None, None]:
         while self._reply is None:
             self._hooks.request(self._prepared)
-            span, shell = span_of(self._prepared.exchange), self._shell()
-            try:
-                while isinstance(step := shell.next(), Emit):
-                    self._so_far = step.so_far
-                self._end(step, span)
-            except BaseException as error:
-                self._fail(error, span)
-                if not self._moves_on(error):
-                    raise
-            finally:
-                shell.close()
-        self._hooks.reply(self._reply)
-        return self._reply
-
-    def _begun(self) -> Generator[Event, None, None]:
-        if self._events is None:
-            self._events = self._run()
-        return self._events
-
-    def _run(self) -> Generator[Event, None, None]:
-        while self._reply is None:
-            self._hooks.request(self._prepared)
-            span, shell = span_of(self._prepared.exchange), self._shell()
+            span, shell = start_span(self._prepared.exchange), self._shell()
             try:
                 while isinstance(step := shell.next(), Emit):
                     if self._so_far is None and self._candidates is not None:
@@ -231,7 +197,7 @@ class Stream(_Stream[V]):
                 self._end(step, span)
             except BaseException as error:
                 self._fail(error, span)
-                if not self._moves_on(error):
+                if not self._try_next_model(error):
                     raise
             finally:
                 shell.close()
@@ -246,8 +212,8 @@ class Stream(_Stream[V]):
         return Shell(self._flow(), transport, self._timeouts)
 
 
-class AsyncStream(_Stream[V]):
-    """Events as they come; ``async with`` frees the connection at once when left early.
+class AsyncStream(_Stream[AsyncTransport, V]):
+    """The events of an answer; ``async with`` frees the connection.
 
     >>> async with aclient.stream("claude-opus-5/low", "What is 17 * 23?") as stream:
     ...     async for words in stream.text():
@@ -255,73 +221,36 @@ class AsyncStream(_Stream[V]):
     17 * 23 = 391
     """
 
-    def __init__(
-        self,
-        asked: Prepared | Candidates,
-        transport: AsyncTransport,
-        *,
-        retry: Retry,
-        timeouts: Timeouts,
-        remember: Remember,
-        kind: Any = None,
-        hooks: Hooks = _NO_HOOKS,
-    ) -> None:
-        super().__init__(asked, retry=retry, remember=remember, kind=kind, hooks=hooks)
-        self._transport = transport
-        self._timeouts = timeouts
-        self._events: AsyncGenerator[Event, None] | None = None
-
     def __aiter__(self) -> AsyncIterator[Event]:
-        return self._begun()
+        return self._events
 
     async def text(self) -> AsyncIterator[str]:
-        """Yield the words of the answer as they come, and nothing of the thinking."""
+        """Yield the text of the answer, without the thinking."""
         async for event in self:
             if isinstance(event, TextDelta) and event.text:
                 yield event.text
 
     async def aclose(self) -> None:
-        """Stop reading and let go of the connection; may be called twice."""
-        await self._begun().aclose()
+        """Stop reading and free the connection; may be called twice."""
+        await self._events.aclose()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def read_all(self) -> Reply[V]:
-        """Return the reply to a question whose answer nobody watches as it comes."""
+        """Read the whole answer and return the reply."""
+        async for _ in self:
+            pass
+        return self.reply
+
+    @cached_property
+    async def _events(self) -> AsyncGenerator[Event, None]:
         while self._reply is None:
             await self._hooks.arequest(self._prepared)
-            span, shell = span_of(self._prepared.exchange), self._shell()
-            try:
-                while isinstance(step := await shell.next(), Emit):
-                    self._so_far = step.so_far
-                self._end(step, span)
-            except BaseException as error:
-                self._fail(error, span)
-                if not self._moves_on(error):
-                    raise
-            finally:
-                await shell.aclose()
-        await self._hooks.areply(self._reply)
-        return self._reply
-
-    def _begun(self) -> AsyncGenerator[Event, None]:
-        if self._events is None:
-            self._events = self._run()
-        return self._events
-
-    async def _run(self) -> AsyncGenerator[Event, None]:
-        while self._reply is None:
-            await self._hooks.arequest(self._prepared)
-            span, shell = span_of(self._prepared.exchange), self._shell()
+            span, shell = start_span(self._prepared.exchange), self._shell()
             try:
                 while isinstance(step := await shell.next(), Emit):
                     if self._so_far is None and self._candidates is not None:
@@ -333,7 +262,7 @@ class AsyncStream(_Stream[V]):
                 self._end(step, span)
             except BaseException as error:
                 self._fail(error, span)
-                if not self._moves_on(error):
+                if not self._try_next_model(error):
                     raise
             finally:
                 await shell.aclose()

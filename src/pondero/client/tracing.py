@@ -1,8 +1,8 @@
-"""A span for each exchange, where the application traces with OpenTelemetry, and lines of log.
+"""An OpenTelemetry span and log lines for each exchange.
 
-An application that traces or logs has imported OpenTelemetry's API, or ``logging``, itself: as long
-as nobody has, nothing is imported here. The logger is called "pondero"; docs/python.md has a table
-of its lines. None names a key, a header or anything that was said, at any level.
+Nothing is imported here: an application that traces or logs has imported OpenTelemetry's API or
+``logging`` itself. docs/python.md lists the lines of the logger "pondero". No line contains a key,
+a header or any text of a conversation.
 """
 
 import sys
@@ -15,17 +15,17 @@ from ..errors import PonderoError, ServiceError
 from ..exchange import Exchange
 
 _API = "opentelemetry.trace"
-_DEBUG = 10  # as logging has it
+_DEBUG = 10  # logging.DEBUG
 
 
-def span_of(exchange: Exchange) -> "Span | None":
-    """Return the span of an exchange that begins; None where nobody traces and nobody logs."""
+def start_span(exchange: Exchange) -> "Span | None":
+    """Start the span of an exchange; None if the application neither traces nor logs."""
     api, log = sys.modules.get(_API), _debug(exchange)
     return None if api is None and log is None else Span(exchange, api, log)
 
 
 class Span:
-    """One exchange as a span by the conventions of ``gen_ai``; ends once."""
+    """One exchange as a span, by OpenTelemetry's ``gen_ai`` conventions; ends once."""
 
     def __init__(self, exchange: Exchange, api: Any, log: Callable[..., None] | None) -> None:
         self._log = log
@@ -33,7 +33,9 @@ class Span:
         if api is not None:
             origin = exchange.origin
             self._span = api.get_tracer("pondero").start_span(
-                f"chat {origin.model}", kind=api.SpanKind.CLIENT, attributes=_asked(exchange)
+                f"chat {origin.model}",
+                kind=api.SpanKind.CLIENT,
+                attributes=_request_attributes(exchange),
             )
             self._failed = api.StatusCode.ERROR
 
@@ -46,8 +48,8 @@ class Span:
         if span is None:
             return
         if reply is not None:
-            span.set_attributes(_answered(reply))
-        if error is not None and not isinstance(error, GeneratorExit):  # left early is no failure
+            span.set_attributes(_reply_attributes(reply))
+        if error is not None and not isinstance(error, GeneratorExit):  # closing early is no error
             span.set_attribute("error.type", type(error).__name__)
             if isinstance(error, ServiceError) and error.status is not None:
                 span.set_attribute("http.response.status_code", error.status)
@@ -56,7 +58,7 @@ class Span:
 
 
 def _debug(exchange: Exchange) -> Callable[..., None] | None:
-    """Log what is asked, and return where to log its end; None where nobody reads it."""
+    """Log a request and return the function that logs its end; None if DEBUG is off."""
     if "logging" not in sys.modules or not (logger := _logger()).isEnabledFor(_DEBUG):
         return None
     plan, http = exchange.plan, exchange.http
@@ -70,7 +72,7 @@ def _debug(exchange: Exchange) -> Callable[..., None] | None:
 
 
 def log_retry(exchange: Exchange, error: PonderoError, seconds: float) -> None:
-    """Log that a request failed and is sent again after so many seconds."""
+    """Log that a request failed and is retried after this many seconds."""
     if "logging" in sys.modules:
         origin = exchange.origin
         _logger().info(
@@ -80,19 +82,19 @@ def log_retry(exchange: Exchange, error: PonderoError, seconds: float) -> None:
 
 
 def log_fallback(before: str, after: str, error: PonderoError) -> None:
-    """Log that the next model of a list is asked, and the kind of failure of the one before."""
+    """Log a fallback to the next model, and the failure of the one before."""
     if "logging" in sys.modules:
         _logger().info("%s: %s, asking %s", before, _name(error), after)
 
 
 def log_tool(name: str, *, error: bool) -> None:
-    """Log that a tool was run; nothing of its arguments or its result."""
+    """Log that a tool ran, without its arguments and result."""
     if "logging" in sys.modules and (logger := _logger()).isEnabledFor(_DEBUG):
         logger.debug("tool %s: %s", name, "error" if error else "done")
 
 
 def log_lost(server: str) -> None:
-    """Log that an MCP server ended while it was needed."""
+    """Log that an MCP server was lost."""
     if "logging" in sys.modules:
         _logger().warning("the MCP server %s was lost", server)
 
@@ -102,7 +104,7 @@ def _logger() -> Any:
     import logging  # noqa: PLC0415 - only where the application has imported it
 
     logger = logging.getLogger("pondero")
-    logger.addHandler(logging.NullHandler())  # who configures no logging gets no lines on stderr
+    logger.addHandler(logging.NullHandler())  # no lines on stderr unless logging is configured
     return logger
 
 
@@ -120,9 +122,9 @@ def _name(error: BaseException) -> str:
     return f"{type(error).__name__}{status}"
 
 
-def _asked(exchange: Exchange) -> dict[str, Any]:
+def _request_attributes(exchange: Exchange) -> dict[str, Any]:
     plan = exchange.plan
-    return _said(
+    return _drop_none(
         {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": exchange.origin.provider,
@@ -134,11 +136,11 @@ def _asked(exchange: Exchange) -> dict[str, Any]:
     )
 
 
-def _answered(reply: Reply) -> dict[str, Any]:
+def _reply_attributes(reply: Reply) -> dict[str, Any]:
     usage = reply.usage
     read = [n for n in (usage.input, usage.cache_read, usage.cache_write) if n is not None]
     written = [n for n in (usage.output, usage.thinking) if n is not None]
-    return _said(
+    return _drop_none(
         {
             "gen_ai.response.model": reply.model,
             "pondero.request_id": reply.request_id,
@@ -151,5 +153,5 @@ def _answered(reply: Reply) -> dict[str, Any]:
     )
 
 
-def _said(attributes: dict[str, Any]) -> dict[str, Any]:
+def _drop_none(attributes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}

@@ -1,24 +1,19 @@
-"""What is on the user's disk: settings, models, keys, templates and threads."""
+"""The user's files: settings, models, keys, templates and threads."""
 
 from ..lazy import Loader, make_lazy_getattr
 from .files import (
-    catalog_files,
     config_folder,
-    config_text,
     data_folder,
     load_catalog,
+    load_config_file,
+    load_toml,
     resolve_auto,
     write_atomic,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .calibration_files import (
-        calibration_file,
-        calibration_model,
-        load_calibrations,
-        save_calibration,
-    )
+    from .calibration_files import calibration_file, load_calibrations, save_calibration
     from .config import (
         SETTINGS,
         Settings,
@@ -125,13 +120,10 @@ __all__ = [
     "append_models",
     "as_number",
     "calibration_file",
-    "calibration_model",
-    "catalog_files",
     "check_config",
     "check_setting",
     "config_file",
     "config_folder",
-    "config_text",
     "data_folder",
     "expand_variables",
     "find_key",
@@ -146,9 +138,11 @@ __all__ = [
     "list_saved_keys",
     "load_calibrations",
     "load_catalog",
+    "load_config_file",
     "load_saved_key",
     "load_settings",
     "load_template",
+    "load_toml",
     "load_tool_servers",
     "media_caption",
     "models_file",

@@ -1,8 +1,6 @@
-"""The user's calibrations: one JSON file each, in the folder calibrations beside config.toml.
+"""The user's calibrations: JSON files in the folder calibrations, next to config.toml.
 
-``load_calibrations`` is what everybody who says ``auto`` reads; nothing is read where nobody does.
-The files are the user's, and may hold anything: one that is no calibration is refused in a
-sentence.
+Only a request for ``auto`` reads them. A file may hold anything; an invalid one gives a BadConfig.
 """
 
 import math
@@ -22,73 +20,69 @@ from .files import config_folder, write_atomic
 FOLDER = "calibrations"
 
 _ENDING = ".json"
-_LARGEST = 1 << 20  # bytes: a calibration with a hundred kinds has 40,000
+_LARGEST = 1 << 20  # bytes; a calibration with a hundred kinds has 40,000
 _FIRST_DAY = date(1970, 1, 1).toordinal()
 _LONGEST = 1_000  # characters of one text in it
 
-Mark = tuple[int, tuple[tuple[str, int, int, int], ...]]
-"""The day, and the name, inode, time and size of each file: what is the same while these are."""
+# The day, and the name, inode, time and size of each file; calibrations are cached by it.
+_Snapshot = tuple[int, tuple[tuple[str, int, int, int], ...]]
 
-_READ: dict[Path, tuple[Mark, Calibrations]] = {}
+_READ: dict[Path, tuple[_Snapshot, Calibrations]] = {}
 
 
 def load_calibrations() -> Calibrations:
-    """Return all that the user adopted; the same value as before where no file has changed."""
+    """Return the user's calibrations; the cached value if no file has changed."""
     folder = Path(config_folder()) / FOLDER
-    mark = _mark(folder)
+    snapshot = _take_snapshot(folder)
     before = _READ.get(folder)
-    if before is not None and before[0] == mark:
+    if before is not None and before[0] == snapshot:
         return before[1]
     known, broken = dict[str, Calibration](), dict[str, str]()
-    for file, *_ in mark[1]:
+    for file, *_ in snapshot[1]:
         name = file.removesuffix(_ENDING)
         try:
             known[name] = _read(folder / file, name)
         except BadConfig as error:
             broken[name] = str(error)
-    found = Calibrations(known, broken, mark[0])
-    _READ[folder] = (mark, found)
+    found = Calibrations(known, broken, snapshot[0])
+    _READ[folder] = (snapshot, found)
     return found
 
 
 def calibration_model(name: str) -> str:
-    """Return the model that a calibration is for; raises BadThinking where there is none."""
+    """Return the model of a calibration; raises BadThinking for an unknown name."""
     if (found := load_calibrations().get(name)) is not None:
         return found.model
     known = " ".join(load_calibrations().known)
-    hint = f"use {known}" if known else "there is none yet, and 'pondero sweep adopt' makes one"
+    hint = f"use {known}" if known else "create one with 'pondero sweep adopt'"
     message = f"no calibration is called {name!r}; {hint}"
     raise BadThinking(message)
 
 
 def calibration_file(name: str) -> Path:
-    """Return the file of a calibration; raises BadParameter for a name that cannot be."""
+    """Return the file of a calibration; raises BadParameter for an invalid name."""
     auto = parse_auto(f"auto:{name}")
     if auto is None or auto.name is None or auto.kind is not None:
-        message = f"a calibration cannot be called {name!r}; use letters, digits, - and _"
+        message = f"invalid calibration name {name!r}; use letters, digits, - and _"
         raise BadParameter(message)
     return Path(config_folder()) / FOLDER / f"{auto.name}{_ENDING}"
 
 
 def save_calibration(calibration: Calibration, *, force: bool = False) -> Path:
-    """Write a calibration and return where it is; raises BadParameter where one has its name.
-
-    With ``force`` it takes that one's place, in a single step.
-    """
+    """Write a calibration and return its path; raises BadParameter if the name is taken."""
     path = calibration_file(calibration.name)
     text = msgspec.json.format(msgspec.json.encode(calibration), indent=2).decode()
     if not force and os.path.lexists(path):
         message = (
-            f"a calibration is called {path.stem!r} already; another name keeps both, and --force "
-            "(force=True) replaces it"
+            f"a calibration is called {path.stem!r} already; use another name to keep both, or "
+            "--force (force=True) to replace it"
         )
         raise BadParameter(message)
     write_atomic(path, text + "\n")
     return path
 
 
-def _mark(folder: Path) -> Mark:
-    """Return what tells whether anything has changed since."""
+def _take_snapshot(folder: Path) -> _Snapshot:
     today = _FIRST_DAY + int(time.time() // 86_400)
     try:
         files = [
@@ -105,7 +99,7 @@ def _mark(folder: Path) -> Mark:
 
 
 def _stat(path: Path) -> tuple[int, int, int]:
-    """Return inode, time and size; zeros for a link to nowhere, which reading then names."""
+    """Return inode, time and size; zeros for a broken link, which ``_read`` reports."""
     try:
         found = path.stat()
     except OSError:
@@ -114,11 +108,10 @@ def _stat(path: Path) -> tuple[int, int, int]:
 
 
 def _read(path: Path, name: str) -> Calibration:
-    """Return the calibration in a file; raises BadConfig where there is none."""
     auto = parse_auto(f"auto:{name}")
     if auto is None or auto.name != name or auto.kind is not None:
-        raise _wrong(path, "none can be called so")
-    if not path.is_file():  # a pipe would keep us waiting
+        raise _wrong(path, "its name is invalid")
+    if not path.is_file():  # a pipe would block
         raise _wrong(path, "it is not a file")
     try:
         with path.open("rb") as file:
@@ -137,13 +130,12 @@ def _read(path: Path, name: str) -> Calibration:
 
 
 def _wrong(path: Path, why: str) -> BadConfig:
-    """Return the error for a file; a gateway's clients read it too, and need not see the folder."""
-    said = escape_controls(f"{FOLDER}/{path.name} is no calibration: {why}").replace("\n", " ")
-    return BadConfig(f"{said}; adopt it again, or remove the file")
+    """Return the error for a file, without its folder: a gateway's clients see it too."""
+    text = escape_controls(f"{FOLDER}/{path.name} is no calibration: {why}").replace("\n", " ")
+    return BadConfig(f"{text}; adopt it again, or remove the file")
 
 
 def _problem(found: Calibration, name: str) -> str:
-    """Return what is wrong with a calibration whose types are right, or nothing."""
     findings = (found, *found.kinds.values())
     texts = [*_texts(found), *found.kinds, *(text for each in findings for text in _texts(each))]
     numbers = [each for finding in findings for each in _numbers(finding)]
@@ -152,7 +144,7 @@ def _problem(found: Calibration, name: str) -> str:
     if odd := next((text for text in texts if not text.isprintable() or len(text) > _LONGEST), ""):
         return f"it has a text that cannot be shown: {odd[:40]!a}"
     if not all(map(math.isfinite, numbers)) or any(each.n < 0 for each in findings):
-        return "it has a number that cannot be"
+        return "it has an invalid number"
     if parse_auto(found.model) is not None or not found.model.strip():
         return f"{found.model!r} is no model"
     try:

@@ -1,7 +1,4 @@
-"""The user's config.toml and models.toml, and changes to them that keep every comment.
-
-No key of a service may stand in them; see ``secrets``.
-"""
+"""Reads config.toml and models.toml, and changes them without losing comments."""
 
 import os
 import re
@@ -12,10 +9,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from ..catalog import TomlFile, read_toml
-from ..errors import BadConfig, BadPolicy, BadThinking
+from ..catalog import TomlFile, parse_toml
+from ..errors import BadCatalog, BadConfig, BadPolicy, BadThinking
 from ..thinking import CHOICES, TOKENS, Policy, parse_intent
-from .files import config_folder, config_text, text_of, write_atomic
+from .files import config_folder, load_config_file, load_toml, write_atomic
 from .secrets import redact_secrets
 
 FILE = "config.toml"
@@ -25,11 +22,10 @@ _SECRET = re.compile(r"(?:.*[._-])?(?:(?:api[_-]?)?keys?|token|secret|password)"
 
 
 class Settings(Struct, frozen=True):
-    """The user's settings: the default model and thinking, whether threads are saved, the policy.
+    """The user's settings.
 
-    ``theme`` is the chat's colours.
-
-    ``values`` is what the file sets, by dotted name; PONDERO_MODEL wins over its model.
+    ``save``: whether threads are saved. ``theme``: the chat's colours. ``values``: the settings in
+    the file, by dotted name; PONDERO_MODEL overrides its model.
     """
 
     model: str | None = None
@@ -41,16 +37,14 @@ class Settings(Struct, frozen=True):
 
 
 def config_file() -> Path:
-    """Return where config.toml is, or would be."""
+    """Return the path of config.toml."""
     return Path(config_folder()) / FILE
 
 
 def load_settings() -> Settings:
-    """Return the settings of config.toml; raises BadConfig for an impossible value.
-
-    Unknown names are ignored: the file may belong to a newer pondero.
-    """
+    """Return the settings of config.toml; raises BadConfig for an invalid value."""
     file = _file()
+    # Ignore unknown names: the file may belong to a newer pondero.
     flat = {name: value for name, value in _flat(file.values) if name in _CHECKS}
     for name, value in flat.items():
         _check_in(file, name, value)
@@ -62,8 +56,8 @@ def load_settings() -> Settings:
 
 
 def check_config() -> None:
-    """Raise BadConfig for an unknown name or an impossible value in config.toml."""
-    from .tool_servers import load_tool_servers  # noqa: PLC0415 - it reads its table with our help
+    """Raise BadConfig for an unknown name or an invalid value in config.toml."""
+    from .tool_servers import load_tool_servers  # noqa: PLC0415 - it imports this file
 
     load_tool_servers()
     file = _file()
@@ -73,7 +67,7 @@ def check_config() -> None:
 
 
 def config_table(name: str) -> Mapping[str, Any]:
-    """Return a table of config.toml; raises BadConfig where it is a value."""
+    """Return a table of config.toml; raises BadConfig if it is a value."""
     table = _file().values.get(name, {})
     if not isinstance(table, Mapping):
         message = f"{FILE}: {name} is not a table; write [{name}.NAME]"
@@ -89,7 +83,7 @@ def set_config(name: str, text: str) -> Any:
     table, _, last = name.rpartition(".")
     place = document
     if table:
-        import tomlkit  # noqa: PLC0415 - only where the file is changed
+        import tomlkit  # noqa: PLC0415 - only to change the file
 
         place = document.setdefault(table, tomlkit.table())
     place[last] = value
@@ -111,10 +105,8 @@ def unset_config(name: str) -> bool:
 
 
 def _file() -> TomlFile:
-    """Return config.toml; raises BadConfig where it is not TOML, or has a table for a value."""
-    if (found := config_text()) is None:
-        return TomlFile(FILE, "", {})
-    file = read_toml(*found, BadConfig)
+    """Return config.toml; raises BadConfig if it is not TOML, or has a table for a value."""
+    file = load_config_file() or TomlFile(FILE, "", {})
     for name in sorted({name.partition(".")[0] for name in _CHECKS} & file.values.keys()):
         is_table = isinstance(file.values[name], Mapping)
         if is_table is not any(each.startswith(f"{name}.") for each in _CHECKS):
@@ -139,20 +131,17 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 
 def _literal(name: str, text: str) -> Any:
-    """Return a value written on the command line, read as TOML; a bare word is a string."""
+    """Return a value of the command line, read as TOML; a bare word is a string."""
     check_setting(name)
     if name == "model" or redact_secrets(text) != text:
         return text
-    import tomllib  # noqa: PLC0415 - only where the file is changed
-
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        return parse_toml(f"value = {text}", name, BadConfig).values["value"]
+    except BadConfig:
         return text
 
 
 def _check_in(file: TomlFile, name: str, value: Any) -> None:
-    """Raise BadConfig, with file and line, for an unknown name or an impossible value."""
     try:
         _check(name, value)
     except BadConfig as error:
@@ -165,7 +154,7 @@ def _check_in(file: TomlFile, name: str, value: Any) -> None:
 def _check(name: str, value: Any) -> None:
     check_setting(name)
     if isinstance(value, str) and redact_secrets(value) != value:
-        message = f"{name} would hold a key; keep it with 'pondero keys set PROVIDER'"
+        message = f"{name} would hold a key; save it with 'pondero keys set PROVIDER'"
         raise BadConfig(message)
     _CHECKS[name](value)
 
@@ -175,9 +164,7 @@ def check_setting(name: str) -> None:
     if name in _CHECKS:
         return
     if _SECRET.fullmatch(name):
-        message = (
-            f"{name} would be a key, and config.toml holds no keys; use 'pondero keys set PROVIDER'"
-        )
+        message = f"config.toml holds no keys such as {name}; use 'pondero keys set PROVIDER'"
         raise BadConfig(message)
     from difflib import get_close_matches  # noqa: PLC0415 - only for an error
 
@@ -187,13 +174,13 @@ def check_setting(name: str) -> None:
     raise BadConfig(message)
 
 
-def _model(value: Any) -> None:
+def _check_model(value: Any) -> None:
     if not isinstance(value, str) or not value.strip():
         message = f"invalid model={value!r}; use a name such as claude-opus-5/high"
         raise BadConfig(message)
 
 
-def _thinking(value: Any) -> None:
+def _check_thinking(value: Any) -> None:
     try:
         parse_intent(value)
     except BadThinking as error:
@@ -201,25 +188,25 @@ def _thinking(value: Any) -> None:
         raise BadConfig(message) from None
 
 
-def _save(value: Any) -> None:
+def _check_save(value: Any) -> None:
     if not isinstance(value, bool):
         message = f"invalid save={value!r}; use true or false"
         raise BadConfig(message)
 
 
-def _theme(value: Any) -> None:
+def _check_theme(value: Any) -> None:
     if not isinstance(value, str) or not _WORD.fullmatch(value):
         message = f"invalid theme={value!r}; use a theme's name, such as nord (see /theme)"
         raise BadConfig(message)
 
 
-def _approved(value: Any) -> None:
+def _check_approved(value: Any) -> None:
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
         message = f"invalid tools.approved={value!r}; use a list of SOURCE/TOOL"
         raise BadConfig(message)
 
 
-def _policy(name: str, value: Any) -> None:
+def _check_policy(name: str, value: Any) -> None:
     try:
         Policy.of({name: value})
     except BadPolicy as error:
@@ -227,36 +214,32 @@ def _policy(name: str, value: Any) -> None:
 
 
 _CHECKS: dict[str, Callable[[Any], None]] = {
-    "model": _model,
-    "thinking": _thinking,
-    "save": _save,
-    "theme": _theme,
-    "tools.approved": _approved,
-    **{f"policy.{name}": partial(_policy, name) for name in (*CHOICES, *TOKENS)},
+    "model": _check_model,
+    "thinking": _check_thinking,
+    "save": _check_save,
+    "theme": _check_theme,
+    "tools.approved": _check_approved,
+    **{f"policy.{name}": partial(_check_policy, name) for name in (*CHOICES, *TOKENS)},
 }
 
 SETTINGS = tuple(_CHECKS)
-"""The names of everything that can be set."""
-
+"""The names of all settings."""
 
 MODELS_FILE = "models.toml"
 
 
 def models_file() -> Path:
-    """Return where models.toml is, or would be."""
+    """Return the path of models.toml."""
     return Path(config_folder()) / MODELS_FILE
 
 
 def append_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
-    """Return the text of models.toml with these rows appended, and those of them that are new.
-
-    A model that has a row already keeps it.
-    """
-    import tomlkit  # noqa: PLC0415 - only where the file is changed
+    """Return the text of models.toml with the rows of new models appended, and these rows."""
+    import tomlkit  # noqa: PLC0415 - only to change the file
 
     path = models_file()
-    file = read_toml(str(path), text_of(str(path)) if path.is_file() else "")
-    file.rows("model")  # raises BadCatalog where it is something else
+    file = load_toml(str(path), BadCatalog) if path.is_file() else TomlFile(MODELS_FILE, "", {})
+    file.rows("model")  # raises BadCatalog if it is not an array of tables
     document = tomlkit.parse(file.text)
     table = document.setdefault("model", tomlkit.aot())
     own = {(row.get("provider"), name) for row in table for name in row.get("match", ())}
@@ -270,6 +253,6 @@ def append_models(rows: Iterable[Mapping[str, Any]]) -> tuple[str, list[dict[str
 
 
 def write_models(text: str) -> Path:
-    """Write models.toml whole and return where it is; raises StoreError."""
+    """Write models.toml and return its path; raises StoreError."""
     write_atomic(models_file(), text)
     return models_file()

@@ -1,7 +1,7 @@
-"""Where a provider's key and address are found: what the caller gave, the environment, our files.
+"""Finds a provider's key and address: the caller's, the environment's, or the saved ones.
 
-The client looks here before it prepares a request; the command line and the contract kit do too. A
-key is never shown: errors name the variable, never its value.
+The client, the command line and the contract kit call it. Errors name a key's variable, never its
+value.
 """
 
 import os
@@ -16,7 +16,7 @@ from ..catalog import Provider, UrlVariable
 from ..errors import BadParameter, MissingKey
 
 NO_KEY = "offline"
-"""The key that is sent where none is looked at: to the emulator, or a cassette."""
+"""The key sent to the emulator or a cassette, which ignore it."""
 
 _BLANK = re.compile(r"\{(\w+)\}")
 _PORT = re.compile(r":\d+$")
@@ -25,7 +25,7 @@ _EVERYWHERE = re.compile(r"^(\w+://)(0\.0\.0\.0|\[::\])(?=[:/?]|$)")
 
 
 class Credentials(Struct, frozen=True):
-    """What a caller gave: keys and addresses, each by provider."""
+    """A caller's keys and addresses, by provider."""
 
     keys: Mapping[str, str] = {}
     urls: Mapping[str, str] = {}
@@ -43,7 +43,7 @@ class Credentials(Struct, frozen=True):
 
 
 def find_key(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str | None:
-    """Return the key: the given one, else the first of the provider's variables that is set."""
+    """Return the given key, else that of the provider's variables, else the saved one."""
     if provider.name in given:
         return _sendable(given[provider.name], provider, "that was given")
     for name in provider.keys:
@@ -51,20 +51,23 @@ def find_key(provider: Provider, given: Mapping[str, str], *, needed: bool) -> s
             return _sendable(key, provider, f"in {name}")
     if not needed:
         return NO_KEY
-    if (kept := saved_provider_key(provider)) is not None:
-        return _sendable(kept, provider, "that is kept")
+    from .secrets import load_saved_key  # noqa: PLC0415 - only if the environment has none
+
+    for name in provider.keys:
+        if saved := load_saved_key(name):
+            return _sendable(saved, provider, "that is saved")
     if provider.auth in ("none", "aws"):
         return None
     variables = " or ".join(provider.keys)
     message = (
-        f"{provider.label} needs a key: set {variables}, or keep one with 'pondero keys set "
+        f"{provider.label} needs a key: set {variables}, or save one with 'pondero keys set "
         f"{provider.name}'"
     )
     raise MissingKey(message)
 
 
 def _sendable(key: str, provider: Provider, where: str) -> str:
-    """Return the key; raises BadParameter for one that no header can carry (a long dash)."""
+    """Return the key; raises BadParameter for one that no header can carry."""
     if key.isascii() and key.isprintable():
         return key
     message = (
@@ -74,18 +77,11 @@ def _sendable(key: str, provider: Provider, where: str) -> str:
     raise BadParameter(message)
 
 
-def saved_provider_key(provider: Provider) -> str | None:
-    """Return the key the user asked us to keep for one of the provider's variables."""
-    from .secrets import load_saved_key  # noqa: PLC0415 - only where the environment has none
-
-    return next((key for name in provider.keys if (key := load_saved_key(name))), None)
-
-
 def resolve_url(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str:
-    """Return the base URL: the given one, else the provider's variable, else the catalog's.
+    """Return the given base URL, else that of the provider's variable, else the catalog's.
 
-    An address without a path gets the provider's path, and a bare host its port, as its own SDK
-    would add them; blanks are filled in.
+    As in the provider's own SDK, an address without a path gets the provider's path, and a bare
+    host its port. Blanks are filled in.
     """
     named = given.get(provider.name) or next(
         (os.environ[name] for name in provider.url_env if os.environ.get(name)), None
@@ -93,26 +89,26 @@ def resolve_url(provider: Provider, given: Mapping[str, str], *, needed: bool) -
     try:
         whole = provider.url if named is None else _whole(named, provider.url)
     except ValueError as error:
-        message = f"{named!r} is no address of {provider.label}: {error}"
+        message = f"invalid address {named!r} of {provider.label}: {error}"
         raise BadParameter(message) from None
     url = whole + provider.path
     if "{" not in url:
         return url
-    return _BLANK.sub(lambda blank: _filled(provider, blank[1], needed=needed), url)
+    return _BLANK.sub(lambda blank: _fill_blank(provider, blank[1], needed=needed), url)
 
 
 @lru_cache(maxsize=256)
 def _whole(url: str, usual: str) -> str:
     url = url.strip().rstrip("/")
     if "://" not in url:
-        url = f"http://{_ported(url, usual)}"
+        url = f"http://{_add_port(url, usual)}"
     url = _EVERYWHERE.sub(lambda found: f"{found[1]}{_HERE[found[2]]}", url)
     address, mark, query = url.partition("?")
     return url if urlsplit(url).path else f"{address}{urlsplit(usual).path}{mark}{query}"
 
 
-def _ported(url: str, usual: str) -> str:
-    """Return a bare host, or only a port, with what it lacks."""
+def _add_port(url: str, usual: str) -> str:
+    """Complete a bare host, or a bare port."""
     home = urlsplit(usual)
     host, slash, rest = url.partition("/")
     if host.startswith(":"):
@@ -122,19 +118,18 @@ def _ported(url: str, usual: str) -> str:
     return f"{host}{slash}{rest}"
 
 
-def _filled(provider: Provider, blank: str, *, needed: bool) -> str:
-    """Return what fills a blank of an address; raises MissingKey where nothing does."""
+def _fill_blank(provider: Provider, blank: str, *, needed: bool) -> str:
     fill = provider.fill.get(blank, UrlVariable())
     value = next((v for name in fill.env if (v := os.environ.get(name, "").strip())), None)
     if value is None and fill.default is not None:
-        value = _BLANK.sub(lambda inner: _filled(provider, inner[1], needed=needed), fill.default)
+        value = _BLANK.sub(
+            lambda inner: _fill_blank(provider, inner[1], needed=needed), fill.default
+        )
     if value is None and not needed:
         value = NO_KEY
     if value is None:
         whole = provider.url_env if f"{{{blank}}}" in provider.url else ()
         variables = " or ".join((*fill.env, *whole))
-        message = (
-            f"{provider.label} has an address of your own: its {blank} is missing; set {variables}"
-        )
+        message = f"the {blank} of your address at {provider.label} is missing; set {variables}"
         raise MissingKey(message)
     return fill.words.get(value, value)

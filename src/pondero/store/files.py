@@ -1,7 +1,7 @@
-"""The user's own files: their folders, the catalog they extend, and a write of a whole file.
+"""The user's folders and catalog files, and reading and writing of whole files.
 
-Every room that looks up a model or a provider calls ``load_catalog``, so that what the user added
-in models.toml or providers/NAME.toml is known everywhere: online, offline and to the contract kit.
+Every room finds models and providers with ``load_catalog``, which includes the user's models.toml
+and providers/NAME.toml.
 """
 
 import os
@@ -9,11 +9,11 @@ import sys
 from contextlib import suppress
 from functools import lru_cache
 
-from ..catalog import Lookup, add_user_files, load_shipped
+from ..catalog import Lookup, TomlFile, add_user_files, load_shipped, parse_toml
 from ..errors import BadCatalog, BadConfig, StoreError, UsageError
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # in Python 3.11 pathlib brings urllib, which a plan does without
+if TYPE_CHECKING:  # in Python 3.11 pathlib imports urllib, which a plan does not need
     from pathlib import Path
 
     from ..catalog import ModelEntry
@@ -21,11 +21,11 @@ if TYPE_CHECKING:  # in Python 3.11 pathlib brings urllib, which a plan does wit
 
 
 def config_folder() -> str:
-    """Return the folder of config.toml and models.toml; PONDERO_CONFIG_DIR moves it."""
+    """Return the folder of config.toml and models.toml (PONDERO_CONFIG_DIR)."""
     if named := os.environ.get("PONDERO_CONFIG_DIR"):
         return named
     system: str = sys.platform
-    if system == "linux":  # as platformdirs has it, without the 20 ms of its import
+    if system == "linux":  # as platformdirs, without the 20 ms of its import
         base = os.environ.get("XDG_CONFIG_HOME", "").strip() or os.path.expanduser("~/.config")
         return os.path.join(base, "pondero")
     from platformdirs import user_config_dir  # noqa: PLC0415 - see above
@@ -34,22 +34,27 @@ def config_folder() -> str:
 
 
 def data_folder() -> str:
-    """Return the folder of the threads; PONDERO_DATA_DIR moves it."""
+    """Return the folder of the threads (PONDERO_DATA_DIR)."""
     if named := os.environ.get("PONDERO_DATA_DIR"):
         return named
-    from platformdirs import user_data_dir  # noqa: PLC0415 - only where threads are read
+    from platformdirs import user_data_dir  # noqa: PLC0415 - only for threads
 
     return user_data_dir("pondero")
 
 
-def config_text() -> tuple[str, str] | None:
-    """Return the path and text of config.toml, if there is one."""
+def load_config_file() -> TomlFile | None:
+    """Return config.toml, if there is one; raises BadConfig."""
     path = os.path.join(config_folder(), "config.toml")
-    return (path, text_of(path, BadConfig)) if os.path.isfile(path) else None
+    return load_toml(path, BadConfig) if os.path.isfile(path) else None
 
 
-def text_of(path: str, error: type[UsageError] = BadCatalog) -> str:
-    """Return the text of a file, without a byte order mark; raises ``error`` where it is none."""
+def load_toml(path: str, error: type[UsageError]) -> TomlFile:
+    """Read and parse a TOML file; raises ``error`` with path and line."""
+    return parse_toml(_read_text(path, error), path, error)
+
+
+def _read_text(path: str, error: type[UsageError]) -> str:
+    """Return the text of a UTF-8 file without its byte order mark."""
     try:
         with open(path, "rb") as file:
             raw = file.read()
@@ -66,40 +71,34 @@ def text_of(path: str, error: type[UsageError] = BadCatalog) -> str:
 
 @lru_cache(maxsize=1)
 def load_catalog() -> Lookup:
-    """Return the catalog with the user's own models and providers, read once a process."""
-    catalog, files = load_shipped(), catalog_files()
-    return Lookup(add_user_files(catalog, files, _quirks) if files else catalog, _calibrated)
+    """Return the catalog with the user's models and providers, read once per process."""
+    catalog, files = load_shipped(), _catalog_files()
+    return Lookup(add_user_files(catalog, files, _quirks) if files else catalog, _calibration_model)
 
 
-def _calibrated(name: str) -> str:
-    """Return the model that a calibration is for."""
-    from .calibration_files import calibration_model  # noqa: PLC0415 - only where auto:NAME is said
+def _calibration_model(name: str) -> str:
+    from .calibration_files import calibration_model  # noqa: PLC0415 - only for auto:NAME
 
     return calibration_model(name)
 
 
 def resolve_auto(entry: "ModelEntry", intent: "Intent", *, policy: "Policy") -> "Intent":
-    """Return a wish with the level that ``auto`` stands for; for any other wish nothing is read.
-
-    Every room that makes plans calls it first. Raises BadConfig for a calibration that is broken.
-    """
+    """Replace ``auto`` by the calibrated level; raises BadConfig for an invalid calibration."""
     if intent.kind != "auto":
         return intent
-    from .. import exchange  # noqa: PLC0415 - only where auto is said
-    from .calibration_files import load_calibrations  # noqa: PLC0415
+    from .. import exchange  # noqa: PLC0415 - only for auto
+    from .calibration_files import load_calibrations  # noqa: PLC0415 - only for auto
 
     return exchange.apply_calibration(entry, intent, load_calibrations(), policy=policy)
 
 
 def _quirks(dialect: str) -> "type | None":
-    """Return the type of a dialect's quirks; None where there is no such dialect."""
-    from .. import dialects  # noqa: PLC0415 - only for a provider of the user's own
+    from .. import dialects  # noqa: PLC0415 - only for the user's own providers
 
     return dialects.get_dialect(dialect).caller().quirks if dialect in dialects.NAMES else None
 
 
-def catalog_files() -> dict[str, str]:
-    """Return the user's catalog files by path: models.toml, families/*.toml, providers/*.toml."""
+def _catalog_files() -> dict[str, str]:
     folder = config_folder()
     places = (folder, os.path.join(folder, "families"), os.path.join(folder, "providers"))
     paths = [
@@ -109,31 +108,31 @@ def catalog_files() -> dict[str, str]:
         for name in sorted(os.listdir(place))
         if (name == "models.toml" if place is folder else name.endswith(".toml"))
     ]
-    return {path: text_of(path) for path in paths}
+    return {path: _read_text(path, BadCatalog) for path in paths}
 
 
 def write_atomic(path: "Path", text: str) -> None:
-    """Write a file, replacing the old one in a single step; raises StoreError."""
-    from threading import get_ident  # noqa: PLC0415 - only where something is written
+    """Write a file atomically; raises StoreError."""
+    from threading import get_ident  # noqa: PLC0415 - only for writing
 
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{get_ident()}")
     try:
         if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
             path.write_text(text, encoding="utf-8", newline="\n")
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write_beside(beside, text)
-        beside.replace(path.resolve())
+        _write_private(temporary, text)
+        temporary.replace(path.resolve())
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror or error}"
         raise StoreError(message) from None
     finally:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
 
-def _write_beside(beside: "Path", text: str) -> None:
-    beside.unlink(missing_ok=True)
-    descriptor = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+def _write_private(temporary: "Path", text: str) -> None:
+    temporary.unlink(missing_ok=True)
+    descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)

@@ -1,4 +1,4 @@
-"""Work that outlives its process, such as sweeps and batches: one SQLite file each, in a folder."""
+"""Jobs that outlive their process, such as sweeps and batches: one SQLite file each."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +10,11 @@ from .files import data_folder
 from .threads.database import Database, Schema
 
 FACTS = "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)"
-"""The table that each file has, whatever else its owner keeps there."""
+"""The table in the file of every job."""
 
 
 class Jobs(Struct, frozen=True, kw_only=True):
-    """All jobs of a kind: its folder, what one and many are called, and the command that lists."""
+    """All jobs of a kind: its folder, its singular and plural, and the command that lists them."""
 
     folder: str
     one: str
@@ -23,16 +23,16 @@ class Jobs(Struct, frozen=True, kw_only=True):
     schema: Schema
 
     def path(self, name: str = "") -> Path:
-        """Return where a job's file is; without a name, the folder."""
+        """Return the path of a job's file; without a name, the folder."""
         folder = Path(data_folder()) / self.folder
         return folder / f"{name}.db" if name else folder
 
     def names(self) -> list[str]:
-        """Return the names of all files, in no order."""
+        """Return the names of all jobs, unordered."""
         return [path.stem for path in self.path().glob("*.db")]
 
     def create(self, name: str) -> Database:
-        """Return a new file; it holds no job until its facts are written."""
+        """Return a new file, which is a job once its facts are written."""
         return Database(self.path(name), self.schema)
 
     def open(self, name: str) -> tuple[Database, str]:
@@ -45,19 +45,19 @@ class Jobs(Struct, frozen=True, kw_only=True):
         found = database.rows("SELECT value FROM facts WHERE name = 'facts'")
         if not found:
             database.close()
-            message = f"{path} holds no {self.one}: it was killed before it began; delete it"
+            message = f"{path} holds no {self.one}: its process was killed at the start; delete it"
             raise StoreError(message)
         return database, found[0][0]
 
     def find(self, text: str, names: Sequence[str]) -> str:
-        """Return the whole name from its beginning; ``last`` is the first of ``names``."""
+        """Return the name that begins with this text; ``last`` is the first of ``names``."""
         if text == "last" and names:
             return names[0]
         fitting = [name for name in names if name.startswith(text)]
         if text in names or len(fitting) == 1:
             return text if text in names else fitting[0]
-        how = f"'{self.listed_by}' shows all"
+        hint = f"'{self.listed_by}' shows all"
         if fitting:
-            how = f"{len(fitting)} {self.many} begin so"
-        message = f"there is no {self.one} {text!r}; {how}"
+            hint = f"{len(fitting)} {self.many} begin so"
+        message = f"there is no {self.one} {text!r}; {hint}"
         raise BadParameter(message)

@@ -1,7 +1,6 @@
-"""Prices of tokens: what an answer cost.
+"""The cost of tokens by genai-prices, if it is installed; nothing is fetched.
 
-They come with genai-prices where it is installed: nothing is fetched, and what it does not know is
-unknown. The recorder of a turn, the sweep and the gateway ask here.
+The recorder of a turn, the sweep and the gateway call it.
 """
 
 import re
@@ -25,9 +24,9 @@ def has_prices() -> bool:
 
 
 def price_usage(provider: str, model: str, usage: Usage) -> Decimal | None:
-    """Return the price of these tokens; None where it is not known.
+    """Return the cost of these tokens in dollars; None if unknown.
 
-    Thinking is billed as output; what was read from or written to a cache has prices of its own.
+    Thinking is billed as output; cache reads and writes have their own prices.
     """
     if usage.input is None or usage.output is None or usage.known_total == 0:
         return None
@@ -36,8 +35,8 @@ def price_usage(provider: str, model: str, usage: Usage) -> Decimal | None:
     minute = int(time() // 60)  # some prices depend on the hour
     rates = _flat_rates(found.url, model, minute) if found and not read and not wrote else None
     if rates is not None and usage.input < rates.below:
-        said = usage.output + (usage.thinking or 0)
-        return (usage.input * rates.input + said * rates.output) / 1_000_000
+        written = usage.output + (usage.thinking or 0)
+        return (usage.input * rates.input + written * rates.output) / 1_000_000
     try:
         import genai_prices  # noqa: PLC0415 - 0.3 s, and may not be installed
     except ImportError:
@@ -58,7 +57,7 @@ def price_usage(provider: str, model: str, usage: Usage) -> Decimal | None:
 
 
 class _Rates(Struct, frozen=True):
-    """Dollars a million tokens cost, in and out, for prompts below so many tokens."""
+    """Dollars per million input and output tokens, for prompts of fewer than ``below`` tokens."""
 
     input: Decimal
     output: Decimal
@@ -67,10 +66,9 @@ class _Rates(Struct, frozen=True):
 
 @lru_cache(maxsize=1024)
 def _flat_rates(address: str, model: str, _minute: int) -> _Rates | None:
-    """Return the rates of a model whose tokens have one price each; None where more decides it.
+    """Return a model's rates in this minute; None if they depend on more than the tokens.
 
-    They are those of this minute. genai-prices takes a tenth of a millisecond for each answer; this
-    is for those who price many.
+    A cache, because genai-prices takes 0.1 ms per answer and a sweep prices many.
     """
     try:
         import genai_prices  # noqa: PLC0415 - 0.3 s, and may not be installed

@@ -1,8 +1,7 @@
-"""Keys that are saved for the user, and the secrets that may stand in no file of ours.
+"""Saved keys, and redaction of secrets in everything that is written to disk.
 
-Keys are saved in the system's keyring, else in a file only the user can read, under the name of the
-variable they stand for; a variable that is set always wins. Everything written to disk goes through
-``SecretRedactor`` or ``redact_secrets``, which take out every secret this process knows.
+Keys are saved in the system's keyring, else in a file that only the user can read, by the name of
+their variable; a variable that is set overrides them.
 """
 
 import os
@@ -23,31 +22,31 @@ _in_use: set[str] = set()
 
 
 def register_secret(secret: str) -> None:
-    """Remember a secret for ``redact_secrets``; one as short as a word is ignored."""
+    """Register a secret for ``redact_secrets``; ignores one as short as a word."""
     if len(secret) >= LEAST_LEARNED:
         _in_use.add(secret)
 
 
 def redact_secrets(text: str) -> str:
-    """Return a text without any secret this process knows."""
+    """Redact every secret known to this process."""
     return SecretRedactor().text(text)
 
 
 class SecretRedactor:
-    """Replaces these secrets, and those this process knows, in values that are written."""
+    """Redacts these secrets, and those known to this process."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         known = {*secrets, *find_secrets(os.environ), *_in_use}
         self._secrets = sorted(known, key=len, reverse=True)  # one may begin with another
 
     def text(self, text: str) -> str:
-        """Return a text without them."""
+        """Return a text, redacted."""
         for secret in self._secrets:
             text = text.replace(secret, HIDDEN)
         return text
 
     def value(self, value: Kind) -> Kind:
-        """Return a value without them; the same object where it contains none."""
+        """Return a value, redacted; the same object if it contains no secret."""
         if not self._secrets:
             return value
         plain = msgspec.to_builtins(value, builtin_types=(bytes,))
@@ -75,29 +74,29 @@ _SERVICE = "pondero"
 
 
 def keys_file() -> Path:
-    """Return the file of the keys; for a key in the keyring it has the name only."""
+    """Return the file of the keys; it has only the name of a key in the keyring."""
     return Path(config_folder()) / FILE
 
 
 def list_saved_keys() -> dict[str, str]:
-    """Return the variables that have a saved key, each with the place of the key."""
+    """Return the variables that have a saved key, each with its place."""
     path = keys_file()
     return {name: str(path) if key else KEYRING for name, key in _read().items()}
 
 
 def load_saved_key(variable: str) -> str | None:
-    """Return the key saved for a variable; None where there is none, or the keyring is locked."""
-    kept = _read()
-    if variable not in kept:
+    """Return the key saved for a variable; None if there is none, or the keyring is locked."""
+    saved = _read()
+    if variable not in saved:
         return None
-    key = kept[variable] or _from_keyring(variable)
+    key = saved[variable] or _from_keyring(variable)
     if key:
         register_secret(key)
     return key or None
 
 
 def save_key(variable: str, key: str) -> str:
-    """Save a key and return where; raises StoreError."""
+    """Save a key and return its place; raises StoreError."""
     register_secret(key)
     inside = _into_keyring(variable, key)
     _write({**_read(), variable: None if inside else key})
@@ -106,16 +105,16 @@ def save_key(variable: str, key: str) -> str:
 
 def forget_key(variable: str) -> bool:
     """Delete a saved key; return whether there was one."""
-    kept = _read()
-    if variable not in kept:
+    saved = _read()
+    if variable not in saved:
         return False
-    if kept.pop(variable) is None and (keyring := _keyring()) is not None:
+    if saved.pop(variable) is None and (keyring := _find_keyring()) is not None:
         try:
             keyring.delete_password(_SERVICE, variable)
         except keyring.errors.KeyringError as error:
-            message = f"the keyring did not let go of {variable}: {error}"
+            message = f"could not delete {variable} from the keyring: {error}"
             raise StoreError(message) from None
-    _write(kept)
+    _write(saved)
     return True
 
 
@@ -127,7 +126,7 @@ def _read() -> dict[str, str | None]:
         return {}
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         # The file holds keys: an error message must not quote it.
-        message = f"{path} cannot be read as kept keys; repair or delete it"
+        message = f"cannot read the saved keys in {path}; repair or delete it"
         raise StoreError(message) from None
 
 
@@ -135,8 +134,7 @@ def _write(keys: dict[str, str | None]) -> None:
     write_atomic(keys_file(), msgspec.json.encode(keys).decode() + "\n")
 
 
-def _keyring() -> ModuleType | None:
-    """Return the keyring library, if it is installed."""
+def _find_keyring() -> ModuleType | None:
     try:
         import keyring  # noqa: PLC0415 - slow, and may not be installed
         import keyring.errors  # noqa: PLC0415 - see above
@@ -146,7 +144,7 @@ def _keyring() -> ModuleType | None:
 
 
 def _into_keyring(variable: str, key: str) -> bool:
-    if (keyring := _keyring()) is None:
+    if (keyring := _find_keyring()) is None:
         return False
     try:
         keyring.set_password(_SERVICE, variable, key)
@@ -156,7 +154,7 @@ def _into_keyring(variable: str, key: str) -> bool:
 
 
 def _from_keyring(variable: str) -> str | None:
-    if (keyring := _keyring()) is None:
+    if (keyring := _find_keyring()) is None:
         return None
     try:
         found: str | None = keyring.get_password(_SERVICE, variable)

@@ -1,7 +1,7 @@
-"""Questions kept as templates: TOML files in the config folder, with ``$variables`` to fill in.
+"""Templates: TOML files with a prompt and ``$variables``, in the config folder.
 
-``pondero ask --template`` fills one in, and ``pondero templates`` lists and changes them. They may
-hold a prompt, a system prompt, a model, a level, settings and a schema; the command line wins.
+``pondero ask --template`` fills one in; ``pondero templates`` lists and changes them. Options of
+the command line override those of a template.
 """
 
 import re
@@ -13,14 +13,13 @@ from typing import Any
 from msgspec import Struct
 
 from ..canon import Json
-from ..catalog import read_toml
 from ..errors import BadConfig, BadThinking
 from ..thinking import parse_intent
-from .files import config_folder, text_of, write_atomic
+from .files import config_folder, load_toml, write_atomic
 from .secrets import redact_secrets
 
 INPUT = "input"
-"""The variable that stands for the words on the command line and what is piped in."""
+"""The variable for the text of the command line and of a pipe."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*")
 _KEYS = ("prompt", "system", "model", "thinking", "schema", "schema_multi", "options", "defaults")
@@ -28,7 +27,7 @@ _TABLES = ("options", "defaults")
 
 
 class Template(Struct, frozen=True, kw_only=True):
-    """One template; ``defaults`` are the variables that need not be said."""
+    """One template; ``defaults`` are the values of optional variables."""
 
     name: str
     prompt: str = ""
@@ -47,37 +46,33 @@ class Template(Struct, frozen=True, kw_only=True):
         found = dict.fromkeys(name for text in texts for name in text.get_identifiers())
         return tuple(name for name in found if name != INPUT)
 
-    @property
-    def takes_input(self) -> bool:
-        """Return whether the prompt itself says where the input stands."""
-        return INPUT in Pattern(self.prompt).get_identifiers()
+    def fill(self, values: Mapping[str, str], given: str) -> tuple[str, str]:
+        """Return prompt and system prompt with all variables filled in; raises BadConfig.
 
-    def fill(self, said: Mapping[str, str], given: str) -> tuple[str, str]:
-        """Return prompt and system prompt with every variable filled in; raises BadConfig.
-
-        An input that the prompt does not mention stands after it.
+        If the prompt has no place for the input, the input follows it.
         """
         known = self.variables
-        if unknown := [name for name in said if name not in known]:
+        if unknown := [name for name in values if name not in known]:
             has = " ".join(f"${name}" for name in known) or "none"
             message = f"template {self.name!r} has no ${unknown[0]}; its variables: {has}"
             raise BadConfig(message)
-        values = {**self.defaults, **said, INPUT: given}
+        values = {**self.defaults, **values, INPUT: given}
         if missing := [name for name in known if name not in values]:
             needs = " and ".join(f"${name}" for name in missing)
             use = " ".join(f"-p {name} VALUE" for name in missing)
-            message = f"template {self.name!r} needs {needs}; say {use}"
+            message = f"template {self.name!r} needs {needs}; use {use}"
             raise BadConfig(message)
-        prompt = Pattern(self.prompt).substitute(values)
-        if given and not self.takes_input:
+        pattern = Pattern(self.prompt)
+        prompt = pattern.substitute(values)
+        if given and INPUT not in pattern.get_identifiers():
             prompt = f"{prompt}\n\n{given}" if prompt else given
         return prompt.strip(), Pattern(self.system).substitute(values).strip()
 
 
 def template_file(name: str) -> Path:
-    """Return where a template is, or would be; raises BadConfig for what is no name."""
+    """Return the path of a template; raises BadConfig for an invalid name."""
     if not _NAME.fullmatch(name):
-        message = f"{name!r} is no name for a template; use letters, digits, - _ and ."
+        message = f"invalid template name {name!r}; use letters, digits, - _ and ."
         raise BadConfig(message)
     return _folder() / f"{name}.toml"
 
@@ -92,27 +87,27 @@ def template_names() -> tuple[str, ...]:
 
 
 def load_template(name: str) -> Template:
-    """Return a template; raises BadConfig where there is none, or it says what cannot be."""
+    """Return a template; raises BadConfig if it is missing or invalid."""
     path = template_file(name)
     if not path.is_file():
         known = " ".join(template_names())
         has = f"there are: {known}" if known else "there are none"
         message = f"there is no template {name!r}; {has} ('pondero templates edit {name}' makes it)"
         raise BadConfig(message)
-    file = read_toml(str(path), text_of(str(path), BadConfig), BadConfig)
+    file = load_toml(str(path), BadConfig)
     for key, value in file.values.items():
         if wrong := _wrong(key, value):
             message = f"{file.place(key)}: {wrong}"
             raise BadConfig(message)
     if redact_secrets(file.text) != file.text:
-        message = f"{path} holds a key; keep it with 'pondero keys set PROVIDER'"
+        message = f"{path} holds a key; save it with 'pondero keys set PROVIDER'"
         raise BadConfig(message)
     defaults = {key: str(value) for key, value in file.values.get("defaults", {}).items()}
     return Template(name=name, **{**file.values, "defaults": defaults})
 
 
 def write_template(name: str, text: str) -> Path:
-    """Write a template whole and return where it is; raises StoreError."""
+    """Write a template and return its path; raises StoreError."""
     path = template_file(name)
     write_atomic(path, text)
     return path
@@ -131,7 +126,6 @@ def _folder() -> Path:
 
 
 def _wrong(key: str, value: Any) -> str | None:
-    """Return what is wrong with one key of a template; None where nothing is."""
     if key not in _KEYS:
         return f"a template has no {key!r}; use {' '.join(_KEYS)}"
     if key in _TABLES:
@@ -147,5 +141,5 @@ def _wrong(key: str, value: Any) -> str | None:
     if not isinstance(value, str):
         return f"{key} is a text"
     if key in ("prompt", "system") and not Pattern(value).is_valid():
-        return "a $ stands alone; write $$ for the sign itself"
+        return "a $ without a name; write $$ for the sign itself"
     return None

@@ -1,7 +1,7 @@
-"""Where tools live that are not functions: MCP servers, as config.toml or a caller names them.
+"""MCP servers as config.toml or a caller names them; the client connects to them.
 
-``client`` connects to them. No key stands in the file: ``$NAME`` in ``env``, ``headers`` and
-``args`` is the value of that variable, read when the server is connected to.
+config.toml holds no keys: ``$NAME`` in ``env``, ``headers`` and ``args`` is the value of that
+variable, read when the client connects.
 """
 
 import os
@@ -27,7 +27,7 @@ _SUFFIX = re.compile(r"\.(?:py|js|ts|mjs|exe|cmd)$")
 class ToolServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One MCP server: a ``command`` to start, or the ``url`` of one that runs.
 
-    ``timeout`` is how many seconds it has to start, and for each call.
+    ``timeout``: seconds for its start, and for each call.
     """
 
     name: str = ""
@@ -40,7 +40,7 @@ class ToolServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     timeout: float = 60.0
 
     def __repr__(self) -> str:
-        """Leave out the values of variables and headers: keys are among them."""
+        """Omit variables and headers: they hold keys."""
         where = self.url or shlex.join((self.command or "", *self.args))
         return f"ToolServer({self.name!r}, {where!r})"
 
@@ -49,7 +49,7 @@ ServerLike = str | Mapping[str, Any] | ToolServer
 
 
 def load_tool_servers() -> dict[str, ToolServer]:
-    """Return the servers of config.toml by name; raises BadConfig for one that cannot be."""
+    """Return the servers of config.toml by name; raises BadConfig for an invalid one."""
     servers = {}
     for name, table in config_table("mcp").items():
         if not isinstance(table, Mapping):
@@ -65,7 +65,7 @@ def load_tool_servers() -> dict[str, ToolServer]:
 
 
 def resolve_tool_server(given: ServerLike) -> ToolServer:
-    """Return a server: by its name in config.toml, its URL, its command line, or a mapping."""
+    """Return a server from its name in config.toml, its URL, its command line, or a mapping."""
     if isinstance(given, ToolServer):
         return given
     if isinstance(given, Mapping):
@@ -77,30 +77,30 @@ def resolve_tool_server(given: ServerLike) -> ToolServer:
         return known[given]
     if given.startswith(("http://", "https://")):
         return _server({"url": given})
-    return _commanded(given, known)
+    return _from_command_line(given, known)
 
 
 def expand_variables(text: str) -> str:
-    """Return a text with the values of its ``$NAME``s, which are secrets from now on."""
+    """Replace each ``$NAME`` by its value, and register the value as a secret."""
 
-    def value(found: re.Match[str]) -> str:
+    def read_variable(found: re.Match[str]) -> str:
         name = found[1] or found[2]
-        if (said := os.environ.get(name)) is None:
-            message = f"the variable {name} is not set, which an MCP server is to be given"
+        if (value := os.environ.get(name)) is None:
+            message = f"an MCP server needs the variable {name}, which is not set"
             raise BadConfig(message)
-        register_secret(said)
-        return said
+        register_secret(value)
+        return value
 
-    return _VARIABLE.sub(value, text)
+    return _VARIABLE.sub(read_variable, text)
 
 
-def _commanded(line: str, known: Mapping[str, ToolServer]) -> ToolServer:
-    from shutil import which  # noqa: PLC0415 - only where a server is started
+def _from_command_line(line: str, known: Mapping[str, ToolServer]) -> ToolServer:
+    from shutil import which  # noqa: PLC0415 - only to start a server
 
     try:
         command, *args = shlex.split(line)
     except ValueError as error:
-        message = f"the command line {line!r} cannot be read: {error}"
+        message = f"invalid command line {line!r}: {error}"
         raise BadParameter(message) from None
     if which(command) is None:
         names = " ".join(known) or "none"
@@ -113,7 +113,7 @@ def _server(raw: dict[str, Any]) -> ToolServer:
     try:
         server: ToolServer = convert_json(raw, ToolServer)
     except msgspec.ValidationError as error:
-        message = f"this MCP server cannot be: {error}"
+        message = f"invalid MCP server: {error}"
         raise BadParameter(message) from None
     if (server.command is None) is (server.url is None):
         raise BadParameter("an MCP server has a command, or a url, and not both")
@@ -121,12 +121,12 @@ def _server(raw: dict[str, Any]) -> ToolServer:
         message = f"an MCP server's url begins with http:// or https://, not {server.url!r}"
         raise BadParameter(message)
     if not 0 < server.timeout < 1e6:
-        message = f"timeout={server.timeout!r} cannot be; use seconds above 0"
+        message = f"invalid timeout={server.timeout!r}; use seconds above 0"
         raise BadParameter(message)
-    return server if server.name else msgspec.structs.replace(server, name=_called(server))
+    return server if server.name else msgspec.structs.replace(server, name=_short_name(server))
 
 
-def _called(server: ToolServer) -> str:
+def _short_name(server: ToolServer) -> str:
     """Return a short name: host and port, or the program behind runners and their options."""
     if server.url is not None:
         return urlsplit(server.url).netloc.rpartition("@")[2] or "server"

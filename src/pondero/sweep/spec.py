@@ -4,7 +4,6 @@
 SWEEP.toml, whose keys have the same names.
 """
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypedDict
@@ -14,6 +13,7 @@ from msgspec import Struct
 
 from ..canon import Json, convert_json
 from ..errors import BadParameter
+from ..store import load_toml
 from .arms import ALL
 from .statistics.decision import MARGIN
 
@@ -117,12 +117,8 @@ _LIMITS: dict[str, tuple[Any, str]] = {
 
 
 def from_toml(path: Path) -> tuple[Path, Mapping[str, Json]]:
-    """Return the data's path and the options of a SWEEP.toml; paths are relative to the file."""
-    try:
-        values = tomllib.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError) as error:
-        message = f"{path} cannot be read: {error}"
-        raise BadParameter(message) from None
+    """Return the data's path and the options of a SWEEP.toml; paths are beside the file."""
+    values = load_toml(str(path), BadParameter).values
     data = values.pop("data", None)
     if not isinstance(data, str):
         message = f'{path} names no data; add data = "questions.jsonl"'

@@ -1,7 +1,6 @@
-"""Requests signed by botocore, with the credentials it finds (``pip install 'pondero[bedrock]'``).
+"""Transports that sign requests with botocore (``pip install 'pondero[bedrock]'``).
 
-A signature holds for minutes and for one body: it is made when a request is sent, and made anew
-for each try.
+A signature is valid for minutes and for one body, so each attempt is signed when it is sent.
 """
 
 import os
@@ -16,7 +15,7 @@ from ..exchange import AsyncResponse, AsyncTransport, Response, Signing, Timeout
 
 
 class SigningTransport:
-    """Signs what another transport sends."""
+    """Signs the requests of another transport."""
 
     needs_key = True
 
@@ -25,7 +24,7 @@ class SigningTransport:
         self._signing = signing
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> Response:
-        """Sign it, send it and return the answer as soon as its head is there."""
+        """Sign and send a request; return once the response's head has arrived."""
         return self._transport.send(sign(request, self._signing), timeouts)
 
     def close(self) -> None:
@@ -34,7 +33,7 @@ class SigningTransport:
 
 
 class AsyncSigningTransport:
-    """Signs what another transport sends, for asyncio."""
+    """Signs the requests of another transport, for asyncio."""
 
     needs_key = True
 
@@ -43,10 +42,10 @@ class AsyncSigningTransport:
         self._signing = signing
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
-        """Sign it, send it and return the answer as soon as its head is there."""
-        from asyncio import to_thread  # noqa: PLC0415 - only where there is a loop already
+        """Sign and send a request; return once the response's head has arrived."""
+        from asyncio import to_thread  # noqa: PLC0415 - only if a loop is running
 
-        # Credentials may have to be fetched first, and botocore waits for them.
+        # botocore may block to fetch credentials.
         signed = await to_thread(sign, request, self._signing)
         return await self._transport.send(signed, timeouts)
 
@@ -56,7 +55,7 @@ class AsyncSigningTransport:
 
 
 def sign(request: HttpRequest, signing: Signing) -> HttpRequest:
-    """Return the request with its signature; raises MissingExtra, MissingKey or BadParameter."""
+    """Return the signed request; raises MissingExtra, MissingKey or BadParameter."""
     try:
         from botocore.auth import SigV4Auth  # noqa: PLC0415 - an extra
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - an extra
@@ -74,20 +73,19 @@ def sign(request: HttpRequest, signing: Signing) -> HttpRequest:
 
 
 def _credentials(signing: Signing) -> tuple[Any, str]:
-    """Return the credentials and the region, from the environment and AWS's own files."""
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - an extra
 
     try:
         session = _session()
         region = (
             signing.region
-            or os.environ.get("AWS_REGION")  # of all SDKs only botocore does not know it
+            or os.environ.get("AWS_REGION")  # botocore alone of all SDKs ignores it
             or session.get_config_variable("region")
         )
         found = session.get_credentials()
         credentials = found and found.get_frozen_credentials()
     except BotoCoreError as error:
-        message = f"{signing.label}: the credentials of AWS cannot be read: {error}"
+        message = f"{signing.label}: cannot read the AWS credentials: {error}"
         raise MissingKey(message) from error
     if not credentials:
         message = (
@@ -104,7 +102,7 @@ def _credentials(signing: Signing) -> tuple[Any, str]:
 
 @cache
 def _session() -> Any:
-    """Return the session whose credentials all requests share: they refresh themselves."""
+    """Return the session of all requests; its credentials refresh themselves."""
     from botocore.session import Session  # noqa: PLC0415 - an extra
 
     return Session()

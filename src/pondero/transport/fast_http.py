@@ -1,4 +1,4 @@
-"""The quick transport, on aiohttp (``pip install 'pondero[fast]'``): for many streams at once."""
+"""The transport on aiohttp (``pip install 'pondero[fast]'``), for many streams at once."""
 
 import asyncio
 import socket
@@ -21,13 +21,13 @@ except ImportError as _missing:
     raise MissingExtra("FastTransport needs aiohttp: pip install 'pondero[fast]'") from _missing
 
 _ERRORS = (aiohttp.ClientError, OSError)  # a timeout is an OSError too
-_UNREAD = 8 * 1024 * 1024  # bytes that all connections together may have waiting to be read
-_FEW = 64  # connections; fewer do not get more each
+_UNREAD = 8 * 1024 * 1024  # unread bytes of all connections together
+_FEW = 64  # connections; fewer share the bytes as if they were this many
 _HEADERS = {"accept-encoding": "gzip, deflate", "user-agent": "pondero"}
 
 
 class FastTransport:
-    """Sends over the network and awaits; has connections of its own in every event loop."""
+    """Sends over the network for asyncio; each event loop has its own connections."""
 
     needs_key = True
 
@@ -36,8 +36,8 @@ class FastTransport:
         self._proxies = Proxies()
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "FastResponseStream":
-        """Send it and return the answer as soon as its head is there."""
-        pool = self._pools.get(asyncio.get_running_loop()) or await self._opened()
+        """Send a request; return once the response's head has arrived."""
+        pool = self._pools.get(asyncio.get_running_loop()) or await self._open_pool()
         try:
             response = await pool.session.request(
                 request.method,
@@ -49,28 +49,28 @@ class FastTransport:
                 allow_redirects=False,
             )
         except _ERRORS as error:
-            raise _said(error, request.url, timeouts.first_byte) from error
+            raise _translate_error(error, request.url, timeouts.first_byte) from error
         if (connection := response.connection) is not None and connection.protocol is not None:
-            # There is more to come: from now on the time between bytes counts.
+            # The body follows: from now on the limit is the time between bytes.
             connection.protocol.read_timeout = timeouts.between_bytes
             connection.protocol.start_timeout()
             pool.lines.reads(connection.protocol, response.content)
         return FastResponseStream(response, request.url, timeouts.between_bytes)
 
     async def aclose(self) -> None:
-        """Close the connections of this event loop; the next request would open new ones."""
+        """Close the connections of this event loop; the next request opens new ones."""
         pool = self._pools.pop(asyncio.get_running_loop(), None)
         if pool is not None:
             await pool.keeper.aclose()
 
-    async def _opened(self) -> "_Pool":
+    async def _open_pool(self) -> "_Pool":
         pool = self._pools[asyncio.get_running_loop()] = _Pool()
         await anext(pool.keeper)
         return pool
 
 
 class FastResponseStream:
-    """A response that has begun; yields its own pieces, as that is less than a generator costs."""
+    """A response under way; it is its own iterator, which is cheaper than a generator."""
 
     def __init__(self, response: aiohttp.ClientResponse, url: str, seconds: float) -> None:
         headers = {name.lower(): value for name, value in response.headers.items()}
@@ -84,29 +84,28 @@ class FastResponseStream:
         return self
 
     async def __anext__(self) -> bytes:
-        """Return the next piece: all that has come."""
         content, first = self._content, b""
         try:
             while not first and not content.at_eof():
                 first, _ = await content.readchunk()
             more = _rest(content)
         except _ERRORS as error:
-            if left := _left(content):
-                return left  # the next call raises
-            raise _said(error, self._url, self._seconds) from error
+            if buffered := _take_buffered(content):
+                return buffered  # the next call raises
+            raise _translate_error(error, self._url, self._seconds) from error
         if first:
             return first + more if more else first
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
-        """Let go of the connection: back to the pool where all was read, else closed."""
+        """Return the connection to the pool if all was read, else close it."""
         self._response.close()
 
 
 def _rest(content: aiohttp.StreamReader) -> bytes:
-    """Return what has come beside; services send every event as a chunk of its own.
+    """Return the other chunks received; services send each event as its own chunk.
 
-    aiohttp takes chunk by chunk, 2 us each. Its buffer holds the same with all of them in one.
+    aiohttp reads chunk by chunk, 2 us each. Joining its buffer makes one chunk of all.
     """
     buffer: deque[bytes] | None = getattr(content, "_buffer", None)
     if buffer is not None and len(buffer) > 1:
@@ -116,20 +115,19 @@ def _rest(content: aiohttp.StreamReader) -> bytes:
     return content.read_nowait()
 
 
-def _left(content: aiohttp.StreamReader) -> bytes:
-    """Return what came before a connection broke; aiohttp keeps it to itself."""
+def _take_buffered(content: aiohttp.StreamReader) -> bytes:
+    """Return the bytes received before the connection broke; aiohttp does not return them."""
     buffer: deque[bytes] = getattr(content, "_buffer", deque())
-    left = b"".join(buffer)
+    data = b"".join(buffer)
     buffer.clear()
-    return left
+    return data
 
 
 @lru_cache(maxsize=64)
 def _waits(timeouts: Timeouts) -> aiohttp.ClientTimeout:
-    """Return the clocks: for the names, the proxy and TLS as well, for a socket, for a byte."""
     return aiohttp.ClientTimeout(
         total=None,
-        connect=timeouts.connect + timeouts.first_byte,
+        connect=timeouts.connect + timeouts.first_byte,  # also DNS, proxy and TLS
         sock_connect=timeouts.connect,
         sock_read=timeouts.first_byte,
     )
@@ -137,12 +135,11 @@ def _waits(timeouts: Timeouts) -> aiohttp.ClientTimeout:
 
 @lru_cache(maxsize=256)
 def _url(text: str) -> URL:
-    """Return the URL without decoding it: a signature covers %3A as it stands."""
-    return URL(text, encoded=True)
+    return URL(text, encoded=True)  # not decoded: a signature covers %3A unchanged
 
 
 class _Pool:
-    """The session of one event loop. The loop itself ends the keeper when it shuts down."""
+    """The session of one event loop; the loop closes the keeper when it shuts down."""
 
     def __init__(self) -> None:
         self.session = aiohttp.ClientSession(
@@ -153,10 +150,10 @@ class _Pool:
             headers=_HEADERS,
             read_bufsize=2**18,
         )
-        self.keeper = self._kept()
+        self.keeper = self._close_on_shutdown()
         self.lines = _Lines()
 
-    async def _kept(self) -> AsyncGenerator[None, None]:
+    async def _close_on_shutdown(self) -> AsyncGenerator[None, None]:
         try:
             yield
         finally:
@@ -164,48 +161,48 @@ class _Pool:
 
 
 class _Lines:
-    """What is read from each connection: it is told when the connection is gone.
+    """The readers of each connection; each gets an error when its connection is lost.
 
-    aiohttp tells it where a body is cut, but not where the bytes of its chunks make no sense: who
-    reads would wait for ever, as the clock stops too.
+    aiohttp reports a body that is cut, but not chunks that are malformed: their reader would wait
+    forever, because the timeout stops too.
     """
 
     def __init__(self) -> None:
         self._read: WeakKeyDictionary[ResponseHandler, aiohttp.StreamReader] = WeakKeyDictionary()
 
     def reads(self, protocol: ResponseHandler, content: aiohttp.StreamReader) -> None:
-        """Note that this is read from there now."""
         known = protocol in self._read
         self._read[protocol] = content
         if (closed := protocol.closed) is None:
-            self._gone(protocol)
+            self._on_closed(protocol)
         elif not known:
-            closed.add_done_callback(partial(self._gone, protocol))
+            closed.add_done_callback(partial(self._on_closed, protocol))
 
-    def _gone(self, protocol: ResponseHandler, closed: asyncio.Future[None] | None = None) -> None:
+    def _on_closed(
+        self, protocol: ResponseHandler, closed: asyncio.Future[None] | None = None
+    ) -> None:
         if closed is not None and not closed.cancelled():
-            closed.exception()  # else Python logs that nobody asked for it
+            closed.exception()  # else asyncio logs that it was never retrieved
         content = self._read.pop(protocol, None)
         if content is not None and not content.is_eof() and content.exception() is None:
             content.set_exception(aiohttp.ClientPayloadError("the connection broke off"))
 
 
 class _Socket(socket.socket):
-    """Is no longer among the open ones when it is closed; asyncio may hold it for long after."""
+    """A socket that removes itself from the open ones; asyncio may hold it after its close."""
 
     among: "WeakSet[_Socket]"
 
     def close(self) -> None:
-        """Close it."""
         self.among.discard(self)
         super().close()
 
 
 class Sockets:
-    """Makes sockets; the more are open, the less each may hold that was not read yet.
+    """Makes sockets; the more are open, the smaller the receive buffer of each.
 
-    An event loop reads all that waits in all sockets before it works on any of it: what a thousand
-    services send at once would all be in memory. What a socket does not hold, its service keeps.
+    An event loop reads all waiting bytes of all sockets before it processes any: the answers of a
+    thousand services would all be in memory. A full buffer makes the service wait.
     """
 
     def __init__(self) -> None:
@@ -225,13 +222,12 @@ class Sockets:
         return made
 
 
-def _said(error: Exception, url: str, seconds: float) -> PonderoError:
-    """Return a library error as one of ours; no message contains a key."""
+def _translate_error(error: Exception, url: str, seconds: float) -> PonderoError:
     host = url.partition("://")[2].partition("/")[0]
     if isinstance(error, aiohttp.ConnectionTimeoutError):
         return Timeout(f"no connection to {host} in time")
     if isinstance(error, TimeoutError):
         return Timeout(f"nothing came from {host} for {seconds:g} s")
     if isinstance(error, aiohttp.InvalidURL):
-        return BadParameter(f"{url!r} is no address; it begins with http:// or https://")
+        return BadParameter(f"invalid address {url!r}; it begins with http:// or https://")
     return Unreachable(f"{host}: {str(error) or type(error).__name__}")

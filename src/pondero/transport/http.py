@@ -1,4 +1,4 @@
-"""The default transports, on httpx2: HTTP/1.1, kept alive, proxies from the environment."""
+"""The default transports, on httpx2: HTTP/1.1 with keep-alive and the environment's proxies."""
 
 import os
 import re
@@ -22,17 +22,15 @@ if TYPE_CHECKING:
 
 _HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "pondero"}
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
-_Way = tuple[str, str | None]  # a scheme, and the proxy if there is one
-# As many streams at once as are asked for; few idle connections, as the pool looks at each of them
-# for every request.
+_PoolKey = tuple[str, str | None]  # a scheme, and the proxy if there is one
+# No limit for streams; few idle connections, because the pool checks each one for every request.
 _LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0)
 
 
 class HttpTransport:
-    """Sends over the network and waits; may be shared between threads.
+    """Sends over the network and blocks; threads may share it.
 
-    A forked child begins with no connections: on those of its parent, each of the two would read
-    answers to the other.
+    A forked child starts without connections: on its parent's, each would read the other's answers.
     """
 
     needs_key = True
@@ -43,15 +41,15 @@ class HttpTransport:
         _EVERY.add(self)
 
     def forget(self) -> None:
-        """Begin with no connections, and leave those there are to who else has them."""
-        self._ways: dict[_Way, httpx2.HTTPTransport] = {}
+        """Drop all connections without closing them; the parent process still uses them."""
+        self._transports: dict[_PoolKey, httpx2.HTTPTransport] = {}
         self._lock = Lock()
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> "HttpResponseStream":
-        """Send it and return the answer as soon as its head is there."""
-        built, waits = _built(request, timeouts)
-        with _said(built, timeouts):
-            response = self._by(
+        """Send a request; return once the response's head has arrived."""
+        built, waits = _build_request(request, timeouts)
+        with _translate_errors(built, timeouts):
+            response = self._transport_for(
                 (built.url.scheme, self._proxies.proxy_for(request.url))
             ).handle_request(built)
         response.request = built
@@ -59,20 +57,20 @@ class HttpTransport:
         return HttpResponseStream(response, timeouts)
 
     def close(self) -> None:
-        """Close every connection; the next request would open new ones."""
+        """Close every connection; the next request opens new ones."""
         with self._lock:
-            ways, self._ways = self._ways, {}
-        for way in ways.values():
-            way.close()
+            transports, self._transports = self._transports, {}
+        for each in transports.values():
+            each.close()
 
-    def _by(self, way: "_Way") -> httpx2.HTTPTransport:
+    def _transport_for(self, key: "_PoolKey") -> httpx2.HTTPTransport:
         with self._lock:
-            if way not in self._ways:
-                scheme, proxy = way
-                self._ways[way] = httpx2.HTTPTransport(
+            if key not in self._transports:
+                scheme, proxy = key
+                self._transports[key] = httpx2.HTTPTransport(
                     verify=_tls(scheme), limits=_LIMITS, proxy=proxy
                 )
-            return self._ways[way]
+            return self._transports[key]
 
 
 _EVERY: "WeakSet[HttpTransport]" = WeakSet()
@@ -83,12 +81,12 @@ def _forget_all() -> None:
         transport.forget()
 
 
-if hasattr(os, "register_at_fork"):  # those that await need it not: a child has a loop of its own
+if hasattr(os, "register_at_fork"):  # not for asyncio: a child has its own event loop
     os.register_at_fork(after_in_child=_forget_all)
 
 
 class HttpResponseStream:
-    """A response that has begun."""
+    """A response under way."""
 
     def __init__(self, response: httpx2.Response, timeouts: Timeouts) -> None:
         self.head: ResponseHead = _head(response)
@@ -97,19 +95,19 @@ class HttpResponseStream:
 
     def __iter__(self) -> Iterator[bytes]:
         response = self._response
-        with _said(response.request, self._timeouts):
+        with _translate_errors(response.request, self._timeouts):
             if "content-encoding" in self.head.headers:
                 yield from response.iter_bytes()
-            else:  # past the layers that would look at each piece once more
+            else:  # skip the decoding layers, which inspect each piece
                 yield from response.stream  # type: ignore[misc]  # a sync client's is sync
 
     def close(self) -> None:
-        """Let go of the connection: back to the pool where all was read, else closed."""
+        """Return the connection to the pool if all was read, else close it."""
         self._response.close()
 
 
 class AsyncHttpTransport:
-    """Sends over the network and awaits; has connections of its own in every event loop."""
+    """Sends over the network for asyncio; each event loop has its own connections."""
 
     needs_key = True
 
@@ -118,37 +116,39 @@ class AsyncHttpTransport:
         self._proxies = Proxies()
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "AsyncHttpResponseStream":
-        """Send it and return the answer as soon as its head is there."""
-        built, waits = _built(request, timeouts)
-        way = await self._by((built.url.scheme, self._proxies.proxy_for(request.url)))
-        with _said(built, timeouts):
-            response = await way.handle_async_request(built)
+        """Send a request; return once the response's head has arrived."""
+        built, waits = _build_request(request, timeouts)
+        transport = await self._transport_for(
+            (built.url.scheme, self._proxies.proxy_for(request.url))
+        )
+        with _translate_errors(built, timeouts):
+            response = await transport.handle_async_request(built)
         response.request = built
         waits["read"] = timeouts.between_bytes
         return AsyncHttpResponseStream(response, timeouts)
 
     async def aclose(self) -> None:
-        """Close the connections of this event loop; the next request would open new ones."""
+        """Close the connections of this event loop; the next request opens new ones."""
         pool = self._pools.pop(_loop(), None)
         if pool is not None:
             await pool.keeper.aclose()
 
-    async def _by(self, way: "_Way") -> httpx2.AsyncHTTPTransport:
+    async def _transport_for(self, key: "_PoolKey") -> httpx2.AsyncHTTPTransport:
         loop = _loop()
         pool = self._pools.get(loop)
         if pool is None:
             pool = self._pools[loop] = _Pool()
             await anext(pool.keeper)
-        if way not in pool.ways:
-            scheme, proxy = way
-            pool.ways[way] = httpx2.AsyncHTTPTransport(
+        if key not in pool.transports:
+            scheme, proxy = key
+            pool.transports[key] = httpx2.AsyncHTTPTransport(
                 verify=_tls(scheme), limits=_LIMITS, proxy=proxy
             )
-        return pool.ways[way]
+        return pool.transports[key]
 
 
 class AsyncHttpResponseStream:
-    """A response that has begun."""
+    """A response under way, for asyncio."""
 
     def __init__(self, response: httpx2.Response, timeouts: Timeouts) -> None:
         self.head: ResponseHead = _head(response)
@@ -159,7 +159,7 @@ class AsyncHttpResponseStream:
         return self._pieces
 
     async def aclose(self) -> None:
-        """Let go of the connection: back to the pool where all was read, else closed."""
+        """Return the connection to the pool if all was read, else close it."""
         await self._pieces.aclose()
         await self._response.aclose()
 
@@ -167,38 +167,37 @@ class AsyncHttpResponseStream:
         response = self._response
         coded = "content-encoding" in self.head.headers
         pieces = response.aiter_bytes() if coded else response.stream
-        with _said(response.request, timeouts):
+        with _translate_errors(response.request, timeouts):
             async for data in pieces:  # type: ignore[union-attr]  # an async client's is async
                 yield data
 
 
 class _Pool:
-    """The connections of one event loop. The loop itself ends the keeper when it shuts down."""
+    """The connections of one event loop; the loop closes the keeper when it shuts down."""
 
     def __init__(self) -> None:
-        self.ways: dict[_Way, httpx2.AsyncHTTPTransport] = {}
-        self.keeper = self._kept()
+        self.transports: dict[_PoolKey, httpx2.AsyncHTTPTransport] = {}
+        self.keeper = self._close_on_shutdown()
 
-    async def _kept(self) -> AsyncGenerator[None, None]:
+    async def _close_on_shutdown(self) -> AsyncGenerator[None, None]:
         try:
             yield
         finally:
-            ways = list(self.ways.values())
-            self.ways.clear()
-            for way in ways:
-                await way.aclose()
+            transports = list(self.transports.values())
+            self.transports.clear()
+            for each in transports:
+                await each.aclose()
 
 
 def _loop() -> "AbstractEventLoop":
-    """Return the running event loop; asyncio is imported only where one runs."""
-    from asyncio import get_running_loop  # noqa: PLC0415 - see above
+    from asyncio import get_running_loop  # noqa: PLC0415 - only if a loop is running
 
     return get_running_loop()
 
 
 @cache
 def _tls(scheme: str) -> ssl.SSLContext:
-    """Return the one TLS context of this process; plain HTTP gets one that trusts nobody."""
+    """Return the process's TLS context; the one for plain HTTP trusts no certificate."""
     if scheme == "https":
         return httpx2.create_ssl_context()
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -209,8 +208,10 @@ def _url(text: str) -> httpx2.URL:
     return httpx2.URL(text)
 
 
-def _built(request: HttpRequest, timeouts: Timeouts) -> tuple[httpx2.Request, dict[str, Any]]:
-    """Return the request and its timeouts; the client reads that dict again for the body."""
+def _build_request(
+    request: HttpRequest, timeouts: Timeouts
+) -> tuple[httpx2.Request, dict[str, Any]]:
+    """Return the request and its timeouts; httpx2 reads that dict again for the body."""
     first = timeouts.first_byte
     waits = {"connect": timeouts.connect, "read": first, "write": first, "pool": first}
     headers = {**_HEADERS, **request.headers}
@@ -223,7 +224,7 @@ def _built(request: HttpRequest, timeouts: Timeouts) -> tuple[httpx2.Request, di
             extensions={"timeout": waits},
         )
     except (httpx2.InvalidURL, UnicodeEncodeError) as error:
-        message = f"this cannot be sent to {request.url!r}: {error}"
+        message = f"cannot send this request to {request.url!r}: {error}"
         raise BadParameter(message) from None
     return built, waits
 
@@ -233,8 +234,7 @@ def _head(response: httpx2.Response) -> ResponseHead:
 
 
 @contextmanager
-def _said(request: httpx2.Request, timeouts: Timeouts) -> Generator[None, None, None]:
-    """Raise library errors as ours; no message contains a key."""
+def _translate_errors(request: httpx2.Request, timeouts: Timeouts) -> Generator[None, None, None]:
     host = request.url.host
     try:
         yield
@@ -246,7 +246,7 @@ def _said(request: httpx2.Request, timeouts: Timeouts) -> Generator[None, None, 
         message = f"nothing came from {host} for {waited:g} s"
         raise Timeout(message) from error
     except httpx2.UnsupportedProtocol as error:
-        message = f"{str(request.url)!r} is no address; it begins with http:// or https://"
+        message = f"invalid address {str(request.url)!r}; it begins with http:// or https://"
         raise BadParameter(message) from error
     except httpx2.ConnectError as error:
         message = f"cannot reach {host}: {_ERRNO.sub('', str(error)).lower() or 'no connection'}"

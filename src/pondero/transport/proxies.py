@@ -1,7 +1,6 @@
-"""Which proxy the environment wants for an address: HTTPS_PROXY, ALL_PROXY, NO_PROXY ...
+"""The environment's proxy for an address: HTTPS_PROXY, ALL_PROXY, NO_PROXY ...
 
-Both HTTP transports use it. It stands in a file of its own so that neither loads the other's
-library.
+Both HTTP transports use it; its own file keeps each from loading the other's library.
 """
 
 from urllib.parse import urlsplit
@@ -9,7 +8,7 @@ from urllib.request import getproxies, proxy_bypass
 
 
 class Proxies:
-    """The environment's choice for each host, looked up once."""
+    """The proxy of each host, looked up once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str | None] = {}
@@ -19,11 +18,11 @@ class Proxies:
         scheme, _, rest = url.partition("://")
         key = (scheme, rest.partition("/")[0])
         if key not in self._known:
-            self._known[key] = _chosen(url)
+            self._known[key] = _find_proxy(url)
         return self._known[key]
 
 
-def _chosen(url: str) -> str | None:
+def _find_proxy(url: str) -> str | None:
     parts = urlsplit(url)
     proxies = getproxies()
     proxy = proxies.get(parts.scheme) or proxies.get("all")

@@ -1,7 +1,7 @@
-"""A shell drives an exchange's flow: it does the I/O that the flow asks for, step by step.
+"""Shells run an exchange's flow: they do the I/O that each step requests.
 
-``Shell`` blocks, ``AsyncShell`` awaits; they are the same lines with and without ``await``. Every
-decision is the flow's (``exchange/flow``). The client makes one shell for each exchange.
+``Shell`` blocks, ``AsyncShell`` awaits; they are the same lines with and without ``await``. The
+flow makes every decision. The client makes one shell per exchange.
 """
 
 from collections.abc import AsyncIterator, Iterator
@@ -26,7 +26,7 @@ _READ = ReadBytes()
 
 
 class Shell:
-    """One exchange on its way: ``next`` until it has its reply, then ``close``."""
+    """One exchange: call ``next`` until it returns the reply, then ``close``."""
 
     def __init__(self, flow: Flow, transport: Transport, timeouts: Timeouts) -> None:
         self._flow = flow
@@ -36,43 +36,43 @@ class Shell:
         self._pieces: Iterator[bytes] | None = None
 
     def next(self) -> Emit | Reply:
-        """Do what the flow asks for until it emits events or has its reply."""
+        """Run the flow until it emits events or returns the reply."""
         flow = self._flow
-        heard: ResponseHead | bytes | None = None
+        result: ResponseHead | bytes | None = None
         try:
             step: Step = _READ if self._pieces else next(flow)
             while not isinstance(step, Emit):
                 try:
                     if isinstance(step, ReadBytes):
-                        heard = next(self._pieces, None)  # type: ignore[arg-type]  # Send was first
+                        result = next(self._pieces, None)  # type: ignore[arg-type]  # Send was first
                     elif isinstance(step, Send):
-                        heard = self._sent(step)
-                    else:  # Sleep, the one step that is left
+                        result = self._send(step)
+                    else:  # Sleep
                         sleep(step.seconds)
                 except TransportError as error:
                     step = flow.throw(error)
                 else:
-                    step = flow.send(heard)
+                    step = flow.send(result)
         except StopIteration as end:
             reply: Reply = end.value
             return reply
         return step
 
     def close(self) -> None:
-        """Let go of the answer, read to the end or not; may be called twice."""
+        """Close the response, read or not; may be called twice."""
         if self._answer is not None:
             self._answer.close()
 
-    def _sent(self, step: Send) -> ResponseHead:
-        if self._answer is not None:  # of the try before
+    def _send(self, step: Send) -> ResponseHead:
+        if self._answer is not None:  # of the previous attempt
             self._answer.close()
         answer = self._answer = self._transport.send(step.request, self._timeouts)
         self._pieces = iter(answer)
-        return _dated(answer.head) if "retry-after" in answer.head.headers else answer.head
+        return _add_date(answer.head) if "retry-after" in answer.head.headers else answer.head
 
 
 class AsyncShell:
-    """One exchange on its way: ``next`` until it has its reply, then ``aclose``."""
+    """One exchange: call ``next`` until it returns the reply, then ``aclose``."""
 
     def __init__(self, flow: Flow, transport: AsyncTransport, timeouts: Timeouts) -> None:
         self._flow = flow
@@ -83,18 +83,18 @@ class AsyncShell:
         self._has_more = False
 
     async def next(self) -> Emit | Reply:
-        """Do what the flow asks for until it emits events or has its reply."""
+        """Run the flow until it emits events or returns the reply."""
         flow = self._flow
-        heard: ResponseHead | bytes | None = None
+        result: ResponseHead | bytes | None = None
         try:
             step: Step = _READ if self._has_more else flow.send(None)
             while not isinstance(step, Emit):
                 try:
                     if isinstance(step, ReadBytes):
-                        heard = await anext(self._pieces)  # type: ignore[arg-type]  # Send was first
+                        result = await anext(self._pieces)  # type: ignore[arg-type]  # Send was first
                     elif isinstance(step, Send):
-                        heard = await self._sent(step)
-                    else:  # Sleep, the one step that is left
+                        result = await self._send(step)
+                    else:  # Sleep
                         await _sleep(step.seconds)
                 except StopAsyncIteration:  # cheaper than a default for each piece
                     self._has_more = False
@@ -102,28 +102,28 @@ class AsyncShell:
                 except TransportError as error:
                     step = flow.throw(error)
                 else:
-                    step = flow.send(heard)
+                    step = flow.send(result)
         except StopIteration as end:
             reply: Reply = end.value
             return reply
         return step
 
     async def aclose(self) -> None:
-        """Let go of the answer, read to the end or not; may be called twice."""
+        """Close the response, read or not; may be called twice."""
         if self._answer is not None:
             await self._answer.aclose()
 
-    async def _sent(self, step: Send) -> ResponseHead:
-        if self._answer is not None:  # of the try before
+    async def _send(self, step: Send) -> ResponseHead:
+        if self._answer is not None:  # of the previous attempt
             await self._answer.aclose()
         answer = self._answer = await self._transport.send(step.request, self._timeouts)
         self._pieces = aiter(answer)
         self._has_more = True
-        return _dated(answer.head) if "retry-after" in answer.head.headers else answer.head
+        return _add_date(answer.head) if "retry-after" in answer.head.headers else answer.head
 
 
-def _dated(head: ResponseHead) -> ResponseHead:
-    """Return a head that says when it came, where it names only a date to try again at."""
+def _add_date(head: ResponseHead) -> ResponseHead:
+    """Add the current date to a head whose retry-after is a date and that has none."""
     if head.headers["retry-after"][:1].isdigit() or "date" in head.headers:
         return head
     from email.utils import formatdate  # noqa: PLC0415 - dates are rare

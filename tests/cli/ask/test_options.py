@@ -206,7 +206,7 @@ def test_a_model_that_cannot_read_an_attachment_is_not_asked(ask, tmp_path):
     (tmp_path / "a.pdf").write_bytes(b"%PDF-1.4 and so on")
     code, out, err = ask("ollama:gemma3", "-a", str(tmp_path / "a.pdf"), "What?")
     assert (code, out) == (2, "")
-    assert "cannot be shown a.pdf (application/pdf, 18 bytes)" in err
+    assert "cannot read a.pdf (application/pdf, 18 bytes)" in err
 
 
 def test_a_file_that_is_not_there_is_said(ask, tmp_path):

@@ -69,7 +69,7 @@ def test_folders_that_cannot_be_written_are_told_of(doctor, tmp_path, monkeypatc
 
 
 def test_an_extra_that_is_missing_says_how_to_have_it(monkeypatch):
-    monkeypatch.setattr("pondero.client.doctor._installed", lambda name: name != "textual")
+    monkeypatch.setattr("pondero.client.doctor._is_installed", lambda name: name != "textual")
     finding = found()["extra tui"]
     assert (finding.ok, finding.value, finding.fix) == (
         None,
@@ -146,10 +146,10 @@ BROKEN = [
 
 @pytest.fixture
 def _read_again():
-    for cached in (load_catalog, dial.your_policy, dial._entry):
+    for cached in (load_catalog, dial.load_policy, dial._entry):
         cached.cache_clear()
     yield
-    for cached in (load_catalog, dial.your_policy, dial._entry):
+    for cached in (load_catalog, dial.load_policy, dial._entry):
         cached.cache_clear()
 
 

@@ -72,7 +72,7 @@ def test_variables_that_are_missing_or_unknown_are_named(ask):
     write_template("sum", SUM.replace("two = 23\n", ""))
     code, out, err = ask("-t", "sum")
     assert (code, out) == (2, "")
-    assert "template 'sum' needs $one and $two; say -p one VALUE -p two VALUE" in err
+    assert "template 'sum' needs $one and $two; use -p one VALUE -p two VALUE" in err
     code, _, err = ask("-t", "sum", "-p", "three", "3")
     assert (code, "has no $three; its variables: $one $two $language" in err) == (2, True)
     code, _, err = ask("-p", "three", "3", "gpt-5.1", "Hello")

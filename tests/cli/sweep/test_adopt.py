@@ -58,7 +58,7 @@ def test_a_run_that_recommends_nothing_is_not_adopted(pondero):
     assert told.startswith("pondero: run ")
     assert "recommends nothing: 20 questions are too few" in told
     told = pondero("sweep", "adopt", "last", "--as", "../few", "--level", "low", code=2)
-    assert "a calibration cannot be called '../few'" in told
+    assert "invalid calibration name '../few'" in told
 
 
 def test_nothing_adopted_is_said_and_a_broken_file_is_named(config_dir, pondero, call):

@@ -120,7 +120,7 @@ def test_the_last_step_is_asked_without_tools():
         ScriptedTurn(text="enough")
     ]
     emulator = Emulator(script=script)
-    chat = chat_with(emulator, "claude-opus-5/low", tools=[get_weather], steps=3)
+    chat = chat_with(emulator, "claude-opus-5/low", tools=[get_weather], max_steps=3)
     assert chat.send("Go.").text == "enough"
     choices = [entry.body.get("tool_choice") for entry in emulator.log.entries]
     assert choices == [None, None, {"type": "none"}]
@@ -267,7 +267,7 @@ def test_a_turn_has_no_reply_before_its_end():
     stream.close()
 
 
-@pytest.mark.parametrize("options", [{"steps": 0}, {"nonsense": 1}])
+@pytest.mark.parametrize("options", [{"max_steps": 0}, {"nonsense": 1}])
 def test_a_chat_that_cannot_be_is_refused(options):
     with pytest.raises(BadParameter):
         chat_with(Emulator(), "gpt-5.1", **options)
@@ -318,6 +318,12 @@ def test_a_restored_chat_goes_on(model):
     again = pondero.Chat.from_json(chat.to_json(), tools=[get_weather], client=client)
     assert again.policy == pondero.Policy(budgets="fixed")
     assert "391" in again.send("What is 17 * 23?").text
+
+
+def test_a_saved_chat_calls_its_limit_steps():
+    text = pondero.Chat("gpt-5.1", max_steps=3).to_json()
+    assert '"steps":3' in text
+    assert pondero.Chat.from_json(text).to_json() == text
 
 
 def test_a_saved_part_called_reasoning_is_thinking():

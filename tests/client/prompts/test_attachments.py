@@ -118,13 +118,13 @@ def test_a_files_address_is_its_path(tmp_path):
     ("source", "said"),
     [
         (b"", "is empty"),
-        (b"\x00\x01\x02", "no text, image or PDF"),
+        (b"\x00\x01\x02", "type of the attachment is unknown"),
         ("https://x.test/notes.txt", "download"),
-        ("https://me:secret@x.test/a.png", "^(?!.*secret).*would be told"),
-        ("https://me:secret@x.test/notes.txt", "^(?!.*secret).*would be told"),
-        ("ftp://x.test/a.png", "no address that a service reads"),
+        ("https://me:secret@x.test/a.png", "^(?!.*secret).*would see"),
+        ("https://me:secret@x.test/notes.txt", "^(?!.*secret).*would see"),
+        ("ftp://x.test/a.png", "no service reads"),
         ("file://elsewhere/a.png", "another machine"),
-        ("data:image/png;base64,%%", "no base64"),
+        ("data:image/png;base64,%%", "invalid base64"),
         ("data:image/png", "comma"),
         ("http://[", None),
         ("/nowhere/a.png", "No such file"),
@@ -197,7 +197,7 @@ def test_a_model_that_cannot_read_it_is_not_asked():
         ("ollama:gemma3", PDF, r"image/\*"),
         ("ollama:gemma3", "https://x.test/a.png", "download"),
     ):
-        with pytest.raises(Unsupported, match=rf"cannot be shown .*{said}"):
+        with pytest.raises(Unsupported, match=rf"cannot read .*{said}"):
             client.ask(model, "What is this?", attachments=[source])
         with pytest.raises(Unsupported, match=said):
             asyncio.run(
@@ -220,7 +220,7 @@ def test_a_chat_keeps_them_in_its_history_and_another_model_is_told_of_them(shel
 
 
 def test_they_go_with_a_question_in_a_list():
-    with pytest.raises(BadParameter, match="go with a question"):
+    with pytest.raises(BadParameter, match="a chat has no attachments"):
         pondero.Chat("claude-opus-5", attachments=[PNG])
     client = pondero.Client(transport=Emulator())
     with pytest.raises(BadParameter, match="is a list"):

@@ -86,14 +86,14 @@ WRONG: list[tuple[str, object, str]] = [
     ("extras", "x", "extras must be a mapping of the service's own fields, and is str"),
     ("headers", ["x-key"], "headers must be a mapping of names and texts, and is list"),
     ("stream", "no", "stream must be True or False, and is str"),
-    ("attachments", 3, "attachments is a list, also where there is one, not int"),
+    ("attachments", 3, "attachments is a list, not int"),
 ]  # fmt: skip
 RUNNING: list[tuple[str, object, str]] = [
-    ("steps", "x", "steps must be a whole number, and is str"),
-    ("steps", 2.5, "steps must be a whole number, and is float"),
+    ("max_steps", "x", "max_steps must be a whole number, and is str"),
+    ("max_steps", 2.5, "max_steps must be a whole number, and is float"),
     ("approve", "yes", "approve must be a function, and is str"),
     ("mcp", [3], "mcp[0] must be a name, a command line, a URL or a mapping, and is int"),
-    ("tools", 3, "tools is a list, also where there is one: tools=[int]"),
+    ("tools", 3, "tools is a list; use tools=[int]"),
 ]
 REFUSALS: list[tuple[str, object, str]] = [
     ("refusals", None, "refusals must be a list of refusals, and is NoneType"),

@@ -19,7 +19,7 @@ from tests.shells import each_shell
 import pondero
 from pondero.canon import Image, Text, ToolResult
 from pondero.client import Tools
-from pondero.client.tools.tools import names_for
+from pondero.client.tools.tools import make_unique_names
 from pondero.dialects import NAMES
 from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.errors import BadConfig, BadParameter, MissingExtra, Timeout, Unreachable
@@ -147,7 +147,7 @@ def test_a_server_gets_the_variables_its_config_names_and_no_keys(config_dir, mo
     assert {"PATH", "TOKEN"} <= set(given)
     assert not {"OPENAI_API_KEY", "THE_TOKEN"} & set(given)
     monkeypatch.delenv("THE_TOKEN")
-    with pytest.raises(BadConfig, match="THE_TOKEN is not set"):
+    with pytest.raises(BadConfig, match="THE_TOKEN, which is not set"):
         chat_with([], mcp=["numbers"]).list_tools()
 
 
@@ -270,8 +270,8 @@ def test_no_process_is_left_behind_after_the_program_ended_or_ctrl_c(interrupted
     ("given", "kind", "words"),
     [
         ({**STDIO, "args": [PROGRAM, "broken"]}, Unreachable, "no database here"),
-        ("http://127.0.0.1:9/mcp", Unreachable, "cannot be used"),
-        ({"command": "/nowhere/at/all"}, Unreachable, "cannot be used"),
+        ("http://127.0.0.1:9/mcp", Unreachable, "did not start"),
+        ({"command": "/nowhere/at/all"}, Unreachable, "did not start"),
         (
             {**STDIO, "args": ["-c", "import time; time.sleep(60)"], "timeout": 0.3},
             Timeout,
@@ -302,12 +302,12 @@ def test_ask_runs_them_and_stream_says_where_to_go():
         ScriptedTurn(text="23"),
     ]
     with pondero.Client(transport=Emulator(script=script * 2)) as client:
-        reply = client.ask("gpt-5.1/low", "Add.", mcp=[STDIO], steps=3)
+        reply = client.ask("gpt-5.1/low", "Add.", mcp=[STDIO], max_steps=3)
         assert reply.text == "23"
         (note,) = reply.adjustments
         was, now = "multiply.two-numbers", "multiply_two_numbers"
         assert (note.code, note.asked, note.got) == ("tool_renamed", was, now)
-        with pytest.raises(BadParameter, match="for ask, or for a Chat"):
+        with pytest.raises(BadParameter, match="need ask, or a Chat"):
             client.stream("gpt-5.1/low", "Add.", mcp=[STDIO])
     awaits = pondero.AsyncClient(transport=Emulator(script=script))
     assert asyncio.run(awaits.ask("gpt-5.1/low", "Add.", mcp=[STDIO])).text == "23"
@@ -361,18 +361,18 @@ _offers = st.lists(st.tuples(st.sampled_from(["a", "b.c", "x" * 70]), st.text(ma
 
 @given(_offers, st.sets(st.sampled_from(["add", "a_add", "_"])))
 def test_names_are_taken_by_every_service_and_no_two_are_the_same(offers, taken):
-    names = names_for(offers, taken)
+    names = make_unique_names(offers, taken)
     assert len({*names, *taken}) == len(names) + len(taken)
     assert all(pondero.client.tools.tools._NAME.fullmatch(name) for name in names)
-    assert names == names_for(offers, taken)
+    assert names == make_unique_names(offers, taken)
 
 
 def test_a_name_changes_only_where_it_must():
     offers = [("a", "add"), ("b", "add"), ("b", "read-file"), ("a", "add"), ("c", "n" * 70)]
-    names = names_for(offers, ["get_weather"])
+    names = make_unique_names(offers, ["get_weather"])
     assert names[:4] == ["add", "b_add", "read_file", "a_add"]
     assert names[4].startswith("c_nnn")
-    assert names_for([("b", "get_weather")], ["get_weather"]) == ["b_get_weather"]
+    assert make_unique_names([("b", "get_weather")], ["get_weather"]) == ["b_get_weather"]
 
 
 # -- which servers -------------------------------------------------------------------------------------
@@ -397,7 +397,7 @@ def test_a_server_has_a_name(given, name):
     ("given", "words"),
     [
         ("no-such-program-anywhere --x", "no server of config.toml"),
-        ("python 'unended", "cannot be read"),
+        ("python 'unended", "invalid command line"),
         ("  ", "a command line or a URL"),
         ({"command": "a", "url": "http://b"}, "not both"),
         ({}, "not both"),
@@ -453,7 +453,7 @@ def hostile(how, *calls):
     ("how", "words"),
     [
         ("no_base64", "Error: "),
-        ("nothing", "ValueError: the tool gave a picture or a file with nothing in it"),
+        ("nothing", "ValueError: the tool returned an empty picture or file"),
         ("no_content", "ValidationError: "),
     ],
 )
@@ -479,7 +479,7 @@ def test_a_list_of_megabytes_is_read():
 
 def test_a_server_that_is_wrong_says_so_in_a_line():
     with pytest.raises(
-        Unreachable, match=r"'evil' cannot be used: ValidationError: .*array"
+        Unreachable, match=r"'evil' did not start: ValidationError: .*array"
     ) as wrong:
         hostile("wrong").send("Go on.")
     assert "\n" not in str(wrong.value)

@@ -182,7 +182,7 @@ def test_what_no_service_would_take_for_a_tool_is_refused():
         Tools([lambda: "no service takes this name"])
     with pytest.raises(BadParameter, match="two tools"):
         Tools([boom, boom])
-    with pytest.raises(BadParameter, match="a tool is a function"):
+    with pytest.raises(BadParameter, match="use a function, a Tool"):
         Tools([3])
 
 

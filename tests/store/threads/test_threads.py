@@ -235,7 +235,7 @@ def test_what_cannot_be_kept_is_refused_and_nothing_of_its_turn_is_kept(threads)
     deep = []
     for _ in range(100_000):
         deep = [deep]
-    with pytest.raises(StoreError, match="cannot be kept"):
+    with pytest.raises(StoreError, match="cannot be saved"):
         threads.add(
             id, [said("a"), StoredMessage(Message("assistant", (ToolCall("a", "f", deep),)))]
         )

@@ -68,7 +68,7 @@ def _settings(given: AskOptions, template: Template | None) -> dict[str, Any]:
 
 def add_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> AskPrompt:
     """Return the question with the tools that may be called for it."""
-    steps = {} if given.max_steps is None else {"steps": given.max_steps}
+    steps = {} if given.max_steps is None else {"max_steps": given.max_steps}
     if not given.tools and not given.servers:
         return replace(question, settings=question.settings | steps)
     functions = [redirect_prints(function_of(named)) for named in given.tools]

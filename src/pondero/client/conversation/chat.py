@@ -1,10 +1,9 @@
-"""A conversation that goes on: with tools, with another level, with another model.
+"""``Chat`` and ``AsyncChat``: conversations with tools, whose model and level may change.
 
-A turn that fails leaves the history as it was.
+A turn that fails leaves the history unchanged.
 """
 
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
-from types import TracebackType
 from typing import Generic, Self, TypeVar, Unpack, cast, overload
 
 from ...canon import Event, Message, Reply
@@ -17,30 +16,30 @@ from ...thinking import Policy, ThinkingLike
 from ..client import AsyncClient, Client
 from ..default_client import default_async_client, default_client
 from ..dial import check_parameters, resolve_and_plan, resolve_policy
-from ..fallbacks import Models, names_of
-from ..prompts.attachments import Attachment, attachments_of, check_readable
+from ..fallbacks import Models, parse_models
+from ..prompts.attachments import Attachment, check_readable, parse_attachments
 from ..prompts.messages import Prompt, parse_prompt
 from ..prompts.options import ChatOptions, CommonOptions, Options, check_options
 from ..stream import AsyncStream, Stream
 from ..tools.tools import Approve, OfferedTool, ToolLike, Tools
-from .saved_chat import SavedChat, dump_chat, load_chat, options_of
+from .saved_chat import SavedChat, dump_chat, load_chat, saved_options
 from .turn import AsyncTurn, Turn
 
-STEPS = 20
+MAX_STEPS = 20
 C = TypeVar("C", Client, AsyncClient)
 V = TypeVar("V")
 
 
 class _Chat(Generic[C]):
-    """A history that only whole turns are added to.
+    """A history of whole turns.
 
-    ``model`` and ``thinking`` may be set between turns. ``steps`` is how many times a turn may
-    ask at most, the last time without tools. ``refusals`` is what services refused of this
-    history; it is not sent to them again.
+    ``model`` and ``thinking`` may be set between turns. ``max_steps`` limits how often a turn asks
+    the model; the last time it offers no tools. ``refusals``: the parts of the history that
+    services rejected; they are not sent to them again.
 
-    ``mcp`` are MCP servers: names of config.toml, command lines, URLs, or mappings as config.toml
-    has them. They are started with the first turn. ``approve`` is asked with a tool's name and
-    arguments before it runs, and returns True, False, or "always" for this tool from now on.
+    ``mcp``: MCP servers as names of config.toml, command lines, URLs or mappings; the first turn
+    starts them. ``approve`` is called with a tool's name and arguments before it runs, and returns
+    True, False, or "always" to approve this tool for good.
     """
 
     def __init__(
@@ -51,55 +50,52 @@ class _Chat(Generic[C]):
         tools: Iterable[ToolLike] | Tools = (),
         mcp: Iterable[ServerLike] = (),
         approve: Approve | None = None,
-        steps: int = STEPS,
+        max_steps: int = MAX_STEPS,
         messages: Sequence[Message] = (),
         client: C | None = None,
         **options: Unpack[ChatOptions],
     ) -> None:
-        self._client: C = self._checked(client)
-        check_options({**options, "mcp": mcp, "approve": approve, "steps": steps})
+        self._client: C = self._check_client(client)
+        check_options({**options, "mcp": mcp, "approve": approve, "max_steps": max_steps})
         if "attachments" in options:
-            raise BadParameter("attachments go with a question: chat.send(..., attachments=[...])")
-        if isinstance(steps, bool) or steps < 1:
-            message = f"invalid steps={steps!r}; use 1 or more"
+            raise BadParameter("a chat has no attachments; use chat.send(..., attachments=[...])")
+        if isinstance(max_steps, bool) or max_steps < 1:
+            message = f"invalid max_steps={max_steps!r}; use 1 or more"
             raise BadParameter(message)
         self.messages: tuple[Message, ...] = tuple(messages)
         self.refusals: tuple[Rejection, ...] = ()
         self._tools: Tools = _tools_of(tools, mcp, approve)
         self._owns = self._tools is not tools
-        self._steps = steps
+        self._max_steps = max_steps
         self._options = options
         self._context: int | None = None
-        self._models = self._known(names_of(model), thinking)
+        self._models = self._check_models(parse_models(model), thinking)
         self._thinking = thinking
 
     @property
     def model(self) -> str:
-        """Return the model as it was named; a level in the name counts until another is set.
-
-        It may be set to a list: then it is the first, and the others answer where it cannot.
-        """
+        """Return the model's name; set it to a list to add fallbacks."""
         return self._models[0]
 
     @model.setter
     def model(self, model: Models) -> None:
-        names = names_of(model)
+        names = parse_models(model)
         thinking = None if load_catalog().split(names[0]).level else self._thinking
-        self._models, self._thinking = self._known(names, thinking), thinking
+        self._models, self._thinking = self._check_models(names, thinking), thinking
 
     @property
     def fallbacks(self) -> tuple[str, ...]:
-        """Return the models that are asked in turn where the first does not answer."""
+        """Return the models to ask if the first does not answer."""
         return self._models[1:]
 
     @property
     def thinking(self) -> ThinkingLike:
-        """Return the wish for thinking; None where the level in the model's name counts."""
+        """Return the requested level; None if the model's name has it."""
         return self._thinking
 
     @thinking.setter
     def thinking(self, thinking: ThinkingLike) -> None:
-        self._known(self._models, thinking)
+        self._check_models(self._models, thinking)
         self._thinking = thinking
 
     @property
@@ -109,7 +105,7 @@ class _Chat(Generic[C]):
 
     @property
     def handoff(self) -> Manifest:
-        """Return what of the history the present model is not shown, or shown otherwise."""
+        """Return the changes to the history for the current model."""
         entry = self._entry(self.model, self._thinking)
         to = make_destination(
             entry, self.policy, refused=rejected_signatures(rejections_for(entry, self.refusals))
@@ -117,24 +113,21 @@ class _Chat(Generic[C]):
         return handoff(self.messages, to).manifest
 
     def prepare(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Prepared:
-        """Return what the next turn would send first, and the plan behind it; nothing is sent.
-
-        Of MCP servers it has the tools of those that are connected already.
-        """
+        """Return the first request of the next turn, with tools of connected MCP servers only."""
         check_options(options)
-        attachments: tuple[Attachment, ...] = attachments_of(options.pop("attachments", None))
+        attachments: tuple[Attachment, ...] = parse_attachments(options.pop("attachments", None))
         self._readers(attachments)
         messages = (*self.messages, *parse_prompt(prompt, attachments))
-        asked = self._asked(options, last=self._steps <= 1)
+        asked = self._exchange_options(options, last=self._max_steps <= 1)
         return self._client.prepare(self.model, messages, self._thinking, **asked)
 
     def to_json(self) -> str:
-        """Return the chat as JSON text: history and seals, model, level, options; no tools."""
+        """Return the chat as JSON text, without its tools."""
         return dump_chat(
             self.model,
             self._thinking,
             self.messages,
-            self._steps,
+            self._max_steps,
             self._options,
             refusals=self.refusals,
             fallbacks=self.fallbacks,
@@ -150,7 +143,7 @@ class _Chat(Generic[C]):
         approve: Approve | None = None,
         client: C | None = None,
     ) -> Self:
-        """Return a chat that goes on where a saved one stopped."""
+        """Continue a saved chat."""
         saved: SavedChat = load_chat(text)
         chat = cls(
             (saved.model, *saved.fallbacks),
@@ -158,40 +151,38 @@ class _Chat(Generic[C]):
             tools=tools,
             mcp=mcp,
             approve=approve,
-            steps=saved.steps,
+            max_steps=saved.max_steps,
             messages=saved.messages,
             client=client,
-            **options_of(saved),
+            **saved_options(saved),
         )
         chat.refusals = saved.refusals
         return chat
 
     def __repr__(self) -> str:
-        wish = "" if self._thinking is None else f" at {self._thinking!r}"
-        what = f"{self.model!r}{wish}, {len(self.messages)} messages"
-        return f"<pondero.{type(self).__name__} {what}>"
+        level = "" if self._thinking is None else f" at {self._thinking!r}"
+        state = f"{self.model!r}{level}, {len(self.messages)} messages"
+        return f"<pondero.{type(self).__name__} {state}>"
 
     def _repr_markdown_(self) -> str:
         return "\n\n".join(f"**{each.role}**\n\n{each.text}" for each in self.messages if each.text)
 
-    def _checked(self, client: C | None) -> C:
+    def _check_client(self, client: C | None) -> C:
         """Return the client to ask through; raises UsageError for one of the other kind."""
         raise NotImplementedError
 
-    def _known(self, models: tuple[str, ...], thinking: ThinkingLike) -> tuple[str, ...]:
-        """Return the models; raises where one is unknown, or the wish is not one."""
+    def _check_models(self, models: tuple[str, ...], thinking: ThinkingLike) -> tuple[str, ...]:
         for model in models:
             self._entry(model, thinking)
         return models
 
     def _entry(self, model: str, thinking: ThinkingLike) -> ModelEntry:
-        """Return a model's entry; raises for an unknown model, or a wish that is not one."""
         policy = self.policy.but(unsupported="adjust")
         effort = self._options.get("thinking_effort")
         return resolve_and_plan(model, thinking, effort, asked=check_parameters(), policy=policy)[0]
 
     def _readers(self, attachments: Sequence[Attachment]) -> Models:
-        """Return the models that can be shown the attachments; raises Unsupported for none."""
+        """Return the models that can read the attachments; raises Unsupported if none can."""
         if not self.fallbacks:
             check_readable(attachments, self._entry(self.model, self._thinking), self.policy)
             return self.model
@@ -207,11 +198,10 @@ class _Chat(Generic[C]):
             raise refusals[0]
         return able
 
-    def _asked(self, options: ChatOptions, *, last: bool) -> Options:
-        """Return the options of one exchange: those of the turn over those of the chat."""
+    def _exchange_options(self, options: ChatOptions, *, last: bool) -> Options:
         ours = {"tools": self._tools.tools, "refusals": self.refusals}
-        mixed = {"context": self._context, **self._options, **ours, **options}
-        both = cast("Options", mixed)
+        merged = {"context": self._context, **self._options, **ours, **options}
+        both = cast("Options", merged)
         if last and both.get("tools"):
             both["tool_choice"] = "none"
         return both
@@ -219,8 +209,7 @@ class _Chat(Generic[C]):
     def _learn(self, refusals: Iterable[Rejection]) -> None:
         self.refusals = tuple(dict.fromkeys((*self.refusals, *refusals)))
 
-    def _heard(self, reply: Reply) -> Reply:
-        """Return the reply, after noting how long the conversation is now."""
+    def _note_context(self, reply: Reply) -> Reply:
         self._context = reply.usage.known_total or None
         return reply
 
@@ -234,12 +223,12 @@ def _tools_of(
     if not isinstance(tools, Tools):
         return Tools(tools, mcp=mcp, approve=approve)
     if mcp or approve:
-        raise BadParameter("Tools have their own mcp and approve; give them there")
+        raise BadParameter("a Tools object has its own mcp and approve; pass them to it")
     return tools
 
 
 class Chat(_Chat[Client]):
-    """A conversation that waits; ``with`` ends the MCP servers it started.
+    """A conversation; ``with`` stops the MCP servers it started.
 
     >>> with pondero.Chat("claude-opus-5/high", tools=[get_weather], mcp=["files"]) as chat:
     ...     chat.send("What is the weather in Bern?").text
@@ -247,7 +236,7 @@ class Chat(_Chat[Client]):
     """
 
     def list_tools(self) -> tuple[OfferedTool, ...]:
-        """Return every tool that the model is offered, after connecting to the MCP servers.
+        """Connect to the MCP servers and return every tool offered to the model.
 
         >>> for each in chat.list_tools():
         ...     print(each.tool.name, each.server, each.always)
@@ -257,19 +246,14 @@ class Chat(_Chat[Client]):
         return self._tools.list_tools()
 
     def close(self) -> None:
-        """End the MCP servers; the next turn starts them again. The client stays open."""
+        """Stop the MCP servers; the next turn starts them again. The client stays open."""
         if self._owns:
             self._tools.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @overload
@@ -279,29 +263,29 @@ class Chat(_Chat[Client]):
     @overload
     def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply: ...
     def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
-        """Say something and return the answer, after the tools it called for were run."""
+        """Send a prompt, run the called tools and return the last answer."""
         with self.stream(prompt, **options) as turn:
             for _ in turn:
                 pass
         return turn.reply
 
     def stream(self, prompt: Prompt, *, keep: bool = False, **options: Unpack[ChatOptions]) -> Turn:
-        """Say something and return the turn's events as they come, over all its exchanges.
+        """Send a prompt and return the events of the turn, over all its exchanges.
 
-        ``keep``: a turn that is cut off, or closed early, stays in the history as far as it came.
+        ``keep``: the history keeps the messages so far of a turn that is cut off or closed early.
         """
         check_options(options)
-        attachments = attachments_of(options.pop("attachments", None))
+        attachments = parse_attachments(options.pop("attachments", None))
         models = self._readers(attachments)
         return Turn(
             lambda turn: self._run(turn, models, options, keep=keep),
             self.messages,
             parse_prompt(prompt, attachments),
             tools=self._tools,
-            steps=self._steps,
+            max_steps=self._max_steps,
         )
 
-    def _checked(self, client: Client | None) -> Client:
+    def _check_client(self, client: Client | None) -> Client:
         if not isinstance(client, Client | None):
             raise UsageError("Chat needs a Client; use AsyncChat with an AsyncClient")
         return client or default_client()
@@ -314,26 +298,26 @@ class Chat(_Chat[Client]):
         try:
             self._tools.open()
             while not turn.is_over:
-                asked = self._asked(options, last=turn.is_last)
+                asked = self._exchange_options(options, last=turn.is_last)
                 stream = self._client.stream(models, turn.messages, thinking, **asked)
                 with stream:
                     yield from stream
                 self._learn(stream.refusals)
-                calls, stream = turn.take(self._heard(stream.reply)), None
+                calls, stream = turn.take(self._note_context(stream.reply)), None
                 if calls:
                     turn.give(self._tools.run_all(calls))
         except BaseException:
             if stream is not None:
                 self._learn(stream.refusals)
             if keep:
-                self._commit(turn.kept(stream.message if stream else None))
+                self._commit(turn.messages_to_keep(stream.message if stream else None))
             raise
         self._commit(turn.added)
         turn.ended = True
 
 
 class AsyncChat(_Chat[AsyncClient]):
-    """A conversation that awaits; the async twin of Chat. Tools of one step run side by side.
+    """The async twin of Chat; the tools of one step run concurrently.
 
     >>> async with pondero.AsyncChat("claude-opus-5/high") as chat:
     ...     (await chat.send("What is 17 * 23?")).text
@@ -341,24 +325,19 @@ class AsyncChat(_Chat[AsyncClient]):
     """
 
     async def list_tools(self) -> tuple[OfferedTool, ...]:
-        """Return every tool that the model is offered, after connecting to the MCP servers."""
+        """Connect to the MCP servers and return every tool offered to the model."""
         await self._tools.aopen()
         return self._tools.list_tools()
 
     async def aclose(self) -> None:
-        """End the MCP servers; the next turn starts them again. The client stays open."""
+        """Stop the MCP servers; the next turn starts them again. The client stays open."""
         if self._owns:
             await self._tools.aclose()
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     @overload
@@ -368,7 +347,7 @@ class AsyncChat(_Chat[AsyncClient]):
     @overload
     async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply: ...
     async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
-        """Say something and return the answer, after the tools it called for were run."""
+        """Send a prompt, run the called tools and return the last answer."""
         async with self.stream(prompt, **options) as turn:
             async for _ in turn:
                 pass
@@ -377,22 +356,22 @@ class AsyncChat(_Chat[AsyncClient]):
     def stream(
         self, prompt: Prompt, *, keep: bool = False, **options: Unpack[ChatOptions]
     ) -> AsyncTurn:
-        """Say something and return the turn's events as they come, over all its exchanges.
+        """Send a prompt and return the events of the turn, over all its exchanges.
 
-        ``keep``: a turn that is cut off, or closed early, stays in the history as far as it came.
+        ``keep``: the history keeps the messages so far of a turn that is cut off or closed early.
         """
         check_options(options)
-        attachments = attachments_of(options.pop("attachments", None))
+        attachments = parse_attachments(options.pop("attachments", None))
         models = self._readers(attachments)
         return AsyncTurn(
             lambda turn: self._run(turn, models, options, keep=keep),
             self.messages,
             parse_prompt(prompt, attachments),
             tools=self._tools,
-            steps=self._steps,
+            max_steps=self._max_steps,
         )
 
-    def _checked(self, client: AsyncClient | None) -> AsyncClient:
+    def _check_client(self, client: AsyncClient | None) -> AsyncClient:
         if not isinstance(client, AsyncClient | None):
             raise UsageError("AsyncChat needs an AsyncClient; use Chat with a Client")
         return client or default_async_client()
@@ -405,20 +384,20 @@ class AsyncChat(_Chat[AsyncClient]):
         try:
             await self._tools.aopen()
             while not turn.is_over:
-                asked = self._asked(options, last=turn.is_last)
+                asked = self._exchange_options(options, last=turn.is_last)
                 stream = self._client.stream(models, turn.messages, thinking, **asked)
                 async with stream:
                     async for event in stream:
                         yield event
                 self._learn(stream.refusals)
-                calls, stream = turn.take(self._heard(stream.reply)), None
+                calls, stream = turn.take(self._note_context(stream.reply)), None
                 if calls:
                     turn.give(await self._tools.arun_all(calls))
         except BaseException:
             if stream is not None:
                 self._learn(stream.refusals)
             if keep:
-                self._commit(turn.kept(stream.message if stream else None))
+                self._commit(turn.messages_to_keep(stream.message if stream else None))
             raise
         self._commit(turn.added)
         turn.ended = True

@@ -1,6 +1,6 @@
-"""Records one turn: times and prices each exchange, and returns the messages as they are kept.
+"""Records one turn: times and prices each exchange and returns the messages to store.
 
-``pondero ask`` and the chat on the screen both feed it the events of a turn.
+``pondero ask`` and the terminal chat feed it the events of a turn.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -12,16 +12,16 @@ from ...store import StoredMessage, price_usage
 
 
 class ExchangeTiming(Struct, frozen=True):
-    """One exchange: seconds from the request to its first delta, and to its end."""
+    """Seconds from the request of an exchange to its first delta, and to its end."""
 
     first: float | None
     seconds: float
 
 
 class TurnRecorder:
-    """Feed it the events of a turn as they come; ``laps`` are the exchanges that have ended.
+    """Feed it the events of a turn; ``laps`` are the exchanges that have ended.
 
-    ``paid`` is whether a service answers, and not the emulator or a cassette.
+    ``paid``: a service answers, not the emulator or a cassette.
     """
 
     def __init__(self, clock: Callable[[], float], *, paid: bool = True) -> None:
@@ -32,7 +32,7 @@ class TurnRecorder:
         self._first: float | None = None
 
     def feed(self, event: Event) -> None:
-        """Take one event."""
+        """Add one event."""
         if self._first is None and isinstance(event, TextDelta | ThinkingDelta | ToolDelta):
             self._first = self._clock() - self._began
         elif isinstance(event, Finished):
@@ -40,35 +40,29 @@ class TurnRecorder:
             self._began, self._first = self._clock(), None
 
     def now(self) -> ExchangeTiming:
-        """Return the exchange under way, as if it ended now."""
+        """Return the timing of the current exchange as if it ended now."""
         return ExchangeTiming(self._first, self._clock() - self._began)
 
     def stored_messages(
         self, messages: Iterable[Message], replies: Sequence[Reply]
     ) -> tuple[StoredMessage, ...]:
-        """Return the messages of the turn as they are kept; an answer without a reply is partial.
-
-        Every answer has the time of its own exchange.
-        """
+        """Return the messages of the turn to store; an answer without a reply is partial."""
         laps = zip(replies, self.laps, strict=False)  # the last exchange may lack one of the two
         known = {id(reply.message): (reply, lap) for reply, lap in laps}
         return tuple(
-            self._kept(message, *known.get(id(message), (None, None))) for message in messages
+            self._stored_message(message, *known.get(id(message), (None, None)))
+            for message in messages
         )
 
-    def _kept(
+    def _stored_message(
         self, message: Message, reply: Reply | None, lap: ExchangeTiming | None
     ) -> StoredMessage:
         if message.role != "assistant":
             return StoredMessage(message)
         if reply is None or lap is None:
-            now = self.now()
+            lap, offline = self.now(), not self._paid
             return StoredMessage(
-                message,
-                seconds=now.seconds,
-                first=now.first,
-                partial=True,
-                offline=not self._paid,
+                message, seconds=lap.seconds, first=lap.first, partial=True, offline=offline
             )
         return stored_reply(reply, seconds=lap.seconds, first=lap.first, paid=self._paid)
 
@@ -76,7 +70,7 @@ class TurnRecorder:
 def stored_reply(
     reply: Reply, *, seconds: float | None = None, first: float | None = None, paid: bool = True
 ) -> StoredMessage:
-    """Return a reply as it is kept; one that nobody ``paid`` for is offline, and has no cost."""
+    """Return a reply to store; one that was not ``paid`` is offline and has no cost."""
     plan = reply.plan
     return StoredMessage(
         reply.message,
@@ -92,7 +86,7 @@ def stored_reply(
 
 
 def reply_cost(reply: Reply) -> str | None:
-    """Return what a reply cost, in dollars; None where that is not known."""
+    """Return a reply's cost in dollars; None if unknown."""
     origin = reply.message.origin
     price = price_usage(origin.provider, origin.model, reply.usage) if origin else None
     return None if price is None else f"{price.normalize():f}"

@@ -1,4 +1,4 @@
-"""A chat as JSON text, and back: history and seals, model, level and options; ``Chat`` calls it."""
+"""A chat as JSON text and back: history, signatures, model, level and options."""
 
 from typing import Any, cast
 
@@ -18,14 +18,14 @@ from ...canon import (
 from ...errors import BadParameter
 from ...handoff import Rejection
 from ...thinking import Policy
-from ..prompts.messages import system_of
-from ..prompts.options import ChatOptions, output_of
+from ..prompts.messages import parse_system
+from ..prompts.options import ChatOptions, parse_output
 
 VERSION = 1
 
 
 class SavedChat(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What is written. Tools and keys are not: they are given again when it is read."""
+    """The JSON of a chat. Tools and keys are not saved; the caller passes them again."""
 
     pondero: int = 0
     model: str
@@ -41,7 +41,7 @@ class SavedChat(Struct, frozen=True, kw_only=True, omit_defaults=True):
     stop: tuple[str, ...] = ()
     extras: Json = None
     policy: dict[str, Any] | None = None
-    steps: int = 20
+    max_steps: int = msgspec.field(default=20, name="steps")
     messages: tuple[Message, ...] = ()
     refusals: tuple[Rejection, ...] = ()
     fallbacks: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ def dump_chat(
     model: str,
     thinking: object,
     messages: tuple[Message, ...],
-    steps: int,
+    max_steps: int,
     options: ChatOptions,
     *,
     refusals: tuple[Rejection, ...] = (),
@@ -69,11 +69,11 @@ def dump_chat(
             pondero=VERSION,
             model=model,
             thinking=thinking,
-            system=system_of(options.get("system")),
-            output=output_of(options.get("output")),
+            system=parse_system(options.get("system")),
+            output=parse_output(options.get("output")),
             stop=(stop,) if isinstance(stop, str) else tuple(stop),
             policy=None if policy is None else dict(Policy.of(policy)),
-            steps=steps,
+            max_steps=max_steps,
             messages=messages,
             refusals=refusals,
             fallbacks=fallbacks,
@@ -83,20 +83,20 @@ def dump_chat(
 
 
 def load_chat(text: str | bytes) -> SavedChat:
-    """Return a saved chat; raises BadParameter for text that is not one."""
+    """Parse a saved chat; raises BadParameter."""
     try:
-        found = _read(text)
+        saved = _read(text)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        message = f"this is no saved chat: {error}"
+        message = f"this is not a saved chat: {error}"
         raise BadParameter(message) from None
-    if found.pondero != VERSION:
-        message = f"this chat was saved in form {found.pondero}; this version reads form {VERSION}"
+    if saved.pondero != VERSION:
+        message = f"this chat was saved in form {saved.pondero}; this version reads form {VERSION}"
         raise BadParameter(message)
-    return found
+    return saved
 
 
 def _read(text: str | bytes) -> SavedChat:
-    """Return what is saved; a part that others call ``reasoning`` is read as thinking."""
+    """Parse a saved chat; a part of another program's type ``reasoning`` becomes thinking."""
     try:
         return load_json(text, SavedChat)
     except msgspec.ValidationError:
@@ -110,8 +110,8 @@ def _read(text: str | bytes) -> SavedChat:
         return convert_json(raw, SavedChat)
 
 
-def options_of(saved: SavedChat) -> ChatOptions:
-    """Return the options a saved chat was made with."""
+def saved_options(saved: SavedChat) -> ChatOptions:
+    """Return the options of a saved chat."""
     options = {
         name: value
         for name in (*_PLAIN, "system", "output", "stop", "policy")

@@ -1,7 +1,7 @@
-"""Files, addresses and bytes as parts of a question; the clients, ``ask`` and the chat call it.
+"""Files, URLs and bytes as parts of a question; the clients, ``ask`` and the chat call it.
 
-What something is, its first bytes say, and its name only where they do not. Nothing is fetched
-here: an address goes to the service as it is, where its wire takes addresses.
+The first bytes decide the media type, else the name. Nothing is fetched: a URL goes to the service
+unchanged, if its wire accepts URLs.
 """
 
 import os
@@ -23,7 +23,7 @@ Attachment = Text | Image | Blob
 Source = str | os.PathLike[str] | bytes | Attachment
 
 LARGEST = 32 * 1024 * 1024
-"""The most bytes that one attachment may have; of some kinds a service may take fewer."""
+"""Maximum bytes of one attachment; a service may accept fewer."""
 
 _SCHEMES = frozenset(("http", "https", "s3", "gs"))
 _LOCAL = frozenset(("", "localhost"))
@@ -31,7 +31,7 @@ _USER = re.compile(r"[^:]+://[^/?#]*@")
 _TICKS = re.compile("`{3,}")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")  # one letter alone is a drive: C:\chart.png
 
-# Where the mark of a format stands, the mark, and the format's media type.
+# The offset of a format's magic bytes, the bytes, and its media type.
 _MARKS: tuple[tuple[int, bytes, str], ...] = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
@@ -54,19 +54,18 @@ _MARKS: tuple[tuple[int, bytes, str], ...] = (
     (4, b"ftyp", "video/mp4"),
     (0, b"\x1aE\xdf\xa3", "video/webm"),
 )
-# How a text says that it is not UTF-8.
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")  # byte order marks
 
 
 def attachment(
     source: Source, *, name: str | None = None, media_type: str | None = None
 ) -> Attachment:
-    r"""Return a file, an address or bytes as a part of a question.
+    r"""Return a file, a URL or bytes as a part of a question.
 
-    A ``source`` is a path, a URL, bytes, or a part already. Pictures become an ``Image``; PDFs,
-    sound, film and office documents a ``Blob``; whatever is text a ``Text`` under the file's name.
-    ``name`` and ``media_type`` are for what the source does not say itself. Raises BadParameter for
-    what is not there, too large, or of no known kind.
+    ``source`` is a path, a URL, bytes, or a part. Pictures become an ``Image``; PDFs, sound, film
+    and office documents a ``Blob``; text a ``Text`` under the file's name. ``name`` and
+    ``media_type`` override those of the source. Raises BadParameter for a source that is missing,
+    too large, or of unknown type.
 
     >>> pondero.attachment(b"a,b\n1,2\n", name="table.csv").text
     'table.csv:\n\n```\na,b\n1,2\n```'
@@ -86,20 +85,20 @@ def attachment(
     raise BadParameter(message)
 
 
-def attachments_of(sources: Iterable[Source] | None) -> tuple[Attachment, ...]:
-    """Return the parts that a question's attachments are."""
+def parse_attachments(sources: Iterable[Source] | None) -> tuple[Attachment, ...]:
+    """Return the attachments of a question as parts."""
     if sources is None:
         return ()
     single = isinstance(sources, str | bytes | os.PathLike | Attachment)
     if single or not isinstance(sources, Iterable):
         kind = type(sources).__name__
-        message = f"attachments is a list, also where there is one, not {kind}: attachments=[...]"
+        message = f"attachments is a list, not {kind}; use attachments=[...]"
         raise BadParameter(message)
     return tuple(attachment(each) for each in sources)
 
 
 def attach(messages: tuple[Message, ...], attachments: Sequence[Attachment]) -> tuple[Message, ...]:
-    """Return the conversation with attachments before the words of its last message."""
+    """Put attachments before the text of the last message."""
     if not attachments:
         return messages
     *before, last = messages
@@ -110,10 +109,7 @@ def attach(messages: tuple[Message, ...], attachments: Sequence[Attachment]) -> 
 
 
 def check_readable(attachments: Iterable[Part], entry: ModelEntry, policy: Policy) -> None:
-    """Raise Unsupported for an attachment that this model cannot be shown; nothing is sent then.
-
-    A picture in the prompt itself, or in the past of a chat, is described in words instead.
-    """
+    """Raise Unsupported for an attachment that this model cannot read."""
     takes = make_destination(entry, policy).takes
     for part in attachments:
         if not isinstance(part, Image | Blob) or accepts_media(takes, takes.media, part):
@@ -121,28 +117,28 @@ def check_readable(attachments: Iterable[Part], entry: ModelEntry, policy: Polic
         kinds = " ".join(f"{each}*" for each in takes.media) or "text only"
         why = f"it reads {kinds}"
         if part.data is None and not takes.addresses:
-            why = "it fetches no address; download the file and attach that"
-        message = f"{entry.id} cannot be shown {_called(part)}: {why}"
+            why = "it fetches no URL; download the file and attach that"
+        message = f"{entry.id} cannot read {_describe_media(part)}: {why}"
         raise Unsupported(message)
 
 
-# -- what something is -----------------------------------------------------------------------------
+# -- by content ------------------------------------------------------------------------------------
 
 
-def _part(data: bytes, name: str | None, said: str | None) -> Attachment:
-    called = name or "the attachment"
+def _part(data: bytes, name: str | None, media_type: str | None) -> Attachment:
+    label = name or "the attachment"
     if not data:
-        message = f"{called} is empty"
+        message = f"{label} is empty"
         raise BadParameter(message)
-    _check_size(len(data), called)
-    kind = said or _marked(data)
+    _check_size(len(data), label)
+    kind = media_type or _type_from_bytes(data)
     if kind is None and (text := _text(data)) is not None:
         return fence_text(text, name)
-    kind = kind or _named(name)
+    kind = kind or _type_from_name(name)
     if kind is None:
         message = (
-            f"{called} is no text, image or PDF, and of no other kind that its name tells; "
-            "say its media_type with pondero.attachment(source, media_type=...)"
+            f"the type of {label} is unknown; "
+            "set it with pondero.attachment(source, media_type=...)"
         )
         raise BadParameter(message)
     if kind.startswith("text/") and (text := _text(data)) is not None:
@@ -150,19 +146,18 @@ def _part(data: bytes, name: str | None, said: str | None) -> Attachment:
     return Image(kind, data) if kind.startswith("image/") else Blob(kind, data, name=name)
 
 
-def _marked(data: bytes) -> str | None:
+def _type_from_bytes(data: bytes) -> str | None:
     found = (kind for at, mark, kind in _MARKS if data[at : at + len(mark)] == mark)
     return next(found, None)
 
 
-def _named(name: str | None) -> str | None:
+def _type_from_name(name: str | None) -> str | None:
     from mimetypes import guess_type  # noqa: PLC0415 - only for media
 
     return guess_type(name)[0] if name else None
 
 
 def _text(data: bytes) -> str | None:
-    """Return the text that bytes are; None where they are none."""
     encoding = "utf-16" if data.startswith(_UTF_16) else "utf-8-sig"
     try:
         text = data.decode(encoding)
@@ -172,32 +167,32 @@ def _text(data: bytes) -> str | None:
 
 
 def fence_text(text: str, name: str | None) -> Text:
-    """Return a text file as a part: its name, and its words between fences that it has not."""
+    """Return a text file as a part: its name, and its text between unused fences."""
     longest = max(map(len, _TICKS.findall(text)), default=2)
     fence = "`" * (longest + 1)
     ended = text if text.endswith("\n") else f"{text}\n"
     return Text(f"{name or 'attachment'}:\n\n{fence}\n{ended}{fence}")
 
 
-# -- where it is from ------------------------------------------------------------------------------
+# -- by source -------------------------------------------------------------------------------------
 
 
-def _from_address(where: str, scheme: str, name: str | None, said: str | None) -> Attachment:
+def _from_address(url: str, scheme: str, name: str | None, media_type: str | None) -> Attachment:
     if scheme == "data":
-        return _part(_inlined(where), name, said or _said_type(where))
+        return _part(_decode_data_url(url), name, media_type or _data_url_type(url))
     if scheme in _SCHEMES:
-        return _elsewhere(where, name, said)
+        return _from_url(url, name, media_type)
     if scheme == "file":
-        return _from_file(_path_in(where), name, said)
-    if where[len(scheme) :].startswith("://"):
-        message = f"{where!r} is no address that a service reads; use https, or a file's path"
+        return _from_file(_path_in(url), name, media_type)
+    if url[len(scheme) :].startswith("://"):
+        message = f"no service reads {url!r}; use https, or a file's path"
         raise BadParameter(message)
-    return _from_file(where, name, said)
+    return _from_file(url, name, media_type)
 
 
-def _from_file(where: str, name: str | None, said: str | None) -> Attachment:
-    path = Path(where).expanduser()
-    return _part(_read(path), name or path.name, said)
+def _from_file(file: str, name: str | None, media_type: str | None) -> Attachment:
+    path = Path(file).expanduser()
+    return _part(_read(path), name or path.name, media_type)
 
 
 def _read(path: Path) -> bytes:
@@ -206,7 +201,7 @@ def _read(path: Path) -> bytes:
             message = f"{str(path)!r} is a folder; attach its files"
             raise BadParameter(message)
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)  # a device or a pipe has no size, and may have no end
+            data = file.read(LARGEST + 1)  # a device or a pipe has no size and may be endless
             _check_size(max(len(data), os.fstat(file.fileno()).st_size), path.name)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -215,41 +210,38 @@ def _read(path: Path) -> bytes:
     return data
 
 
-def _check_size(size: int, called: str) -> None:
+def _check_size(size: int, label: str) -> None:
     if size > LARGEST:
-        message = (
-            f"{called} has {size:,} bytes; an attachment has at most {LARGEST:,} "
-            f"({LARGEST // 1024**2} MiB)"
-        )
+        limit = f"{LARGEST:,} ({LARGEST // 1024**2} MiB)"
+        message = f"{label} has {size:,} bytes; an attachment has at most {limit}"
         raise BadParameter(message)
 
 
-def _elsewhere(url: str, name: str | None, said: str | None) -> Image | Blob:
-    """Return what stands at an address; without a name that tells, a picture."""
+def _from_url(url: str, name: str | None, media_type: str | None) -> Image | Blob:
+    """Return a URL as a part: an image if its type is unknown."""
     if _USER.match(url):
-        message = (
-            "an address with a user's name or password would be told to the model's service; "
+        raise BadParameter(
+            "the model's service would see the user or password in this URL; "
             "download the file and attach that"
         )
-        raise BadParameter(message)
     path = unquote(url.partition("#")[0].partition("?")[0])
-    kind = said or _named(name or path)
+    kind = media_type or _type_from_name(name or path)
     if kind is None or kind.startswith("image/"):
         return Image(kind, url=url)
     if kind.startswith("text/"):
-        message = f"no service reads text at an address; download {url!r} and attach the file"
+        message = f"no service reads text at a URL; download {url!r} and attach the file"
         raise BadParameter(message)
     return Blob(kind, url=url, name=name or path.rpartition("/")[2] or None)
 
 
-def _said_type(url: str) -> str | None:
+def _data_url_type(url: str) -> str | None:
     return url.partition(",")[0][len("data:") :].partition(";")[0] or None
 
 
-def _inlined(url: str) -> bytes:
+def _decode_data_url(url: str) -> bytes:
     head, comma, data = url.partition(",")
     if not comma:
-        raise BadParameter("a data: address has a comma before its data")
+        raise BadParameter("invalid data: URL; its data follow a comma")
     if not head.endswith(";base64"):
         return unquote(data).encode()
     from base64 import b64decode  # noqa: PLC0415 - only for media
@@ -257,7 +249,7 @@ def _inlined(url: str) -> bytes:
     try:
         return b64decode(data, validate=True)
     except ValueError as error:
-        message = f"the data of a data: address is no base64: {error}"
+        message = f"invalid base64 in a data: URL: {error}"
         raise BadParameter(message) from None
 
 
@@ -271,8 +263,7 @@ def _path_in(url: str) -> str:
     return url2pathname(f"/{path}")
 
 
-def _called(part: Image | Blob) -> str:
-    """Return a medium in words, without its data."""
+def _describe_media(part: Image | Blob) -> str:
     kind = part.media_type or "a picture"
     if part.data is None:
         return f"{kind} at {part.url!r}"

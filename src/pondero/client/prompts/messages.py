@@ -1,9 +1,8 @@
-"""What a prompt may be: words, parts and messages, ours or as chat programs keep them in dicts.
+"""Parses prompts: text, parts, our messages, messages as dicts, and messages of other SDKs.
 
-Dicts have a ``role`` and ``content``, text or a list of typed parts; an assistant's may have
-``tool_calls``, and one of the role ``tool`` is the result of one of them. An SDK's own message may
-stand among them. What is wrong in them is told by its path, such as
-``messages[2].content[0].type``.
+Dicts have the Chat Completions format: ``role``, ``content`` (text or a list of typed parts),
+``tool_calls``, and ``role: "tool"`` for results. An error names the path of the invalid value,
+such as ``messages[2].content[0].type``.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,15 +24,13 @@ from ...errors import BadParameter
 from .attachments import Attachment, attach, attachment
 
 
-class _Dumped(Protocol):
-    """A message as vendors' SDKs answer with it, which programs append to their list."""
+class _SdkMessage(Protocol):
+    """A message object of a vendor's SDK."""
 
-    def model_dump(self) -> dict[str, Any]:
-        """Return it as a dict."""
-        ...
+    def model_dump(self) -> dict[str, Any]: ...
 
 
-_Piece = str | Part | Message | Mapping[str, Json] | _Dumped
+_Piece = str | Part | Message | Mapping[str, Json] | _SdkMessage
 Prompt = _Piece | Sequence[_Piece]
 System = str | Text | Sequence[str | Text] | None
 
@@ -47,14 +44,11 @@ _ROLES: dict[str, Role] = {
 
 
 def parse_prompt(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tuple[Message, ...]:
-    """Return the conversation that a prompt is: words, parts of one message, or messages.
-
-    Attachments stand before the words of its last message; there need not be any words then.
-    """
+    """Return a prompt as messages, with attachments before the text of the last one."""
     if attachments:
         wordless = isinstance(prompt, str) and not prompt.strip()
         return attach((Message("user", ()),) if wordless else parse_prompt(prompt), attachments)
-    if isinstance(prompt, str) and prompt.strip():  # what most prompts are
+    if isinstance(prompt, str) and prompt.strip():  # most prompts
         return (Message("user", (Text(prompt),)),)
     if isinstance(prompt, Message):
         return (prompt,)
@@ -62,16 +56,16 @@ def parse_prompt(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tupl
     ours = [each for each in listed if isinstance(each, Message)]
     if ours and len(ours) == len(listed):
         return tuple(ours)
-    given = [_dumped(each) for each in listed]
+    given = [_dump_message(each) for each in listed]
     if given and all(_is_message(each) for each in given):
-        return tuple(_merged(given))
+        return tuple(_merge_messages(given))
     parts = tuple(_part(each, f"prompt[{place}]") for place, each in enumerate(given))
     if all(isinstance(part, Text) and not part.text.strip() for part in parts):
         raise BadParameter("the prompt is empty; pass text, parts or messages")
     return (Message("user", parts),)
 
 
-def system_of(given: System) -> tuple[Text, ...]:
+def parse_system(given: System) -> tuple[Text, ...]:
     """Return the system prompt as texts."""
     if given is None or given == "":
         return ()
@@ -79,8 +73,8 @@ def system_of(given: System) -> tuple[Text, ...]:
     return tuple(text if isinstance(text, Text) else Text(text) for text in texts)
 
 
-def _dumped(given: _Piece) -> object:
-    dump = getattr(given, "model_dump", None)  # isinstance of a protocol takes ten times as long
+def _dump_message(given: _Piece) -> object:
+    dump = getattr(given, "model_dump", None)  # ten times as fast as isinstance of a protocol
     return dump() if callable(dump) else given
 
 
@@ -88,8 +82,8 @@ def _is_message(given: object) -> bool:
     return isinstance(given, Message) or (isinstance(given, Mapping) and "type" not in given)
 
 
-def _merged(given: Sequence[Any]) -> Iterator[Message]:
-    """Yield the messages; results that stand one after the other become one message."""
+def _merge_messages(given: Sequence[Any]) -> Iterator[Message]:
+    """Yield the messages; adjacent tool results become one message."""
     names: dict[str, str] = {}
     results: list[Part] = []
     for place, each in enumerate(given):
@@ -163,7 +157,7 @@ def _result(given: Mapping[str, Json], names: Mapping[str, str], at: str) -> Too
 
 
 def _wrong(at: str, right: str, given: object) -> BadParameter:
-    """Return the error for a value, without the value where that is long or is content."""
+    """Return the error for a value; shows only a short text."""
     found = type(given).__name__
     if given is None:
         found = "missing"
@@ -189,7 +183,7 @@ def _part(given: object, at: str) -> Part:
     try:
         return reader(given)
     except (KeyError, TypeError, ValueError) as error:
-        message = f"{at} is no {kind}: {_why(error)}"
+        message = f"{at} is not a valid {kind}: {_why(error)}"
         raise BadParameter(message) from None
 
 
@@ -236,7 +230,7 @@ def _sound(given: Mapping[str, Any]) -> Blob:
 
 
 def _inline(url: str) -> tuple[str | None, bytes | None]:
-    """Return media type and bytes of a data URL; nothing for another address."""
+    """Return media type and bytes of a data URL, (None, None) for another URL."""
     if not url.startswith("data:"):
         return None, None
     head, _, data = url.removeprefix("data:").partition(";base64,")

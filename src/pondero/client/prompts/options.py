@@ -1,17 +1,10 @@
-"""What a caller may pass beside model and prompt, and how it becomes a request."""
+"""The options of a question or chat, and the request they make; the clients call it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, TypedDict, cast
 
-from ...canon import (
-    Json,
-    OutputFormat,
-    Request,
-    Text,
-    Tool,
-    ToolChoice,
-)
+from ...canon import Json, OutputFormat, Request, Text, Tool, ToolChoice
 from ...errors import BadParameter
 from ...exchange import Timeouts
 from ...handoff import Rejection
@@ -21,7 +14,7 @@ from ..dial import PolicyLike, check_parameters
 from ..tools.schemas import make_schema
 from ..tools.tools import Approve, ToolLike, Tools
 from .attachments import Attachment, Source
-from .messages import Prompt, System, parse_prompt, system_of
+from .messages import Prompt, System, parse_prompt, parse_system
 
 _MODES = {
     "auto": ToolChoice("auto"),
@@ -31,7 +24,7 @@ _MODES = {
 
 
 class CommonOptions(TypedDict, total=False):
-    """The options of a turn without ``output``, which makes the type of its reply."""
+    """The options of a turn without ``output``, which sets the type of the reply."""
 
     thinking_effort: ThinkingLike
     system: System
@@ -51,46 +44,45 @@ class CommonOptions(TypedDict, total=False):
 
 
 class ChatOptions(CommonOptions, total=False):
-    """What can be passed for every question of a chat, or for one; all of it is optional.
+    """The options of a chat or of one of its questions.
 
-    ``output`` is a type (a dataclass, a TypedDict, a pydantic model, a list of them ...), a JSON
-    schema, or True for any JSON. ``extras`` are the service's own fields. ``stream`` is how the
-    answer travels: in one piece if False, where long thinking could outlast the wait for its first
-    byte. ``context`` is how many tokens the conversation has already, for the policy's context_cap;
-    a chat knows by itself. ``timeout`` is how many seconds to wait for a connection, for the first
-    byte and between bytes. ``headers`` go along with ours; a key is given to the client, not here.
-    ``attachments`` are paths, URLs, bytes or parts, for one question and before its words; a model
-    that cannot read one is not asked.
+    ``output``: a type (a dataclass, a TypedDict, a pydantic model, a list of them ...), a JSON
+    schema, or True for any JSON. ``extras``: the service's own fields. ``stream``: False requests
+    the answer in one piece; long thinking may then exceed the timeout. ``context``: tokens in the
+    conversation so far, for the policy's context_cap; a chat counts them itself. ``timeout``:
+    seconds for the connection, for the first byte and between bytes. ``headers`` are added to
+    ours; pass keys to the client instead. ``attachments``: paths, URLs, bytes or parts, placed
+    before the prompt's text; a model that cannot read one is not asked.
     """
 
     output: Any
 
 
 class QuestionOptions(CommonOptions, total=False):
-    """The options of one question without ``output``, which makes the type of its reply."""
+    """The options of one question without ``output``, which sets the type of the reply."""
 
     tools: Iterable[ToolLike]
     mcp: Iterable[ServerLike]
     approve: Approve | None
-    steps: int
+    max_steps: int
     refusals: Iterable[Rejection]
 
 
 class Options(QuestionOptions, ChatOptions, total=False):
-    """What can be passed for one question: the same, and the tools that may be called.
+    """The options of one question: those of a chat, and tools.
 
-    With ``mcp``, ``approve`` or ``steps``, ``ask`` runs the tools as a chat does, functions and
-    those of MCP servers; without any of them the calls are for the caller to run.
-    ``refusals`` is what services refused of this conversation before; see ``Stream.refusals``.
+    With ``mcp``, ``approve`` or ``max_steps``, ``ask`` runs the tools as a chat does: functions and
+    those of MCP servers. Without any of them the caller runs the calls. ``refusals``: earlier
+    rejections of this conversation; see ``Stream.refusals``.
     """
 
 
-RUNNING = frozenset(("mcp", "approve", "steps"))
-"""The options that say that tools are to be run."""
+RUNNING = frozenset(("mcp", "approve", "max_steps"))
+"""The options that make ``ask`` run tools."""
 
 
 def check_options(options: Mapping[str, object]) -> None:
-    """Raise BadParameter for a name that is not an option, or a value of a type it cannot be."""
+    """Raise BadParameter for an unknown option, or a value of the wrong type."""
     if not options.keys() <= _NAMES:
         name = next(name for name in options if name not in _NAMES)
         message = f"unknown option {name!r}; use {' '.join(Options.__annotations__)}"
@@ -104,15 +96,15 @@ def check_options(options: Mapping[str, object]) -> None:
 
 
 def _check_kind(name: str, value: object, kinds: tuple[type, ...], right: str) -> None:
-    """Raise BadParameter for a value of another type; it is not shown, for it may be a secret."""
+    """Raise BadParameter for a value of another type, without the value: it may be a secret."""
     if isinstance(value, bytes) or not isinstance(value, kinds):
         raise BadParameter(f"{name} must be {right}, and is {type(value).__name__}")
 
 
 _NAMES = Options.__annotations__.keys()
 _NONE = type(None)
-_LISTS = (Sequence, AbstractSet)  # what can be read more than once
-# What options and the members of lists can be, where whatever reads them does not say it itself.
+_LISTS = (Sequence, AbstractSet)  # collections that can be read more than once
+# The types of options and of their members, unless their readers check them.
 _KINDS: dict[str, tuple[tuple[Any, ...], str]] = {
     "system": ((str, Text, *_LISTS, _NONE), "text or a list of texts"),
     "stop": ((str, *_LISTS, _NONE), "text or a list of texts"),
@@ -120,7 +112,7 @@ _KINDS: dict[str, tuple[tuple[Any, ...], str]] = {
     "extras": ((Mapping, _NONE), "a mapping of the service's own fields"),
     "headers": ((Mapping, _NONE), "a mapping of names and texts"),
     "stream": ((bool,), "True or False"),
-    "steps": ((int,), "a whole number"),
+    "max_steps": ((int,), "a whole number"),
     "approve": ((Callable, _NONE), "a function"),
     "refusals": ((*_LISTS, Iterator), "a list of refusals"),
 }
@@ -133,55 +125,53 @@ _MEMBERS: dict[str, tuple[tuple[Any, ...], str]] = {
 
 
 class ToolRunOptions(TypedDict, total=False):
-    """What a chat is made with to run tools."""
+    """The options of a chat that runs tools."""
 
     tools: Iterable[ToolLike]
     mcp: Iterable[ServerLike]
     approve: Approve | None
-    steps: int
+    max_steps: int
 
 
 def chat_options(options: Options) -> tuple[ToolRunOptions, ChatOptions]:
-    """Return what a chat is made with that runs tools for one question, and what it is asked."""
+    """Split the options of a question into those of a chat and those of its one turn."""
     check_options(options)
-    kept = {
-        name: value for name, value in options.items() if name in ToolRunOptions.__annotations__
-    }
-    rest = {
-        name: value
-        for name, value in options.items()
-        if name not in kept and name in ChatOptions.__annotations__
-    }
-    return cast("ToolRunOptions", kept), cast("ChatOptions", rest)
+    tools, rest = (
+        {name: value for name, value in options.items() if name in kind.__annotations__}
+        for kind in (ToolRunOptions, ChatOptions)
+    )
+    return cast("ToolRunOptions", tools), cast("ChatOptions", rest)
+
+
+_PLAIN = ("max_tokens", "temperature", "top_p", "top_k", "extras")
 
 
 def build_request(
     prompt: Prompt, options: Options, attachments: Sequence[Attachment] = ()
 ) -> Request:
-    """Return the request that prompt and options make; its model is not known yet."""
+    """Build the request of a prompt and options, without its model."""
     messages = parse_prompt(prompt, attachments)
     given, system, shape = options.get("tools"), options.get("system"), options.get("output")
     tools = tuple(Tools(given).tools) if given else ()
     stop = options.get("stop") or ()
+    plain: dict[str, Any] = {name: options.get(name) for name in _PLAIN}
     return Request(
         model="",
         messages=messages,
-        system=system_of(system) if system else (),
+        system=parse_system(system) if system else (),
         tools=tools,
-        tool_choice=choice_of(options["tool_choice"], tools) if "tool_choice" in options else None,
-        output=output_of(shape) if shape is not None else None,
-        max_tokens=options.get("max_tokens"),
-        temperature=options.get("temperature"),
-        top_p=options.get("top_p"),
-        top_k=options.get("top_k"),
+        tool_choice=_parse_tool_choice(options["tool_choice"], tools)
+        if "tool_choice" in options
+        else None,
+        output=parse_output(shape) if shape is not None else None,
         stop=(stop,) if isinstance(stop, str) else tuple(stop),
         stream=options.get("stream", True),
-        extras=options.get("extras"),
+        **plain,
     )
 
 
 def request_parameters(request: Request, context: int | None) -> RequestParameters:
-    """Return what of a request bears on how much the model can think; raises BadParameter."""
+    """Return the parameters that affect thinking; raises BadParameter."""
     choice = request.tool_choice
     return check_parameters(
         request.max_tokens,
@@ -194,8 +184,7 @@ def request_parameters(request: Request, context: int | None) -> RequestParamete
     )
 
 
-def choice_of(given: str | ToolChoice | None, tools: Sequence[Tool]) -> ToolChoice | None:
-    """Return the tool choice: a word, or a tool's name."""
+def _parse_tool_choice(given: str | ToolChoice | None, tools: Sequence[Tool]) -> ToolChoice | None:
     if given is None or isinstance(given, ToolChoice):
         return given
     if given in _MODES:
@@ -203,12 +192,12 @@ def choice_of(given: str | ToolChoice | None, tools: Sequence[Tool]) -> ToolChoi
     if any(tool.name == given for tool in tools):
         return ToolChoice("tool", given)
     names = " ".join(tool.name for tool in tools)
-    message = f"tool_choice={given!r} cannot be; use {' '.join(_MODES)} or a tool's name: {names}"
+    message = f"invalid tool_choice={given!r}; use {' '.join(_MODES)} or a tool's name: {names}"
     raise BadParameter(message.rstrip(": "))
 
 
-def output_of(given: Any) -> OutputFormat | None:
-    """Return the shape of the answer: from a type, a schema, or any JSON."""
+def parse_output(given: Any) -> OutputFormat | None:
+    """Return the output format of a type, a schema, or True for any JSON."""
     if given is None or given is False or isinstance(given, OutputFormat):
         return given or None
     if given is True:
@@ -219,16 +208,16 @@ def output_of(given: Any) -> OutputFormat | None:
 
 
 def output_kind(given: Any) -> Any:
-    """Return the type that an answer is read as; None where any JSON will do."""
+    """Return the type of the answer's value; None for any JSON."""
     return None if given is None or isinstance(given, bool | Mapping | OutputFormat) else given
 
 
-def timeouts_of(given: Any, usual: Timeouts) -> Timeouts:
-    """Return how long to wait: what was given for this question, else as usual."""
+def parse_timeouts(given: Any, usual: Timeouts) -> Timeouts:
+    """Return the given timeouts, else the usual ones."""
     if given is None or isinstance(given, Timeouts):
         return given or usual
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < _FOR_EVER:
-        message = f"timeout={given!r} cannot be; use seconds above 0, or a pondero.Timeouts"
+        message = f"invalid timeout={given!r}; use seconds above 0, or a pondero.Timeouts"
         raise BadParameter(message)
     return Timeouts(min(given, usual.connect), given, given)
 

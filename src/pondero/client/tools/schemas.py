@@ -1,4 +1,4 @@
-"""JSON Schema from types, hints and docstrings: a tool's arguments, and the shape of an answer."""
+"""JSON Schema from types, hints and docstrings, for a tool's arguments and for ``output=``."""
 
 import inspect
 import re
@@ -15,17 +15,13 @@ _SECTION = re.compile(r"(args|arguments|parameters|returns|raises|yields|example
 
 
 def make_schema(kind: Any) -> dict[str, Json]:
-    """Return the schema of a type, one object with its definitions beside it.
-
-    A type that has ``model_json_schema``, as pydantic's have, says it itself; of a type that has
-    such types inside pydantic says it.
-    """
+    """Return the schema of a type; pydantic makes those of its models."""
     own = getattr(kind, "model_json_schema", None)
-    if own is None and (inside := pydantic_adapter(kind)) is not None:
-        own = inside.json_schema
+    if own is None and (adapter := pydantic_adapter(kind)) is not None:
+        own = adapter.json_schema
     if own is not None:
-        said: dict[str, Json] = _closed(own())
-        return said
+        own_schema: dict[str, Json] = _close_schema(own())
+        return own_schema
     try:
         (schema,), components = msgspec.json.schema_components(
             (kind,), ref_template="#/$defs/{name}"
@@ -36,26 +32,26 @@ def make_schema(kind: Any) -> dict[str, Json]:
     name = schema.get("$ref", "").removeprefix("#/$defs/")
     if name in components and not _mentions(components[name], name):
         schema = {key: value for key, value in components.pop(name).items() if key != "title"}
-    closed: dict[str, Json] = _closed(schema)
+    closed: dict[str, Json] = _close_schema(schema)
     if components:
-        closed["$defs"] = {name: _closed(each) for name, each in components.items()}
+        closed["$defs"] = {name: _close_schema(each) for name, each in components.items()}
     return closed
 
 
 def arguments_schema(function: Callable[..., object]) -> type[msgspec.Struct]:
-    """Return a type that holds one call's arguments: a field each, defaults optional."""
+    """Return a struct type for the arguments of a call."""
     try:
         hints = get_type_hints(function, include_extras=True)
     except NameError as error:
-        message = f"the hints of {_name(function)} cannot be read: {error}"
+        message = f"cannot read the type hints of {_name(function)}: {error}"
         raise BadParameter(message) from None
-    described = _described(inspect.getdoc(function) or "")
+    described = _parameter_texts(inspect.getdoc(function) or "")
     fields: list[tuple[str, Any] | tuple[str, Any, Any]] = []
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             message = f"{_name(function)} takes {parameter}; a tool's parameters have names"
             raise BadParameter(message)
-        hint = _noted(hints.get(name, Any), described.get(name))
+        hint = _add_description(hints.get(name, Any), described.get(name))
         if parameter.default is parameter.empty:
             fields.append((name, hint))
         else:
@@ -65,8 +61,8 @@ def arguments_schema(function: Callable[..., object]) -> type[msgspec.Struct]:
     )
 
 
-def summary_of(function: Callable[..., object]) -> str:
-    """Return what a docstring says of the function as a whole."""
+def parse_summary(function: Callable[..., object]) -> str:
+    """Return the docstring of a function up to its first section."""
     lines = []
     for line in (inspect.getdoc(function) or "").splitlines():
         if _SECTION.fullmatch(line.strip().lower()):
@@ -75,8 +71,7 @@ def summary_of(function: Callable[..., object]) -> str:
     return "\n".join(lines).strip()
 
 
-def _described(doc: str) -> dict[str, str]:
-    """Return what the lines under ``Args:`` say, by the parameter's name."""
+def _parameter_texts(doc: str) -> dict[str, str]:
     found: dict[str, str] = {}
     inside, name = False, ""
     for line in doc.splitlines():
@@ -92,16 +87,16 @@ def _described(doc: str) -> dict[str, str]:
     return found
 
 
-def _noted(hint: Any, said: str | None) -> Any:
-    """Return the hint with a description: the docstring's, or words in ``Annotated``."""
+def _add_description(hint: Any, text: str | None) -> Any:
+    """Add a description to a hint: the docstring's, else the text in ``Annotated``."""
     if get_origin(hint) is Annotated:
         kind, *notes = get_args(hint)
-        said = said or next((note for note in notes if isinstance(note, str)), None)
+        text = text or next((note for note in notes if isinstance(note, str)), None)
         for note in notes:
             if isinstance(note, msgspec.Meta):
                 kind = Annotated[kind, note]
         hint = kind
-    return Annotated[hint, msgspec.Meta(description=said)] if said else hint
+    return Annotated[hint, msgspec.Meta(description=text)] if text else hint
 
 
 def _default(value: object) -> Any:
@@ -114,17 +109,17 @@ def _name(function: Callable[..., object]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _closed(schema: Json) -> Json:
-    """Return the schema with nothing left open: no other keys in an object, a type beside words."""
+def _close_schema(schema: Json) -> Json:
+    """Forbid other keys in objects, and add a type to enums of strings."""
     if isinstance(schema, Mapping):
-        made = {key: _closed(value) for key, value in schema.items()}
+        made = {key: _close_schema(value) for key, value in schema.items()}
         if isinstance(made.get("properties"), dict) and made.get("type") == "object":
             made.setdefault("additionalProperties", False)
         words = made.get("enum")
         if isinstance(words, list) and all(isinstance(word, str) for word in words):
             made.setdefault("type", "string")
         return made
-    return [_closed(each) for each in schema] if isinstance(schema, list) else schema
+    return [_close_schema(each) for each in schema] if isinstance(schema, list) else schema
 
 
 def _mentions(schema: Json, name: str) -> bool:

@@ -1,8 +1,7 @@
-"""Connections to MCP servers, and what their tools answer; ``Tools`` calls it.
+"""Connections to MCP servers, and the results of their tools; ``Tools`` calls it.
 
-The connections live in an event loop in a thread of their own, so that a chat that waits and one
-that awaits share one way. Each is held by one task, which closes it as well: a server that we
-started ends with its connection.
+The connections live in an event loop in their own thread, which sync and async chats share. One
+task opens and closes each connection; a server that we started ends with it.
 """
 
 import asyncio
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 Content = tuple[Text | Image | Blob, ...]
 
-_CLOSING = 10.0  # seconds until a server that does not end is left alone; mcp kills it long before
-_LONGEST = 300  # characters of what a server says of its failure
-_PAGES = 1_000  # of a list of tools; a server that always names another page has no end
+_CLOSING = 10.0  # seconds to wait for a server to end; mcp kills it long before
+_LONGEST = 300  # characters of a server's error message
+_PAGES = 1_000  # of a list of tools; a server may always name another page
 
 
 class RemoteTool(Struct, frozen=True):
@@ -47,17 +46,14 @@ class RemoteTool(Struct, frozen=True):
 
 
 class ToolOutcome(Struct, frozen=True):
-    """What a call gave."""
+    """The result of a call."""
 
     content: Content
     error: bool
 
 
 class ToolServers:
-    """The MCP servers of one conversation: opened when first needed, and again after they died.
-
-    Threads may share them. A fork opens its own.
-    """
+    """The MCP servers of one conversation; threads may share them, a fork opens its own."""
 
     def __init__(self, given: Iterable[ServerLike]) -> None:
         self._links = _links(given)
@@ -66,27 +62,27 @@ class ToolServers:
         self._process = os.getpid()
 
     def open(self) -> tuple[RemoteTool, ...]:
-        """Connect to those that are not connected, and return the tools of all, in order."""
-        return self._loop().wait(_opened(self._links))
+        """Connect to all servers and return their tools, in order."""
+        return self._loop().wait(_open_links(self._links))
 
     async def aopen(self) -> tuple[RemoteTool, ...]:
         """Do the same without blocking the caller's loop."""
-        return await self._loop().awaited(_opened(self._links))
+        return await self._loop().wait_async(_open_links(self._links))
 
     def call(self, tool: RemoteTool, arguments: dict[str, Json]) -> ToolOutcome:
-        """Return what a tool gives; raises Unreachable or Timeout where nothing came."""
+        """Call a tool; raises Unreachable or Timeout if there is no result."""
         return self._loop().wait(self._link(tool).call(tool.name, arguments))
 
     async def acall(self, tool: RemoteTool, arguments: dict[str, Json]) -> ToolOutcome:
         """Do the same without blocking the caller's loop."""
-        return await self._loop().awaited(self._link(tool).call(tool.name, arguments))
+        return await self._loop().wait_async(self._link(tool).call(tool.name, arguments))
 
     def pop_lost(self) -> list[tuple[str, str]]:
-        """Return the servers that were lost since the last look, each with the reason."""
-        return [(link.spec.name, why) for link in self._links if (why := link.told_loss())]
+        """Return the servers lost since the last call, each with the reason."""
+        return [(link.spec.name, why) for link in self._links if (why := link.pop_loss())]
 
     def close(self) -> None:
-        """End every connection, and the servers that we started; may be called twice."""
+        """Close every connection and the servers that we started; may be called twice."""
         background, self._background = self._background, None
         if background is not None and self._process == os.getpid():
             background.stop(wait=True)
@@ -110,7 +106,7 @@ class ToolServers:
 
 
 def _links(given: Iterable[ServerLike]) -> "list[_Link]":
-    """Return a link for each server; a name that was there before gets a number."""
+    """Return a link for each server; a repeated name gets a number."""
     links: list[_Link] = []
     for each in given:
         spec, number = resolve_tool_server(each), 1
@@ -123,7 +119,7 @@ def _links(given: Iterable[ServerLike]) -> "list[_Link]":
     return links
 
 
-async def _opened(links: "Sequence[_Link]") -> tuple[RemoteTool, ...]:
+async def _open_links(links: "Sequence[_Link]") -> tuple[RemoteTool, ...]:
     made = await asyncio.gather(*(link.open() for link in links), return_exceptions=True)
     for each in made:
         if isinstance(each, BaseException):
@@ -135,7 +131,7 @@ async def _opened(links: "Sequence[_Link]") -> tuple[RemoteTool, ...]:
 
 
 class _Link:
-    """One server: the task that holds its connection, and the tools it has."""
+    """One server: the task of its connection, and its tools."""
 
     def __init__(self, spec: ToolServer) -> None:
         self.spec = spec
@@ -147,7 +143,7 @@ class _Link:
         self._loss = ""
 
     async def open(self) -> None:
-        """Connect, unless it is connected; raises Unreachable or Timeout."""
+        """Connect if not connected; raises Unreachable or Timeout."""
         self._opening = self._opening or asyncio.Lock()
         async with self._opening:
             if self._client is not None:
@@ -169,7 +165,6 @@ class _Link:
                 raise
 
     async def close(self) -> None:
-        """End the connection; waits until it has ended."""
         task, self._task, self._client = self._task, None, None
         if task is None:
             return
@@ -182,7 +177,6 @@ class _Link:
             each.cancel()
 
     async def call(self, name: str, arguments: dict[str, Json]) -> ToolOutcome:
-        """Return what a tool gives."""
         if self._client is None:
             raise Unreachable(self._loss or f"the MCP server {self.spec.name!r} is not connected")
         from mcp import MCPError  # noqa: PLC0415 - loaded already
@@ -191,12 +185,11 @@ class _Link:
             result = await self._client.call_tool(name, arguments, self.spec.timeout)
         except MCPError as error:
             raise self._trouble(error) from error
-        except Exception as error:  # whatever a connection raises that breaks
+        except Exception as error:  # a broken connection may raise anything
             raise self._lose(error) from error
         return _outcome(result)
 
-    def told_loss(self) -> str:
-        """Return why the server was lost, once."""
+    def pop_loss(self) -> str:
         loss, self._loss = self._loss, ""
         return loss
 
@@ -208,7 +201,7 @@ class _Link:
         words = redact_secrets(str(error.message))
         if error.code == REQUEST_TIMEOUT:
             return Timeout(f"the MCP server {self.spec.name!r} did not answer in time: {words}")
-        return PonderoError(f"the MCP server {self.spec.name!r} refused the call: {words}")
+        return PonderoError(f"the MCP server {self.spec.name!r} rejected the call: {words}")
 
     def _lose(self, error: BaseException) -> Unreachable:
         self._client = None
@@ -216,47 +209,46 @@ class _Link:
         return Unreachable(self._loss)
 
     async def _hold(self, ready: asyncio.Future[None]) -> None:
-        """Connect, say that it is ready, and hold the connection until the end."""
+        """Connect, resolve ``ready``, and keep the connection until the end."""
         self._end = None
         with TemporaryFile("w+", encoding="utf-8", errors="replace") as said:
             try:
-                async with _connected(self.spec, said) as client:
-                    self.tools = await _listed(client, self.spec.name)
+                async with _connect(self.spec, said) as client:
+                    self.tools = await _list_tools(client, self.spec.name)
                     self._client, self._end = client, asyncio.Event()
                     if not ready.done():
                         ready.set_result(None)
                     await self._end.wait()
-            except Exception as error:  # noqa: BLE001 - whatever it is, the caller is told
+            except Exception as error:  # noqa: BLE001 - ``ready`` reports any of them
                 self._client = None
                 if not ready.done():
-                    ready.set_exception(self._unstarted(error, said))
+                    ready.set_exception(self._start_error(error, said))
 
-    def _unstarted(self, error: Exception, said: IO[str]) -> PonderoError:
+    def _start_error(self, error: Exception, said: IO[str]) -> PonderoError:
         if isinstance(error, PonderoError):
             return error
         said.seek(0, os.SEEK_SET)
         lines = said.read(1 << 20).strip().splitlines()
-        last = f"; its last words: {redact_secrets(lines[-1])[:_LONGEST]}" if lines else ""
-        words = f"the MCP server {self.spec.name!r} cannot be used: {_words(error)}{last}"
-        return Unreachable(words)
+        last = f"; its last output: {redact_secrets(lines[-1])[:_LONGEST]}" if lines else ""
+        message = f"the MCP server {self.spec.name!r} did not start: {_words(error)}{last}"
+        return Unreachable(message)
 
 
 @asynccontextmanager
-async def _connected(spec: ToolServer, said: IO[str]) -> "AsyncIterator[Client]":
-    """Yield a client that is connected; ``said`` gets what a command writes to stderr."""
+async def _connect(spec: ToolServer, said: IO[str]) -> "AsyncIterator[Client]":
+    """Yield a connected client; ``said`` gets the stderr of a command."""
     try:
         from mcp import Client, StdioServerParameters  # noqa: PLC0415 - an extra
         from mcp.client.stdio import stdio_client  # noqa: PLC0415 - an extra
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415 - an extra
     except ImportError:
-        message = "MCP servers need mcp; pip install 'pondero[mcp]'"
-        raise MissingExtra(message) from None
+        raise MissingExtra("MCP servers need mcp; pip install 'pondero[mcp]'") from None
     _silence()
     if spec.url is not None:
-        import httpx2  # noqa: PLC0415 - what mcp speaks HTTP with
+        import httpx2  # noqa: PLC0415 - mcp's HTTP library
 
         headers = {name: expand_variables(value) for name, value in spec.headers.items()}
-        wait = httpx2.Timeout(spec.timeout, read=None)  # a call has its own time
+        wait = httpx2.Timeout(spec.timeout, read=None)  # a call has its own timeout
         async with httpx2.AsyncClient(headers=headers, timeout=wait) as http:
             over = streamable_http_client(expand_variables(spec.url), http_client=http)
             async with Client(over, read_timeout_seconds=spec.timeout) as client:
@@ -273,8 +265,8 @@ async def _connected(spec: ToolServer, said: IO[str]) -> "AsyncIterator[Client]"
         yield client
 
 
-async def _listed(client: "Client", server: str) -> tuple[RemoteTool, ...]:
-    """Return all tools of a server, page after page; of two with one name, the first."""
+async def _list_tools(client: "Client", server: str) -> tuple[RemoteTool, ...]:
+    """Return the tools of all pages; the first of two with one name."""
     found: dict[str, RemoteTool] = {}
     cursor: str | None = None
     for _ in range(_PAGES):
@@ -290,27 +282,27 @@ async def _listed(client: "Client", server: str) -> tuple[RemoteTool, ...]:
 
 @cache
 def _silence() -> None:
-    """Keep what the mcp package logs off the screen, unless the application configured logging."""
+    """Keep mcp's log off the screen, unless the application configured logging."""
     import logging  # noqa: PLC0415 - mcp has loaded it
 
     logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 
 def _words(error: BaseException) -> str:
-    """Return what went wrong at the bottom of a group of errors, in a line."""
+    """Return the first error of a group as one line."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
-    said = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
-    return redact_secrets(said)[:_LONGEST]
+    line = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
+    return redact_secrets(line)[:_LONGEST]
 
 
-# -- what a tool answers ---------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 def _outcome(result: Any) -> ToolOutcome:
     content = [part for block in result.content if (part := _part(block)) is not None]
     structured = result.structured_content
-    if structured is not None and not _is_said(structured, content):
+    if structured is not None and not _is_repeated(structured, content):
         content.append(Text(msgspec.json.encode(structured).decode()))
     return ToolOutcome(tuple(content) or (Text(""),), bool(result.is_error))
 
@@ -331,7 +323,7 @@ def _part(block: Any) -> Text | Image | Blob | None:
 
 
 def _resource(found: Any) -> Text | Image | Blob:
-    name, text = str(found.uri), getattr(found, "text", None)  # a resource has a text, or a blob
+    name, text = str(found.uri), getattr(found, "text", None)  # a resource has a text or a blob
     if text is not None:
         return fence_text(text, name)
     data, kind = _bytes(found.blob), found.mime_type or "application/octet-stream"
@@ -339,28 +331,24 @@ def _resource(found: Any) -> Text | Image | Blob:
 
 
 def _bytes(text: str) -> bytes:
-    """Return the bytes of a medium; raises ValueError for what is no base64, or nothing."""
     data = b64decode(text, validate=True)
     if not data:
-        raise ValueError("the tool gave a picture or a file with nothing in it")
+        raise ValueError("the tool returned an empty picture or file")
     return data
 
 
-def _is_said(structured: Json, content: Iterable[object]) -> bool:
-    """Return whether a text says what the structured content says; servers mostly send both."""
+def _is_repeated(structured: Json, content: Iterable[object]) -> bool:
+    """Return whether the texts repeat the structured content, as most servers do."""
     texts = [part.text for part in content if isinstance(part, Text)]
-    alone = structured.get("result") if _is_wrapped(structured) else structured
+    # The mcp package wraps a bare value in {"result": ...}.
+    is_wrapped = isinstance(structured, dict) and list(structured) == ["result"]
+    alone = structured["result"] if is_wrapped else structured
     items = alone if isinstance(alone, list) else [alone]
     return _read(texts) in ([structured], [alone], items)
 
 
-def _is_wrapped(structured: Json) -> bool:
-    """Return whether a bare value was put into an object, as the mcp package does it."""
-    return isinstance(structured, dict) and list(structured) == ["result"]
-
-
 def _read(texts: Iterable[str]) -> list[Json]:
-    """Return the values that texts are in JSON; a text that is none stands for itself."""
+    """Decode each text as JSON; keep one that is not JSON."""
     values: list[Json] = []
     for text in texts:
         try:
@@ -370,11 +358,11 @@ def _read(texts: Iterable[str]) -> list[Json]:
     return values
 
 
-# -- the loop that they live in --------------------------------------------------------------------
+# -- the event loop --------------------------------------------------------------------------------
 
 
 class _Background:
-    """An event loop in a thread, which runs until it is stopped and closes the links then."""
+    """An event loop in a thread; it closes the links when it is stopped."""
 
     def __init__(self, links: Sequence[_Link]) -> None:
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
@@ -384,26 +372,25 @@ class _Background:
         _RUNNING.add(self)
 
     def wait(self, work: Coroutine[Any, Any, R]) -> R:
-        """Return what a coroutine returns there; Ctrl-C cancels it."""
-        future = self._submitted(work)
+        """Run a coroutine there and wait for its result; Ctrl-C cancels it."""
+        future = self._submit(work)
         try:
             return future.result()
         except BaseException:
             future.cancel()
             raise
 
-    async def awaited(self, work: Coroutine[Any, Any, R]) -> R:
-        """Return what a coroutine returns there; it is cancelled with its caller."""
-        return await asyncio.wrap_future(self._submitted(work))
+    async def wait_async(self, work: Coroutine[Any, Any, R]) -> R:
+        """Run a coroutine there and await its result; it is cancelled with its caller."""
+        return await asyncio.wrap_future(self._submit(work))
 
     def stop(self, *, wait: bool = False) -> None:
-        """End the loop; the links are closed on the way."""
         if self._thread.is_alive() and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._ended.set)
             if wait and self._thread is not current_thread():
                 self._thread.join(_CLOSING)
 
-    def _submitted(self, work: Coroutine[Any, Any, R]) -> "Future[R]":
+    def _submit(self, work: Coroutine[Any, Any, R]) -> "Future[R]":
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
 

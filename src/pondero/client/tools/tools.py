@@ -1,6 +1,6 @@
 """The tools of a conversation: functions, offered by their type hints, and those of MCP servers.
 
-What a tool raises goes back to the model as the result; it never ends the conversation.
+The model gets the exception of a tool as its result; it never ends the conversation.
 """
 
 import inspect
@@ -15,7 +15,7 @@ from ...errors import BadParameter
 from ...store import ServerLike
 from ...thinking import Adjustment
 from ..tracing import log_lost, log_tool
-from .schemas import arguments_schema, make_schema, summary_of
+from .schemas import arguments_schema, make_schema, parse_summary
 
 ToolLike = Callable[..., object] | Tool | Mapping[str, Json]
 Content = tuple[Text | Image | Blob, ...]
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
     from .tool_servers import RemoteTool, ToolOutcome, ToolServers
 
 Approve = Callable[[str, dict[str, Json]], object]
-"""Asked with a tool's name and arguments before it runs: True, False, or "always" for this tool.
+"""Called with a tool's name and arguments before it runs; returns True, False, or "always".
 
-An async chat awaits what it returns.
+In an async chat it may be async.
 """
 
 
 class OfferedTool(msgspec.Struct, frozen=True):
-    """One tool of a conversation. ``server`` has it, under the name ``original``.
+    """One tool of a conversation, on an MCP ``server`` under the name ``original``.
 
-    Who calls a tool that does not ``run`` here is the caller of the chat, or the service itself.
-    ``always``: it was approved for good.
+    If it does not run here, the caller of the chat or the service runs it. ``always``: it is
+    approved for good.
     """
 
     tool: Tool
@@ -50,10 +50,9 @@ class OfferedTool(msgspec.Struct, frozen=True):
 
 
 class Tools:
-    """The tools of one conversation: functions, and those of MCP servers.
+    """The tools of one conversation: functions, and tools of MCP servers.
 
-    Those given as a ``Tool`` are offered and not run. A chat opens and closes the servers of tools
-    that it made itself; one that is given ``Tools`` leaves them open for the next.
+    A ``Tool`` is offered but not run. A chat that is given a ``Tools`` leaves its servers open.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class Tools:
         self._always: set[str] = set()
         self._notes: list[Adjustment] = []
         if isinstance(tools, Tool | Mapping | str) or not isinstance(tools, Iterable):
-            message = f"tools is a list, also where there is one: tools=[{_short(tools)}]"
+            message = f"tools is a list; use tools=[{_short(tools)}]"
             raise BadParameter(message)
         for each in tools:
             self._add(each)
@@ -79,7 +78,7 @@ class Tools:
 
     @property
     def tools(self) -> list[Tool]:
-        """Return what the model is offered; of servers, the tools of those that were opened."""
+        """Return the tools offered to the model, with those of opened servers."""
         if not self._remote:
             return self._own
         remote = (
@@ -88,7 +87,7 @@ class Tools:
         return [*self._own, *remote]
 
     def list_tools(self) -> tuple[OfferedTool, ...]:
-        """Return every tool with where it is from, for people; of servers, those opened."""
+        """Return the tools with their origins, to be shown to users."""
         return tuple(
             OfferedTool(
                 tool,
@@ -102,7 +101,7 @@ class Tools:
         )
 
     def open(self) -> None:
-        """Connect to the servers that are not connected; raises Unreachable or Timeout."""
+        """Connect to the servers; raises Unreachable or Timeout."""
         if self._servers is not None:
             self._adopt(self._servers.open())
 
@@ -112,7 +111,7 @@ class Tools:
             self._adopt(await self._servers.aopen())
 
     def close(self) -> None:
-        """End the servers' connections; they are opened again when needed."""
+        """Close the connections; they reopen when needed."""
         if self._servers is not None:
             self._servers.close()
 
@@ -122,7 +121,7 @@ class Tools:
             await self._servers.aclose()
 
     def news(self) -> tuple[Adjustment, ...]:
-        """Return which tools were renamed and which servers were lost, each once."""
+        """Return renamed tools and lost servers, each once."""
         for name, why in self._servers.pop_lost() if self._servers is not None else ():
             log_lost(name)
             self._notes.append(Adjustment("tool_server_lost", "tools", name, None, why))
@@ -130,76 +129,81 @@ class Tools:
         return tuple(notes)
 
     def runs(self, call: ToolCall) -> bool:
-        """Return whether we run a call, and not the caller of the chat."""
+        """Return whether we run a call, not the caller of the chat."""
         return self._is_here(call) or all(tool.name != call.name for tool in self._own)
 
     def run_all(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
-        """Return the results of calls, one after the other; each is approved before it runs."""
+        """Run calls in order, each after its approval."""
         return [
-            _logged(self.run(call) if self._allows(call, self._asked(call)) else _refused(call))
+            _log_result(
+                self.run(call)
+                if self._allows(call, self._ask_approval(call))
+                else _rejected_result(call)
+            )
             for call in calls
         ]
 
     async def arun_all(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
-        """Return the results of calls that run side by side, after all were approved in turn."""
-        from asyncio import gather  # noqa: PLC0415 - here it is loaded
+        """Approve calls in order, then run them concurrently."""
+        from asyncio import gather  # noqa: PLC0415 - loaded already
 
         allowed = []
         for call in calls:
-            said = self._asked(call)
-            said = await said if inspect.isawaitable(said) else said
-            allowed.append((call, self._allows(call, said)))
-        runs = (self.arun(call) if allows else _arefused(call) for call, allows in allowed)
-        return [_logged(result) for result in await gather(*runs)]
+            verdict = self._ask_approval(call)
+            verdict = await verdict if inspect.isawaitable(verdict) else verdict
+            allowed.append((call, self._allows(call, verdict)))
+        runs = (self.arun(call) if allows else _arejected_result(call) for call, allows in allowed)
+        return [_log_result(result) for result in await gather(*runs)]
 
     def run(self, call: ToolCall) -> ToolResult:
-        """Return a tool's result; an async tool runs in an event loop of its own."""
+        """Run a tool; an async one runs in its own event loop."""
         try:
             if self._servers is not None and (remote := self._remote.get(call.name)) is not None:
-                return _told(call, self._servers.call(remote, _object(call)))
-            made = self._started(call)
+                return _remote_result(call, self._servers.call(remote, _object(call)))
+            made = self._start(call)
             if inspect.isawaitable(made):
-                made = _finished(made)
+                made = _run_awaitable(made)
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model is told
-            return _failed(call, error)
+            return _error_result(call, error)
         return _result(call, made)
 
     async def arun(self, call: ToolCall) -> ToolResult:
-        """Return a tool's result; a tool that is not async runs in a thread."""
+        """Run a tool; one that is not async runs in a thread."""
         try:
             if self._servers is not None and (remote := self._remote.get(call.name)) is not None:
-                return _told(call, await self._servers.acall(remote, _object(call)))
+                return _remote_result(call, await self._servers.acall(remote, _object(call)))
             function = self._functions.get(call.name)
             if function is not None and not _is_async(function):
-                from asyncio import to_thread  # noqa: PLC0415 - here it is loaded
+                from asyncio import to_thread  # noqa: PLC0415 - loaded already
 
-                made = await to_thread(self._started, call)
+                made = await to_thread(self._start, call)
             else:
-                made = self._started(call)
+                made = self._start(call)
             if inspect.isawaitable(made):
                 made = await made
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model is told
-            return _failed(call, error)
+            return _error_result(call, error)
         return _result(call, made)
 
     def _is_here(self, call: ToolCall) -> bool:
         return call.name in self._functions or call.name in self._remote
 
-    def _asked(self, call: ToolCall) -> object:
-        """Return what whoever approves says; True where nobody need be asked."""
-        waits = self.approve is not None and self._is_here(call) and call.name not in self._always
-        if self.approve is None or not waits or not isinstance(call.arguments, dict):
+    def _ask_approval(self, call: ToolCall) -> object:
+        """Return the answer of ``approve``; True if no approval is needed."""
+        needs_approval = self._is_here(call) and call.name not in self._always
+        if self.approve is None or not needs_approval or not isinstance(call.arguments, dict):
             return True
         return self.approve(call.name, call.arguments)
 
-    def _allows(self, call: ToolCall, said: object) -> bool:
-        said = _finished(said) if inspect.isawaitable(said) else said
-        if said == "always":
+    def _allows(self, call: ToolCall, verdict: object) -> bool:
+        verdict = _run_awaitable(verdict) if inspect.isawaitable(verdict) else verdict
+        if verdict == "always":
             self._always.add(call.name)
-        return said is True or said == "always"  # a word such as "no" is not a yes
+        return verdict is True or verdict == "always"  # not any true value: "no" is one
 
     def _adopt(self, found: "Sequence[RemoteTool]") -> None:
-        names = names_for([(each.server, each.name) for each in found], self._own_names())
+        own = {tool.name for tool in self._own}
+        names = make_unique_names([(each.server, each.name) for each in found], own)
         before = self._remote
         self._remote = dict(zip(names, found, strict=True))
         for name, tool in self._remote.items():
@@ -207,31 +211,26 @@ class Tools:
                 why = f"it is {tool.name!r} at the MCP server {tool.server!r}"
                 self._notes.append(Adjustment("tool_renamed", "tools", tool.name, name, why))
 
-    def _own_names(self) -> set[str]:
-        return {tool.name for tool in self._own}
-
     def _add(self, given: ToolLike) -> None:
-        tool = given if isinstance(given, Tool) else _own(given) or self._offered(given)
+        tool = given if isinstance(given, Tool) else _own(given) or self._add_function(given)
         if any(other.name == tool.name for other in self._own):
             message = f"two tools are called {tool.name!r}"
             raise BadParameter(message)
         self._own.append(tool)
 
-    def _offered(self, function: ToolLike) -> Tool:
+    def _add_function(self, function: ToolLike) -> Tool:
         if not callable(function):
-            message = (
-                f"a tool is a function, a Tool or the service's own as a dict, not {function!r}"
-            )
+            message = f"invalid tool {function!r}; use a function, a Tool or the service's own dict"
             raise BadParameter(message)
         arguments = arguments_schema(function)
         name = arguments.__name__
         if not _NAME.fullmatch(name):
-            message = f"a tool's name has letters, digits and _ only, at most 64, not {name!r}"
+            message = f"invalid tool name {name!r}; use at most 64 letters, digits and _"
             raise BadParameter(message)
         self._functions[name], self._arguments[name] = function, arguments
-        return Tool(name, summary_of(function), make_schema(arguments))
+        return Tool(name, parse_summary(function), make_schema(arguments))
 
-    def _started(self, call: ToolCall) -> object:
+    def _start(self, call: ToolCall) -> object:
         function = self._functions.get(call.name)
         if function is None:
             known = " ".join((*self._functions, *self._remote)) or "none"
@@ -246,35 +245,35 @@ class Tools:
         return function(*first, **named)
 
 
-def names_for(offers: Sequence[tuple[str, str]], taken: Iterable[str]) -> list[str]:
-    """Return names that every service takes, no two the same, for tools given as (server, name).
+def make_unique_names(offers: Sequence[tuple[str, str]], taken: Iterable[str]) -> list[str]:
+    """Return unique names that every service accepts, for tools given as (server, name).
 
-    A name keeps its letters, digits and ``_``. One that is taken has its server's name before it;
-    one that is too long, or taken all the same, ends in a mark of what it was.
+    A name keeps its letters, digits and ``_``. If it is taken, its server's name comes first; if
+    it is too long or still taken, it ends in a digest.
     """
     used, names = set(taken), []
     for server, name in offers:
         plain, full = _UNNAMEABLE.sub("_", name) or "tool", _UNNAMEABLE.sub("_", f"{server}_{name}")
         free = (each for each in (plain, full) if each not in used and len(each) <= _LONGEST)
-        made = next(free, None) or _marked(full, f"{server} {name}", used)
+        made = next(free, None) or _add_digest(full, f"{server} {name}", used)
         used.add(made)
         names.append(made)
     return names
 
 
-def _marked(name: str, mark: str, used: set[str]) -> str:
+def _add_digest(name: str, digest: str, used: set[str]) -> str:
     from hashlib import blake2b  # noqa: PLC0415 - few names are that long
 
     while True:
-        mark = blake2b(mark.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-        made = f"{name[: _LONGEST - len(mark) - 1]}_{mark}"
+        digest = blake2b(digest.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+        made = f"{name[: _LONGEST - len(digest) - 1]}_{digest}"
         if made not in used:
             return made
 
 
 def _servers(mcp: Iterable[ServerLike]) -> "ToolServers | None":
     if isinstance(mcp, str | Mapping) or not isinstance(mcp, Iterable):
-        raise BadParameter("mcp is a list, also where there is one server: mcp=[...]")
+        raise BadParameter("mcp is a list; use mcp=[...]")
     given = tuple(mcp)
     if not given:
         return None
@@ -289,26 +288,25 @@ def _object(call: ToolCall) -> dict[str, Json]:
     return call.arguments
 
 
-def _told(call: ToolCall, outcome: "ToolOutcome") -> ToolResult:
+def _remote_result(call: ToolCall, outcome: "ToolOutcome") -> ToolResult:
     return ToolResult(call.id, outcome.content, error=outcome.error, name=call.name)
 
 
-def _refused(call: ToolCall) -> ToolResult:
-    words = "the user did not allow this call"
-    return ToolResult(call.id, (Text(words),), error=True, name=call.name)
+def _rejected_result(call: ToolCall) -> ToolResult:
+    reason = Text("the user did not allow this call")
+    return ToolResult(call.id, (reason,), error=True, name=call.name)
 
 
-def _logged(result: ToolResult) -> ToolResult:
+def _log_result(result: ToolResult) -> ToolResult:
     log_tool(result.name or "", error=result.error)
     return result
 
 
-async def _arefused(call: ToolCall) -> ToolResult:
-    return _refused(call)
+async def _arejected_result(call: ToolCall) -> ToolResult:
+    return _rejected_result(call)
 
 
 def _own(given: ToolLike) -> Tool | None:
-    """Return a service's own tool; its JSON is passed through as it is."""
     if not isinstance(given, Mapping):
         return None
     raw = dict(given)
@@ -316,32 +314,32 @@ def _own(given: ToolLike) -> Tool | None:
     return Tool(str(name), raw=raw)
 
 
-def _finished(made: Awaitable[object]) -> object:
-    """Await it in a loop of its own: in a thread of its own where there is a loop already."""
-    from asyncio import _get_running_loop, run  # noqa: PLC0415 - only for a tool that awaits
+def _run_awaitable(made: Awaitable[object]) -> object:
+    """Await it in its own loop, in its own thread if a loop is running already."""
+    from asyncio import _get_running_loop, run  # noqa: PLC0415 - only for async tools
 
     if _get_running_loop() is None:
-        return run(_awaited(made))
+        return run(_await_value(made))
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as in a notebook
 
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(run, _awaited(made)).result()
+        return thread.submit(run, _await_value(made)).result()
 
 
-async def _awaited(made: Awaitable[object]) -> object:
+async def _await_value(made: Awaitable[object]) -> object:
     return await made
 
 
 def _is_async(function: Callable[..., object]) -> bool:
-    called = type(function).__call__  # an object may be called through an async method
+    called = type(function).__call__  # an object may have an async __call__
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
 def _result(call: ToolCall, made: object) -> ToolResult:
     try:
         return ToolResult(call.id, _content(made), name=call.name)
-    except Exception as error:  # noqa: BLE001 - what was made may refuse to be written in any way
-        return _failed(call, error)
+    except Exception as error:  # noqa: BLE001 - encoding may raise anything
+        return _error_result(call, error)
 
 
 def _content(made: object) -> Content:
@@ -356,7 +354,7 @@ def _content(made: object) -> Content:
     return (Text(msgspec.json.encode(made, enc_hook=str).decode()),)
 
 
-def _failed(call: ToolCall, error: Exception) -> ToolResult:
+def _error_result(call: ToolCall, error: Exception) -> ToolResult:
     words = f"{type(error).__name__}: {_words(error)}"
     return ToolResult(call.id, (Text(words),), error=True, name=call.name)
 

@@ -1,7 +1,6 @@
 """One request to a batch service, with the helpers that all shapes share."""
 
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -14,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import HttpRequest, HttpResponse, Json, convert_json, decode_json
+from ...catalog import parse_toml
 from ...dialects import Dialect, Rejected
 from ..faults import Fault
 from . import BatchSettings
@@ -43,7 +43,7 @@ class Limits(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def _limits() -> dict[str, Limits]:
     text = files(__package__).joinpath("limits.toml").read_text(encoding="utf-8")
-    return convert_json(tomllib.loads(text), dict[str, Limits])
+    return convert_json(parse_toml(text, "limits.toml").values, dict[str, Limits])
 
 
 def limits_of(provider: str) -> Limits:

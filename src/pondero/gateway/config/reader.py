@@ -18,9 +18,9 @@ from msgspec.structs import replace
 
 from ... import catalog
 from ...canon import convert_json
-from ...catalog import Lookup, TomlFile, did_you_mean, read_toml
+from ...catalog import Lookup, TomlFile, did_you_mean
 from ...errors import BadConfig, BadThinking, UsageError
-from ...store import config_folder, list_saved_keys
+from ...store import config_folder, list_saved_keys, load_toml
 from ...thinking import FIGURES, parse_auto, parse_intent
 from .model import (
     HASH,
@@ -65,16 +65,8 @@ def load_config(path: str | None, lookup: Lookup, *, offline: bool = False) -> G
 
 
 def load(path: Path, lookup: Lookup) -> GatewayConfig:
-    """Return the configuration in a file; raises BadConfig."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-    except OSError as error:
-        message = f"could not read {path}: {error.strerror or error}"
-        raise BadConfig(message) from None
-    except UnicodeDecodeError:
-        message = f"{path} is not UTF-8; save it as UTF-8 text"
-        raise BadConfig(message) from None
-    config = _Reader(read_toml(str(path), text, BadConfig), lookup).config(path)
+    """Return the configuration in a file; raises BadConfig with file, line and cure."""
+    config = _Reader(load_toml(str(path), BadConfig), lookup).config(path)
     return config if config.routes else default_config(config, lookup)
 
 

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...canon import HttpRequest, Json, convert_json
-from ...catalog import Lookup, ModelEntry
+from ...catalog import Lookup, ModelEntry, parse_toml
 from ...errors import UnknownModel
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute, ServerConfig
 from ..config.reader import default_config
@@ -76,7 +76,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
 def load_clients() -> Mapping[str, LaunchClient]:
     """Return the clients by name."""
     text = files(__package__).joinpath("clients.toml").read_text("utf-8")
-    rows = convert_json(msgspec.toml.decode(text), _Table).client
+    rows = convert_json(parse_toml(text, "clients.toml").values, _Table).client
     return {row.name: row for row in rows}
 
 

@@ -56,7 +56,7 @@ def reply_caption(kept: StoredMessage) -> str:
 
 
 def format_dollars(cost: str | None) -> str:
-    """Return an amount for people; small ones keep two significant digits."""
+    """Return an amount of dollars; below $1, with two significant digits."""
     if cost is None:
         return "unknown"
     amount = float(cost)

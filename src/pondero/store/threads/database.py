@@ -1,6 +1,6 @@
-"""One SQLite file: opened, brought up to date, written in whole transactions.
+"""One SQLite file: migrated when opened, and written in transactions.
 
-Only this file knows SQLite's errors; its callers see a StoreError with a sentence for users.
+Only this file handles SQLite's errors; callers get a StoreError with a message for users.
 """
 
 import os
@@ -21,17 +21,14 @@ BUSY = 10.0
 
 
 class Schema(Struct, frozen=True):
-    """What a file holds: the steps that made each form of it, and a query that reads a little.
-
-    The query is run whenever the file is opened, to find damage before anything is written.
-    """
+    """The migrations of a file, and a short query that finds damage when the file is opened."""
 
     migrations: tuple[tuple[str, ...], ...]
     probe: str
 
     @property
     def version(self) -> int:
-        """Return the form that this program writes."""
+        """Return the version that this program writes."""
         return len(self.migrations)
 
 
@@ -68,13 +65,13 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
             UNIQUE (thread, number)
         )""",
     ),
-    # A fork holds copies; what they cost was paid once.
+    # A fork holds copies, whose cost must count once.
     (
         "ALTER TABLE kept ADD COLUMN copied INTEGER NOT NULL DEFAULT 0",
         "CREATE INDEX kept_by_age ON kept (at)",
     ),
     ("ALTER TABLE threads ADD COLUMN refusals TEXT NOT NULL DEFAULT '[]'",),
-    # What the emulator answered is nobody's spending.
+    # The emulator's answers cost nothing.
     ("ALTER TABLE kept ADD COLUMN offline INTEGER NOT NULL DEFAULT 0",),
 )
 THREADS = Schema(_MIGRATIONS, "SELECT id FROM threads ORDER BY updated DESC LIMIT 1")
@@ -82,13 +79,13 @@ VERSION = THREADS.version
 
 
 class Database:
-    """A connection that may be shared between threads; every write is one transaction."""
+    """A connection that threads may share; every write is one transaction."""
 
     def __init__(self, path: Path, schema: Schema = THREADS) -> None:
         self.path = path
         self._schema = schema
         self._lock = RLock()
-        with _saying(path):
+        with _translate_errors(path):
             _create(path)
             self._connection = sqlite3.connect(
                 path, timeout=BUSY, isolation_level=None, check_same_thread=False
@@ -100,14 +97,14 @@ class Database:
                 raise
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Return what a query finds."""
-        with self._lock, _saying(self.path):
+        """Return the rows of a query."""
+        with self._lock, _translate_errors(self.path):
             return self._connection.execute(sql, values).fetchall()
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection for one transaction, committed whole or rolled back."""
-        with self._lock, _saying(self.path):
+        """Run one transaction, committed whole or rolled back."""
+        with self._lock, _translate_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -118,7 +115,7 @@ class Database:
                 raise
 
     def settle(self) -> None:
-        """Move the log into the file, so that no deleted page stays; not while others read."""
+        """Move the write-ahead log into the file, so that it keeps no deleted page."""
         self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def aggregate(self, name: str, kind: type) -> None:
@@ -134,7 +131,7 @@ class Database:
         execute = self._connection.execute
         execute("PRAGMA foreign_keys = ON")
         execute("PRAGMA synchronous = NORMAL")  # in WAL: survives a killed process
-        execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
+        execute("PRAGMA secure_delete = ON")  # overwrites deleted rows
         self._log_ahead()
         ours = self._schema.version
         if self._version() < ours:
@@ -148,13 +145,13 @@ class Database:
         execute(self._schema.probe).fetchall()
 
     def _log_ahead(self) -> None:
-        """Switch to WAL, waiting for another program that does the same: SQLite itself does not."""
+        """Switch to WAL; SQLite does not wait for another program that does the same."""
         deadline = time.monotonic() + BUSY
         while True:
             try:
                 self._connection.execute("PRAGMA journal_mode = WAL")
             except sqlite3.OperationalError as error:
-                if not _named(error, "SQLITE_BUSY") or time.monotonic() > deadline:
+                if not _is_sqlite_error(error, "SQLITE_BUSY") or time.monotonic() > deadline:
                     raise
                 time.sleep(0.01)
             else:
@@ -174,24 +171,24 @@ class Database:
 
 @contextmanager
 def hold_lock(path: Path, busy: str) -> Iterator[None]:
-    """Hold a lock beside a file; raises UsageError with these words where another process has it.
+    """Hold a lock next to a file; raises UsageError(busy) if another process has it.
 
-    It is a lock of SQLite's, so the system lets go of it for a process that is killed.
+    It is a lock of SQLite, which the system releases if the process is killed.
     """
-    held = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
+    lock = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
     try:
-        held.execute("BEGIN EXCLUSIVE")
+        lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:
-        held.close()
+        lock.close()
         raise UsageError(busy) from None
     try:
         yield
     finally:
-        held.close()
+        lock.close()
 
 
 def open_database(path: Path) -> tuple[Database, str | None]:
-    """Return the database, and a notice where a damaged file was moved aside for it."""
+    """Return the database, and a notice if a damaged file was moved aside."""
     try:
         return Database(path), None
     except StoreError as error:
@@ -201,29 +198,23 @@ def open_database(path: Path) -> tuple[Database, str | None]:
     return Database(path), f"{path} was damaged; it was moved to {moved}, and a new one begun"
 
 
-def integrity(database: Database) -> str:
-    """Return "ok", or what SQLite finds wrong with the file."""
-    return "; ".join(str(row[0]) for row in database.rows("PRAGMA integrity_check(5)"))
-
-
 @contextmanager
-def _saying(path: Path) -> Iterator[None]:
-    """Turn errors of SQLite and the system into a StoreError."""
+def _translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        message = f"{_what(error, path)} ({error})"
+        message = f"{_describe_error(error, path)} ({error})"
         raise StoreError(message) from error
 
 
-def _what(error: BaseException, path: Path) -> str:
-    if _named(error, "SQLITE_FULL"):
+def _describe_error(error: BaseException, path: Path) -> str:
+    if _is_sqlite_error(error, "SQLITE_FULL"):
         return f"the disk is full: {path} cannot grow; make room"
-    if _named(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
+    if _is_sqlite_error(error, "SQLITE_BUSY", "SQLITE_LOCKED"):
         return f"another program has been writing to {path} for {BUSY:g} seconds; try again"
     if _is_damage(error):
         return f"{path} is damaged; 'pondero doctor' says more"
-    if isinstance(error, OSError) or _named(error, "SQLITE_READONLY", "SQLITE_CANTOPEN"):
+    if isinstance(error, OSError) or _is_sqlite_error(error, "SQLITE_READONLY", "SQLITE_CANTOPEN"):
         return (
             f"{path} cannot be written; make its folder yours, or name another with "
             "PONDERO_DATA_DIR"
@@ -231,16 +222,16 @@ def _what(error: BaseException, path: Path) -> str:
     return f"{path} cannot be read or written"
 
 
-def _named(error: BaseException | None, *names: str) -> bool:
+def _is_sqlite_error(error: BaseException | None, *names: str) -> bool:
     return getattr(error, "sqlite_errorname", "").startswith(names)
 
 
 def _is_damage(error: BaseException | None) -> bool:
-    return _named(error, "SQLITE_CORRUPT", "SQLITE_NOTADB")
+    return _is_sqlite_error(error, "SQLITE_CORRUPT", "SQLITE_NOTADB")
 
 
 def _create(path: Path) -> None:
-    """Create the file with access for its owner only; SQLite gives its -wal and -shm the same."""
+    """Create the file for its owner only; SQLite gives -wal and -shm the same mode."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
 
@@ -249,7 +240,7 @@ def _move_aside(path: Path) -> Path:
     stamp = time.strftime("%Y%m%d-%H%M%S")
     names = (f"{path.name}.broken-{stamp}{more}" for more in ("", *(f"-{n}" for n in range(2, 99))))
     moved = next(path.with_name(name) for name in names if not path.with_name(name).exists())
-    with _saying(path):
+    with _translate_errors(path):
         path.rename(moved)
         for tail in ("-wal", "-shm"):
             if (beside := path.with_name(path.name + tail)).exists():

@@ -1,7 +1,4 @@
-"""A thread as text: JSON Lines, which can be imported again; Markdown and HTML, for people.
-
-Every secret this process knows is taken out.
-"""
+"""Redacted exports of a thread: JSON Lines, which can be imported again, Markdown and HTML."""
 
 import re
 from base64 import b64encode
@@ -42,13 +39,13 @@ class _Head(Struct, frozen=True):
 
 
 def to_jsonl(thread: Thread, lines: Iterable[ExportLine]) -> str:
-    """Return a thread as text that ``from_jsonl`` reads back equal."""
+    """Export a thread as JSON Lines; ``from_jsonl`` reads it back."""
     values = (_Head(VERSION, thread), *lines)
     return redact_secrets("".join(f"{dump_json(value)}\n" for value in values))
 
 
 def from_jsonl(text: str | bytes) -> tuple[Thread, tuple[ExportLine, ...]]:
-    """Return the thread and its messages; raises BadParameter for text of another kind."""
+    """Parse an exported thread; raises BadParameter."""
     first, *rest = [line for line in _split(text) if line.strip()] or [b""]
     head = _read(first, _Head, 1)
     if head.pondero_thread != VERSION:
@@ -79,25 +76,21 @@ def _check(thread: Thread, lines: Sequence[ExportLine]) -> None:
     if turns != sorted(turns) or any(turn < 0 for turn in turns):
         raise BadParameter("the turns of this thread are not in order; was the file changed?")
     if not 0 <= thread.created <= thread.updated < _FUTURE:
-        raise BadParameter("the times of this thread cannot be; was the file changed?")
+        raise BadParameter("the times of this thread are invalid; was the file changed?")
 
 
 def to_markdown(thread: Thread, kept: Iterable[StoredMessage]) -> str:
-    """Return a thread as Markdown, with thinking folded."""
+    """Export a thread as Markdown, with folded thinking."""
     blocks = [f"# {_line(heading(thread))}", summary(thread)]
     if thread.system:
         blocks += ["## System", thread.system]
     for each in kept:
-        blocks += [f"## {_line(speaker_name(each))}", *_parts(each)]
+        blocks.append(f"## {_line(speaker_name(each))}")
+        blocks += [block for part in each.message.parts for block in _part(part, each)]
         if each.message.role == "assistant" and (foot := reply_caption(each)):
             blocks.append(f"*{foot}*")
     text = redact_secrets("\n\n".join(blocks) + "\n")
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _parts(kept: StoredMessage) -> Iterator[str]:
-    for part in kept.message.parts:
-        yield from _part(part, kept)
 
 
 def _part(part: Part, kept: StoredMessage) -> Iterator[str]:
@@ -109,17 +102,16 @@ def _part(part: Part, kept: StoredMessage) -> Iterator[str]:
             yield f"<details><summary>{thinking_caption(part, kept)}</summary>{inside}</details>"
         case ToolCall():
             yield f"Calls `{_line(part.name)}`"
-            yield _fenced(_arguments(part.arguments), "json")
+            yield _fence(_arguments(part.arguments), "json")
         case ToolResult():
             yield f"`{_line(part.name or part.call_id)}` {'failed' if part.error else 'answered'}"
             for each in part.content:
-                yield _fenced(each.text) if isinstance(each, Text) else f"[{media_caption(each)}]"
+                yield _fence(each.text) if isinstance(each, Text) else f"[{media_caption(each)}]"
         case Image() | Blob() | UnknownPart():
             yield f"[{media_caption(part)}]"
 
 
-def _fenced(text: str, kind: str = "") -> str:
-    """Return a text in a fence that is longer than any run of backticks within."""
+def _fence(text: str, kind: str = "") -> str:
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{kind}\n{text}\n{fence}"
@@ -166,7 +158,7 @@ img {{ max-width: 100%; }}
 
 
 def to_html(thread: Thread, kept: Iterable[StoredMessage]) -> str:
-    """Return a thread as one HTML page: nothing is fetched, nothing runs, every word is escaped."""
+    """Export a thread as one HTML page without scripts or external files, with escaped text."""
     title = escape(heading(thread))
     blocks = [f'<h1>{title}</h1>\n<p class="about">{escape(summary(thread))}</p>']
     if thread.system:
@@ -180,9 +172,9 @@ def to_html(thread: Thread, kept: Iterable[StoredMessage]) -> str:
     return redact_secrets(page).encode("utf-8", "replace").decode("utf-8")
 
 
-def _section(kind: str, who: str, blocks: Iterable[str]) -> str:
+def _section(kind: str, speaker: str, blocks: Iterable[str]) -> str:
     inside = "\n".join(blocks)
-    return f'<section class="{kind}">\n<h2>{escape(who)}</h2>\n{inside}\n</section>'
+    return f'<section class="{kind}">\n<h2>{escape(speaker)}</h2>\n{inside}\n</section>'
 
 
 def _html_part(part: Part, kept: StoredMessage) -> Iterator[str]:
@@ -195,8 +187,7 @@ def _html_part(part: Part, kept: StoredMessage) -> Iterator[str]:
             yield f"<details><summary>{caption}</summary>{inside}</details>"
         case ToolCall():
             yield f"<p>Calls <code>{escape(part.name)}</code></p>"
-            plain = isinstance(part.arguments, str)
-            yield _code(part.arguments if plain else dump_json(part.arguments))
+            yield _code(_arguments(part.arguments))
         case ToolResult():
             came = "failed" if part.error else "answered"
             yield f"<p><code>{escape(part.name or part.call_id)}</code> {came}</p>"

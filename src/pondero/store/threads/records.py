@@ -1,4 +1,4 @@
-"""The records of the store: messages, threads, and the results of searches and sums."""
+"""The records of the store: messages, threads, search hits and totals."""
 
 from msgspec import Struct
 
@@ -9,10 +9,9 @@ from ...handoff import Rejection
 class StoredMessage(Struct, frozen=True, omit_defaults=True):
     """One message of a thread. All other fields are for replies only.
 
-    ``plan`` is the plan as JSON, ``seconds`` how long the reply took, ``first`` how long its
-    first word of thinking or answer took, ``cost`` its price in dollars as a decimal number;
-    ``partial`` is whether it was cut off, ``offline`` whether no service gave it, but the emulator
-    or a recording.
+    ``plan``: JSON. ``seconds``: the reply's duration; ``first``: the time to its first delta.
+    ``cost``: dollars as a decimal number. ``partial``: it was cut off. ``offline``: the emulator
+    or a cassette answered.
     """
 
     message: Message
@@ -30,10 +29,10 @@ class StoredMessage(Struct, frozen=True, omit_defaults=True):
 class Thread(Struct, frozen=True):
     """A conversation on disk, without its messages.
 
-    ``thinking`` is the wish as the user gave it; ``parent`` the thread this one was forked from;
-    ``created`` and ``updated`` are seconds since 1970. ``usage`` and ``cost`` add up what is
-    known of this thread's own replies, not of those it was forked with; None: nothing is known.
-    ``refusals`` are the parts that services refused; they are not sent to them again.
+    ``thinking``: the requested level as the user gave it. ``parent``: the thread it was forked
+    from. ``created`` and ``updated``: seconds since 1970. ``usage`` and ``cost``: the known sums
+    of its own replies, without the copies of a fork. ``refusals``: the parts that services
+    rejected; they are not sent to them again.
     """
 
     id: str
@@ -52,7 +51,7 @@ class Thread(Struct, frozen=True):
 
 
 class ExportLine(Struct, frozen=True, omit_defaults=True):
-    """A message in an export, with the number of its turn; ``copied`` where a fork copied it."""
+    """A message in an export, with the number of its turn; ``copied`` by a fork."""
 
     turn: int
     kept: StoredMessage
@@ -60,7 +59,7 @@ class ExportLine(Struct, frozen=True, omit_defaults=True):
 
 
 class SearchHit(Struct, frozen=True):
-    """One hit of a search; ``number`` counts messages from 0, and is None for the title."""
+    """One hit of a search; ``number`` counts messages from 0 and is None for a title."""
 
     thread: Thread
     number: int | None
@@ -69,10 +68,10 @@ class SearchHit(Struct, frozen=True):
 
 
 class UsageTotal(Struct, frozen=True):
-    """What the replies of one model at one level took, of services or ``offline``.
+    """The usage of one model at one level, of services or ``offline``.
 
-    ``priced`` and ``timed`` are how many of the replies have a known cost and duration; ``key`` is
-    the gateway's key that they were asked with, None for the threads.
+    ``priced`` and ``timed``: how many replies have a known cost and duration. ``key``: the gateway
+    key, None for threads.
     """
 
     model: str

@@ -1,4 +1,4 @@
-"""Messages and threads as rows of the database: read, written in a transaction, and added up."""
+"""Messages and threads as rows of the database; ``Threads`` calls it."""
 
 import re
 import secrets
@@ -26,19 +26,19 @@ KEPT = (
 COUNTS = ("input", "cache_read", "cache_write", "output", "thinking", "total")
 
 _TITLE = 60
-_BIGGEST = 2**53  # larger counts are a mistake, and SQLite could not add them up
+_BIGGEST = 2**53  # a larger count is a mistake, and SQLite could not sum it
 
 
-def thread_of(row: tuple[Any, ...]) -> Thread:
-    """Return the thread in a row of the columns THREAD."""
+def decode_thread(row: tuple[Any, ...]) -> Thread:
+    """Decode a row of the columns THREAD."""
     id, title, model, thinking, system, created, updated, parent, turns, messages, *rest = row
     *counts, cost, refusals = rest
     return Thread(
         id=id,
         title=title,
         model=model,
-        thinking=_value(thinking),
-        system=_value(system),
+        thinking=load_json(thinking, object),
+        system=load_json(system, str),
         created=created,
         updated=updated,
         parent=parent,
@@ -50,10 +50,10 @@ def thread_of(row: tuple[Any, ...]) -> Thread:
     )
 
 
-def row_of(
+def _encode_row(
     kept: StoredMessage, *, thread: str, number: int, turn: int, copied: bool = False
 ) -> tuple[Any, ...]:
-    """Return a message as a row of the columns KEPT; only its body is read back."""
+    """Encode a message as a row of the columns KEPT; only its body is read back."""
     usage, origin = kept.usage or Usage(), kept.message.origin
     cached = [count for count in (usage.cache_read, usage.cache_write) if count is not None]
     return (
@@ -71,14 +71,14 @@ def row_of(
         kept.cost if as_number(kept.cost) is not None else None,
         kept.seconds,
         replace_unencodable(kept.message.text),
-        text_of(kept),
+        encode_text(kept),
         kept.offline,
         copied,
     )
 
 
 def decode_row(body: str) -> StoredMessage:
-    """Return the message in a row's body."""
+    """Decode the body of a row."""
     try:
         return load_json(body, StoredMessage)
     except ValueError as error:
@@ -86,22 +86,21 @@ def decode_row(body: str) -> StoredMessage:
         raise StoreError(message) from None
 
 
-def text_of(value: Json) -> str:
-    """Return a value as JSON text; raises StoreError where it cannot be encoded."""
+def encode_text(value: Json) -> str:
+    """Encode a value as JSON text; raises StoreError."""
     try:
         return dump_json(value)
     except (ValueError, TypeError, RecursionError) as error:
-        message = f"this cannot be kept: {error}"
+        message = f"this cannot be saved: {error}"
         raise StoreError(message) from None
 
 
 def replace_unencodable(text: str) -> str:
-    """Return a text with a question mark for each character UTF-8 cannot encode."""
+    """Replace each character that UTF-8 cannot encode by a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def title_of(message: Message) -> str:
-    """Return the first words of a message, on one line."""
+def _make_title(message: Message) -> str:
     text = re.sub(r"\s+", " ", replace_unencodable(message.text)).strip()
     if len(text) <= _TITLE:
         return text
@@ -110,12 +109,12 @@ def title_of(message: Message) -> str:
 
 
 def figure(count: int | None) -> int | None:
-    """Return a count that SQLite can add up; None where it is out of range."""
+    """Return a count that SQLite can sum; None if it is out of range."""
     return count if count is not None and 0 <= count < _BIGGEST else None
 
 
 def as_number(cost: str | None) -> Decimal | None:
-    """Return a cost as a number; None where it is unknown."""
+    """Return a cost as a number; None if unknown."""
     try:
         found = Decimal(cost) if cost else None
     except InvalidOperation:
@@ -123,16 +122,12 @@ def as_number(cost: str | None) -> Decimal | None:
     return found if found is not None and found.is_finite() else None
 
 
-def _value(text: str) -> Json:
-    return load_json(text, object)
-
-
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # without letters that look like others
 LENGTH = 6
 
 
 def insert(connection: Connection, columns: Mapping[str, Any], *, id: str | None = None) -> str:
-    """Write a new thread and return its id: the given one, or a new one."""
+    """Insert a thread and return its id."""
     now = time()
     values = {**columns, "created": now, "updated": now}
     names, marks = ", ".join(values), ", ".join("?" * len(values))
@@ -140,8 +135,7 @@ def insert(connection: Connection, columns: Mapping[str, Any], *, id: str | None
         chosen = id or "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
         with suppress(IntegrityError):
             connection.execute(
-                f"INSERT INTO threads (id, {names}) VALUES (?, {marks})",
-                (chosen, *values.values()),
+                f"INSERT INTO threads (id, {names}) VALUES (?, {marks})", (chosen, *values.values())
             )
             return chosen
 
@@ -157,7 +151,7 @@ def append(
     """Append a turn to a thread; the cost of a copied turn is not counted again."""
     turn = thread.turns if turn is None else turn
     rows = [
-        row_of(each, thread=thread.id, number=thread.messages + n, turn=turn, copied=copied)
+        _encode_row(each, thread=thread.id, number=thread.messages + n, turn=turn, copied=copied)
         for n, each in enumerate(kept)
     ]
     marks = ", ".join("?" * len(KEPT.split(",")))
@@ -166,7 +160,7 @@ def append(
     usages = [each.usage for each in paid if each.usage is not None]
     costs = [as_number(cost) for cost in (thread.cost, *(each.cost for each in paid))]
     known = [cost for cost in costs if cost is not None]
-    titles = (title_of(each.message) for each in kept if each.message.role == "user")
+    titles = (_make_title(each.message) for each in kept if each.message.role == "user")
     connection.execute(
         "UPDATE threads SET title = ?, turns = ?, messages = messages + ?, input = ?, "
         "cache_read = ?, cache_write = ?, output = ?, thought = ?, total = ?, cost = ?, "
@@ -215,7 +209,7 @@ ORDER BY model, level, offline
 """
 
 
-_UNPRICED = """
+UNPRICED = """
 SELECT EXISTS (
     SELECT 1 FROM kept WHERE thread = ? AND input IS NOT NULL AND cost IS NULL AND NOT copied
 )
@@ -223,7 +217,7 @@ SELECT EXISTS (
 
 
 class _Total:
-    """Adds up costs, exactly."""
+    """Sums costs exactly."""
 
     def __init__(self) -> None:
         self._sum: Decimal | None = None
@@ -237,12 +231,7 @@ class _Total:
 
 
 def sum_usage(database: Database, *, since: float | None) -> tuple[UsageTotal, ...]:
-    """Return what each model took at each level since then, without the copies of forks."""
+    """Return the usage by model and level since then, without the copies of forks."""
     database.aggregate("total_cost", _Total)
     rows = database.rows(_SUMS, (float("-inf") if since is None else since,))
     return tuple(UsageTotal(*row) for row in rows)
-
-
-def is_fully_priced(database: Database, thread: str) -> bool:
-    """Return whether the cost of every counted reply of a thread is known, copies left out."""
-    return not database.rows(_UNPRICED, (thread,))[0][0]

@@ -1,6 +1,6 @@
-"""Search in the threads: with an index where SQLite has FTS5, else with LIKE.
+"""Search in the threads: with an index if SQLite has FTS5, else with LIKE.
 
-The index is brought up to date by a search, so that writing a turn costs nothing more.
+A search updates the index, so that writing a turn stays cheap.
 """
 
 from sqlite3 import Connection
@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import StoreError
 from .database import Database
 from .records import SearchHit
-from .rows import THREAD, thread_of
+from .rows import THREAD, decode_thread
 
 _LEAST = 3  # letters: the index is of trigrams
 _AROUND = 40
@@ -38,16 +38,13 @@ _TITLES = (
 
 
 class SearchIndex:
-    """Finds words in the messages and titles of a database."""
+    """Finds words in messages and titles."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def find(self, text: str, *, limit: int, thread: str | None = None) -> tuple[SearchHit, ...]:
-        """Return titles, then messages, that contain all of these words, the latest first.
-
-        Of one ``thread``, only messages are searched.
-        """
+        """Return titles, then messages, that contain all words; of a ``thread``, messages only."""
         sought = text.split()
         if not sought:
             return ()
@@ -56,7 +53,7 @@ class SearchIndex:
             titles, values = _like("title", sought)
             rows += self._database.rows(_TITLES.format(titles), (*values, limit))
         rows += self._messages(sought, limit, thread)
-        return tuple(_found(row, sought) for row in rows[:limit])
+        return tuple(_make_hit(row, sought) for row in rows[:limit])
 
     def forget(self, connection: Connection, thread: str) -> None:
         """Remove a thread's words from the index, if there is one."""
@@ -74,12 +71,12 @@ class SearchIndex:
         return self._database.rows(_MESSAGES.format(where + within), (*values, *which, limit))
 
     def _ready(self) -> bool:
-        """Bring the index up to date, and return whether there is one."""
+        """Update the index; return whether there is one."""
         try:
             with self._database.transaction() as connection:
                 connection.execute(_MAKE)
                 connection.execute(_CATCH_UP)
-        except StoreError:  # SQLite was built without it, or the file may only be read
+        except StoreError:  # SQLite lacks FTS5, or the file is read-only
             return False
         return True
 
@@ -93,13 +90,12 @@ def _like(column: str, sought: list[str]) -> tuple[str, list[str]]:
     return where, [f"%{word.translate(escapes)}%" for word in sought]
 
 
-def _found(row: tuple[Any, ...], sought: list[str]) -> SearchHit:
+def _make_hit(row: tuple[Any, ...], sought: list[str]) -> SearchHit:
     *thread, number, role, words = row
-    return SearchHit(thread_of(tuple(thread)), number, role, _snippet(words, sought[0]))
+    return SearchHit(decode_thread(tuple(thread)), number, role, _snippet(words, sought[0]))
 
 
 def _snippet(text: str, word: str) -> str:
-    """Return the words around the first hit, on one line."""
     at = max(0, text.lower().find(word.lower()))
     begin, end = max(0, at - _AROUND), at + len(word) + _AROUND
     inside = " ".join(text[begin:end].split())

@@ -1,11 +1,11 @@
-"""Threads on disk: every message with its parts and seals, a turn at a time."""
+"""Threads on disk: whole turns, every message with its parts and signatures."""
 
 import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from time import time
-from types import EllipsisType, TracebackType
+from types import EllipsisType
 from typing import Any, Self
 
 from msgspec.structs import replace
@@ -15,21 +15,21 @@ from ...errors import BadParameter, StoreError, UnknownThread
 from ...handoff import Rejection
 from ..files import data_folder
 from ..secrets import SecretRedactor
-from .database import Database, integrity, open_database
+from .database import Database, open_database
 from .records import ExportLine, SearchHit, StoredMessage, Thread, UsageTotal
 from .rows import (
     ALPHABET,
     LENGTH,
     THREAD,
+    UNPRICED,
     append,
     copy_rows,
     decode_row,
+    decode_thread,
+    encode_text,
     insert,
-    is_fully_priced,
     replace_unencodable,
     sum_usage,
-    text_of,
-    thread_of,
 )
 from .search import SearchIndex
 
@@ -42,10 +42,10 @@ _ID = re.compile(f"[{ALPHABET}]{{{LENGTH}}}")
 
 
 class Threads:
-    """The threads of one file; safe to share between operating system threads and processes.
+    """The threads of one file, which system threads and processes may share.
 
-    ``notice`` says where a damaged file was moved to. What is written contains no secret this
-    process knows: those of ``secrets``, of the environment, and saved keys in use.
+    ``notice`` names the copy of a damaged file. Secrets are redacted: those of ``secrets``, of the
+    environment, and saved keys in use.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Threads:
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, secrets: Iterable[str] = ()) -> Self:
-        """Return the threads of this file, which is created if necessary; raises StoreError."""
+        """Open the threads of a file, or create it; raises StoreError."""
         file = Path(data_folder()) / FILE if path is None else Path(path)
         database, notice = open_database(file)
         return cls(database, notice=notice, secrets=secrets)
@@ -75,12 +75,7 @@ class Threads:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # -- writing -----------------------------------------------------------------------------
@@ -95,20 +90,16 @@ class Threads:
         refusals: Sequence[Rejection] = (),
         parent: str | None = None,
     ) -> Thread:
-        """Begin a thread; without a title its first words become one."""
-        said = {
-            "model": model,
-            "thinking": thinking,
-            "system": system,
-            "title": title,
-            "refusals": refusals,
-        }
+        """Create a thread; without a title, its first words become one."""
+        columns = self._columns(
+            model=model, thinking=thinking, system=system, title=title, refusals=refusals
+        )
         with self._database.transaction() as connection:
-            id = insert(connection, {**self._columns(said), "parent": parent})
+            id = insert(connection, {**columns, "parent": parent})
         return self._thread(id)
 
     def add(self, id: str, kept: Sequence[StoredMessage]) -> None:
-        """Add a turn: all of these messages in this order, or none of them."""
+        """Add the messages of a turn, all or none."""
         clean = self._clean(kept)
         with self._database.transaction() as connection:
             append(connection, self._thread(self._exact(id)), clean)
@@ -123,15 +114,10 @@ class Threads:
         title: str | EllipsisType = ...,
         refusals: Sequence[Rejection] | EllipsisType = ...,
     ) -> None:
-        """Change these fields of a thread. A new title does not count as use of the thread."""
-        said = {
-            "model": model,
-            "thinking": thinking,
-            "system": system,
-            "title": title,
-            "refusals": refusals,
-        }
-        changes: dict[str, Any] = self._columns({k: v for k, v in said.items() if v is not ...})
+        """Change fields of a thread; only a new title leaves its time of use unchanged."""
+        changes: dict[str, Any] = self._columns(
+            model=model, thinking=thinking, system=system, title=title, refusals=refusals
+        )
         if changes.keys() - {"title"}:
             changes["updated"] = time()
         exact = self._exact(id)
@@ -139,12 +125,11 @@ class Threads:
         if changes:
             with self._database.transaction() as connection:
                 connection.execute(
-                    f"UPDATE threads SET {assignments} WHERE id = ?",
-                    (*changes.values(), exact),
+                    f"UPDATE threads SET {assignments} WHERE id = ?", (*changes.values(), exact)
                 )
 
     def rename(self, id: str, title: str) -> None:
-        """Give a thread another title."""
+        """Change the title of a thread."""
         self.set(id, title=title)
 
     def delete(self, id: str) -> None:
@@ -163,35 +148,35 @@ class Threads:
         model: str | EllipsisType = ...,
         thinking: Json = ...,
     ) -> Thread:
-        """Return a new thread that begins with the first ``upto`` messages of this one, or all."""
+        """Return a new thread with a copy of the first ``upto`` messages, or all."""
         if upto is not None and upto < 0:
-            message = f"upto={upto!r} cannot be; use a number of messages from 0 on"
+            message = f"invalid upto={upto!r}; use a number of messages from 0 on"
             raise BadParameter(message)
         with self._database.transaction() as connection:
             source = self._thread(self._exact(id))
-            said = {
-                "model": source.model if model is ... else model,
-                "thinking": source.thinking if thinking is ... else thinking,
-                "system": source.system,
-                "title": source.title,
-                "refusals": source.refusals,
-            }
-            new = insert(connection, {**self._columns(said), "parent": source.id})
+            columns = self._columns(
+                model=source.model if model is ... else model,
+                thinking=source.thinking if thinking is ... else thinking,
+                system=source.system,
+                title=source.title,
+                refusals=source.refusals,
+            )
+            new = insert(connection, {**columns, "parent": source.id})
             copy_rows(connection, source.id, new, source.messages if upto is None else upto)
         return self._thread(new)
 
     def restore(self, thread: Thread, lines: Sequence[ExportLine]) -> Thread:
-        """Import an exported thread, under its own id if that is free.
+        """Import an exported thread under its own id.
 
-        Where it is not, the import is a copy, and its cost is not counted again.
+        If the id is taken, the import is a copy, whose cost does not count again.
         """
-        said = {name: getattr(thread, name) for name in (*_PLAIN, *_AS_JSON)}
-        kept = self._clean([line.kept for line in lines])
-        clean = [replace(line, kept=each) for line, each in zip(lines, kept, strict=True)]
+        columns = self._columns(**{n: getattr(thread, n) for n in (*_PLAIN, *_AS_JSON)})
+        stored = self._clean([line.kept for line in lines])
+        clean = [replace(line, kept=each) for line, each in zip(lines, stored, strict=True)]
         with self._database.transaction() as connection:
             here = bool(self._database.rows("SELECT 1 FROM threads WHERE id = ?", (thread.id,)))
             id = None if here or not _ID.fullmatch(thread.id) else thread.id
-            new = insert(connection, {**self._columns(said), "parent": thread.parent}, id=id)
+            new = insert(connection, {**columns, "parent": thread.parent}, id=id)
             for turn, group in groupby(clean, key=lambda line: line.turn):
                 turns = list(group)
                 copied = here or all(line.copied for line in turns)
@@ -206,13 +191,13 @@ class Threads:
     # -- reading -----------------------------------------------------------------------------
 
     def get(self, id: str) -> Thread:
-        """Return a thread by its id, the beginning of its id, or "last"."""
+        """Return a thread by its id, a prefix of it, or "last"."""
         return self._thread(self._exact(id))
 
     def load_messages(
         self, id: str, *, last: int | None = None, before: int | None = None
     ) -> tuple[StoredMessage, ...]:
-        """Return messages in order: all, or the ``last`` so many of those before ``before``."""
+        """Return messages in order: all, or the ``last`` ones before number ``before``."""
         rows = self._database.rows(
             "SELECT body FROM kept WHERE thread = ? AND number < ? ORDER BY number DESC LIMIT ?",
             (self._exact(id), 2**62 if before is None else before, -1 if last is None else last),
@@ -220,11 +205,11 @@ class Threads:
         return tuple(decode_row(body) for (body,) in reversed(rows))
 
     def messages(self, id: str) -> tuple[Message, ...]:
-        """Return the conversation as it was: every part, every seal and every byte of it."""
-        return tuple(kept.message for kept in self.load_messages(id))
+        """Return the conversation unchanged: every part, signature and byte."""
+        return tuple(stored.message for stored in self.load_messages(id))
 
     def lines(self, id: str) -> tuple[ExportLine, ...]:
-        """Return the messages as an export holds them."""
+        """Return the messages for an export."""
         rows = self._database.rows(
             "SELECT turn, body, copied FROM kept WHERE thread = ? ORDER BY number",
             (self._exact(id),),
@@ -234,34 +219,32 @@ class Threads:
         )
 
     def list(self, *, limit: int | None = 50) -> tuple[Thread, ...]:
-        """Return the threads, the last used first."""
+        """Return the threads, last used first."""
         rows = self._database.rows(
             f"SELECT {THREAD} FROM threads ORDER BY updated DESC, number DESC LIMIT ?",
             (-1 if limit is None else limit,),
         )
-        return tuple(map(thread_of, rows))
+        return tuple(map(decode_thread, rows))
 
     def find(
         self, text: str, *, limit: int = 50, thread: str | None = None
     ) -> tuple[SearchHit, ...]:
-        """Return the titles and messages that contain all of these words, the latest first.
-
-        Of one ``thread``, only messages are searched.
-        """
+        """Return titles, then messages, that contain all words; of a ``thread``, messages only."""
         exact = None if thread is None else self._exact(thread)
         return self._index.find(replace_unencodable(text), limit=limit, thread=exact)
 
     def stats(self, *, days: float | None = None) -> tuple[UsageTotal, ...]:
-        """Return what each model took at each level, in these last days or ever."""
+        """Return the usage by model and level, in these last days or ever."""
         return sum_usage(self._database, since=None if days is None else time() - days * 86_400)
 
     def is_fully_priced(self, id: str) -> bool:
-        """Return whether a thread's ``cost`` is all of it: no counted reply lacks a price."""
-        return is_fully_priced(self._database, self._exact(id))
+        """Return whether every counted reply of a thread has a known cost."""
+        return not self._database.rows(UNPRICED, (self._exact(id),))[0][0]
 
     def check(self) -> str:
-        """Return "ok", or what is wrong with the file."""
-        return integrity(self._database)
+        """Return "ok", or the damage that SQLite finds."""
+        rows = self._database.rows("PRAGMA integrity_check(5)")
+        return "; ".join(str(row[0]) for row in rows)
 
     # -- inside one transaction --------------------------------------------------------------
 
@@ -296,23 +279,23 @@ class Threads:
 
     def _thread(self, id: str) -> Thread:
         query = f"SELECT {THREAD} FROM threads WHERE id = ?"
-        return thread_of(self._database.rows(query, (id,))[0])
+        return decode_thread(self._database.rows(query, (id,))[0])
 
     def _clean(self, kept: Sequence[StoredMessage]) -> Sequence[StoredMessage]:
-        """Return messages without secrets; raises StoreError for what cannot be encoded."""
-        hider = SecretRedactor(self._secrets)
+        redactor = SecretRedactor(self._secrets)
         for each in kept:
-            text_of(each)
+            encode_text(each)
         try:
-            return [hider.value(each) for each in kept]
+            return [redactor.value(each) for each in kept]
         except RecursionError as error:
-            message = f"this cannot be kept: {error}"
+            message = f"this cannot be saved: {error}"
             raise StoreError(message) from None
 
-    def _columns(self, said: dict[str, Any]) -> dict[str, str]:
-        hider = SecretRedactor(self._secrets)
-        clean = {name: hider.value(value) for name, value in said.items()}
+    def _columns(self, **values: Any) -> dict[str, str]:
+        """Return the columns of a thread, without those whose value is ``...``."""
+        redactor = SecretRedactor(self._secrets)
+        clean = {name: redactor.value(each) for name, each in values.items() if each is not ...}
         return {
-            name: text_of(value) if name in _AS_JSON else replace_unencodable(value)
+            name: encode_text(value) if name in _AS_JSON else replace_unencodable(value)
             for name, value in clean.items()
         }
