@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .results.number_format import format_cost
     from .results.values import ArmResult, Measure, Recommendation, SweepResults, choose_measure
     from .run.runner import PILOT, ArmProgress, Progress, Runner
-    from .run.store import Run, RunSummary, find_run, list_runs, runs_folder
+    from .run.store import Run, find_run, list_runs, runs_folder
 
 _HOMES = {
     "Arm": "arms",
@@ -44,7 +44,6 @@ _HOMES = {
     "Grade": "grading.judges",
     "Judge": "grading.judges",
     "KINDS": "grading.judges",
-    "RunSummary": "run.store",
     "LiveEngine": "engines.live",
     "Measure": "results.values",
     "Outline": "outline",
@@ -103,7 +102,6 @@ __all__ = [
     "Question",
     "Recommendation",
     "Run",
-    "RunSummary",
     "Runner",
     "Spec",
     "SweepOptions",
