@@ -129,7 +129,7 @@ class BatchOutcome(Struct, frozen=True):
 
 
 class ListedBatch(Struct, frozen=True, kw_only=True):
-    """A batch on the service's list; None for what the list does not have."""
+    """A batch on the service's list; None for values that the list lacks."""
 
     remote: str
     name: str | None = None

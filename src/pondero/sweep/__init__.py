@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .results.number_format import format_cost
     from .results.values import ArmResult, Measure, Recommendation, SweepResults, choose_measure
     from .run.runner import PILOT, ArmProgress, Progress, Runner
-    from .run.store import Run, RunSummary, find_run, list_runs, runs_folder
+    from .run.store import Run, find_run, list_runs, runs_folder
 
 _NAMES = {
     "api": "ENGINES asweep check_judge create_run make_engine run_sweep sweep",
@@ -50,7 +50,7 @@ _NAMES = {
     "results.number_format": "format_cost",
     "results.values": "ArmResult Measure Recommendation SweepResults choose_measure",
     "run.runner": "PILOT ArmProgress Progress Runner",
-    "run.store": "Run RunSummary find_run list_runs runs_folder",
+    "run.store": "Run find_run list_runs runs_folder",
 }
 
 __all__ = [
@@ -74,7 +74,6 @@ __all__ = [
     "Question",
     "Recommendation",
     "Run",
-    "RunSummary",
     "Runner",
     "Spec",
     "SweepOptions",

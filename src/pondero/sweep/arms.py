@@ -1,7 +1,7 @@
 """Arms: the models at levels that a sweep compares. Levels with the same fields are one arm.
 
 Every arm is planned and asked under the user's policy with ``show="none"``: the thinking of a
-sweep is not read, and a level that differs only in what it shows is the same level.
+sweep is not read, and levels that only show different thinking are the same level.
 """
 
 from collections.abc import Iterable, Sequence

@@ -229,7 +229,7 @@ def _iter_cut(places: dict[str, str], past: AnswerIndex) -> Iterator[ReplayIssue
                 path=path,
                 what=f"a proof of thinking is shorter than exchange {given.number} gave it",
                 then="400: it does not verify",
-                cure="keep it whole: in a stream it may come in pieces, in a column it may be cut",
+                cure="keep it whole: a stream sends it in pieces, and a database column may cut it",
             )
 
 

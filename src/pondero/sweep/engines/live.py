@@ -320,8 +320,8 @@ class _RateLimitTransport:
         await self._inner.aclose()
 
 
-async def _nothing(_ask: Trial) -> None:
-    """Do nothing before an attempt."""
+async def _nothing(_trial: Trial) -> None:
+    pass
 
 
 def emulators(seed: int) -> Callable[[int], Emulator]:

@@ -359,7 +359,6 @@ class RayEngine:
             raise ClusterFailed(message)
 
     def _kill(self, worker: _CrewMember | None) -> None:
-        """End a worker, so that it sends nothing more."""
         if worker is not None and not worker.is_dead:
             worker.is_dead = True
             self._ray.kill(worker.handle)

@@ -193,7 +193,7 @@ def _scores(results: SweepResults, answer: TrialAnswer) -> Json:
 
 
 def _results(results: SweepResults, samples: Sequence[dict[str, Json]]) -> Json:
-    """Return the figures as inspect_ai would make them of these samples: epochs first averaged."""
+    """Return the figures as inspect_ai computes them from these samples: epochs averaged first."""
     by_question: dict[str, list[float]] = {}
     for each in samples:
         if each["scores"] is not None:

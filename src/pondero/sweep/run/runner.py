@@ -203,7 +203,6 @@ class Runner:
             self._run.grade(graded)
 
     async def _make_grade(self, question: Question, settled: TrialResult) -> StoredGrade | None:
-        """Return the grade of an answer, or None if there is nothing to grade."""
         if settled.error is not None or settled.is_exhausted or settled.is_refused:
             return None
         name = self._judge.name
