@@ -34,6 +34,13 @@ def test_every_file_of_a_room_is_there(file):
         assert (SOURCE / file).exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "file"), sorted(set(re.findall(r"`(\w+)`\s+in\s+`((?:src|tests)/[\w/]+\.py)`", PAGE)))
+)
+def test_every_name_in_a_file_is_there(name, file):
+    assert re.search(rf"\b{name}\b", (ROOT / file).read_text("utf-8"))
+
+
 def test_there_are_five_walks_of_several_steps():
     assert len(WALKS) == 5
     steps = PAGE.partition("## Five walks")[2].partition("\n## ")[0]

@@ -277,7 +277,7 @@ async def test_the_palette_has_every_command_and_runs_or_completes_it():
     async with stage() as chat:
         await chat.pilot.press("ctrl+p")
         await chat.type("cost")
-        await until(chat, "tokens and money so far")
+        await until(chat, "tokens and cost so far")
         await chat.press("enter")
         assert "nothing was used yet" in chat.text
         await chat.pilot.press("ctrl+p")

@@ -118,7 +118,7 @@ def _lines(file: TomlFile) -> dict[tuple[str | int, ...], int]:
 
 
 def _names(line: str) -> list[str]:
-    """Return the dotted names of a table's header or of a key; none where it is neither."""
+    """Return the dotted names of a table's header or of a key; none for any other line."""
     import tomllib  # noqa: PLC0415 - see parse_toml
 
     try:

@@ -6,7 +6,7 @@ from pondero.dialects.dialect import AcceptedRequest
 from .address import serves
 from .errors import refuse
 from .parse import Context, body, canon, intent
-from .seals import sealer, verified
+from .signatures import sealer, verified
 
 _THINKERS = ("sketch-1",)
 

@@ -218,7 +218,7 @@ COMMANDS: dict[str, Command] = {
     "attach": Command(_attach, "a file to the next words", "PATH", anytime=True),
     "edit": Command(last_turn.edit_command, "change the last question"),
     "undo": Command(last_turn.undo, "take the last turn back"),
-    "cost": Command(_cost, "tokens and money so far"),
+    "cost": Command(_cost, "tokens and cost so far"),
     "show": Command(_show, "how thinking is shown", "[auto|open|hidden]", _complete_show),
     "system": Command(_system, "system prompt; - for none", "[TEXT]"),
     "raw": Command(_raw, "the last wire exchange"),
