@@ -1,4 +1,4 @@
-"""Tools for ``ask``: approved on a terminal by the user, else only those named by --approve run."""
+"""Tools for ``ask``, which run if approved: by --approve, else by the user on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator

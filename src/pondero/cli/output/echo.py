@@ -26,7 +26,7 @@ def style_text(text: str, **style: Any) -> StyledText:
 def echo(
     *pieces: str | StyledText, err: bool = False, nl: bool = True, exact: bool = False
 ) -> None:
-    """Print these pieces, control characters visible; ``exact`` keeps bytes off a terminal."""
+    """Print pieces, control characters visible; ``exact``: as they are, if not on a terminal."""
     stream = sys.stderr if err else sys.stdout
     on_screen = stream is not None and stream.isatty()
     coloured = on_screen if (said := _color_setting()) is None else said

@@ -1,6 +1,6 @@
 """The limiter: how many requests may be in flight to one model with one key, and when the next.
 
-After the headers: a twentieth more after a round without a rejection, a fifth less after one.
+Within what headers allow: a twentieth more after a round without a rejection, a fifth less else.
 """
 
 import math
