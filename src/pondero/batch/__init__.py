@@ -1,8 +1,4 @@
-"""Batches: many requests sent to a provider's batch service at a discount, and collected later.
-
-``Client.batch``, ``pondero batch`` and the sweep's batch engine use it. A batch is split into
-chunks, each of which is one batch at the service.
-"""
+"""Batches: many requests sent to a provider's batch service at a discount, and collected later."""
 
 from ..lazy import Loader, make_lazy_getattr
 

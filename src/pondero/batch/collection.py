@@ -1,7 +1,4 @@
-"""Polls the chunks that were sent, and fetches the results of those that have ended.
-
-``Client.batch``, ``pondero batch collect`` and the sweep's batch engine call it.
-"""
+"""Polls the chunks that were sent, and fetches the results of those that have ended."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress

@@ -1,7 +1,4 @@
-"""A draft: a batch before it is sent, split into chunks, with the most it can cost.
-
-``Client.batch`` makes one and sends it; ``pondero batch run`` shows it first.
-"""
+"""A draft: a batch before it is sent, split into chunks, with the most it can cost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -118,9 +115,6 @@ def max_price(request: BatchRequest) -> Decimal | None:
     return price_usage(origin.provider, origin.model, usage)
 
 
-# -- chunks ----------------------------------------------------------------------------------------
-
-
 def _provider(request: BatchRequest) -> Provider:
     return load_catalog().provider(request.exchange.origin.provider)
 
@@ -176,10 +170,7 @@ def _make_chunk(id: str, number: int, requests: Sequence[BatchRequest]) -> Batch
 
 
 def _endpoint(url: str, provider: Provider) -> str:
-    """Return the path of a live request after the version, such as /responses.
-
-    The host may be a proxy's, so only the version in the provider's URL is compared.
-    """
+    """Return a live request's path after the provider's version; the host may be a proxy's."""
     usual = [part for part in provider.url.split("/")[3:] if part]
     version = f"/{usual[-1]}/" if usual else "/"
     before, found, after = url.partition(version)

@@ -1,8 +1,4 @@
-"""The API of a batch service as a record of pure functions, one record for each shape of service.
-
-``wires`` fills the records; ``submission`` and ``collection`` call them. A shape is how batches
-are made and read; the requests inside are encoded and decoded by the provider's dialect.
-"""
+"""The API of a batch service as a record of pure functions, one for each shape of service."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -83,9 +79,8 @@ class BatchLine(Struct, frozen=True):
 class BatchChunk(Struct, frozen=True, kw_only=True):
     """A part of a batch that is one batch at the service.
 
-    ``name`` is the name that the service is told, if it keeps one. ``endpoint`` is the path of a
-    live request. ``since`` is when its creation began, ``file`` the id of the uploaded file,
-    ``remote`` the service's id.
+    ``name`` is told to the service, ``remote`` is its id of the chunk, ``file`` of the upload;
+    ``endpoint`` is the path of a live request; creation began at ``since``.
     """
 
     number: int
@@ -105,10 +100,9 @@ class BatchChunk(Struct, frozen=True, kw_only=True):
 
 
 class ChunkStatus(Struct, frozen=True, kw_only=True):
-    """What the service says about a chunk.
+    """What the service says about a chunk. ``rest`` ends requests without a result, for ``why``.
 
-    ``rest`` is the ending of requests that have no result of their own, and ``why`` the service's
-    reason. ``asks`` is how many requests it has; ``closed``: it takes no more.
+    ``asks`` is how many requests it has; ``closed``: it takes no more.
     """
 
     ended: bool
@@ -148,17 +142,9 @@ class BatchPage(Struct, frozen=True):
 class BatchWire(Struct, frozen=True, kw_only=True):
     """The requests to one shape of batch service, and how its answers are read.
 
-    - ``create`` makes a chunk; ``parse_created`` reads the service's id from the answer.
-    - ``upload`` sends the requests as a file first, if the service wants one; ``parse_uploaded``
-      reads the file's id.
-    - ``add`` puts requests into a chunk that was made empty, at most ``adds`` at once.
-    - ``poll`` asks for the state of a chunk; ``parse_status`` reads it, given the time.
-    - ``inline`` reads the results in that same answer; ``results`` requests the others.
-    - ``lines`` reads the results in an answer to those; ``more`` requests the next page.
-    - ``outcome`` reads one result.
-    - ``listing`` requests a page of the service's list; ``page`` reads it, given its cursor.
-    - ``cancel`` asks the service to stop.
-    - ``names``: whether the list has the names that we gave, so that ours are found at once.
+    ``upload`` is for services that want a file first; ``add`` puts at most ``adds`` requests into
+    an empty chunk. ``inline`` reads results in the answer to ``poll``; ``results`` requests others,
+    ``lines`` reads them, ``more`` requests the next page. ``names``: the list has our names.
     """
 
     create: Callable[[BatchEndpoint, BatchChunk, Sequence[BatchLine]], HttpRequest]
@@ -178,9 +164,6 @@ class BatchWire(Struct, frozen=True, kw_only=True):
     results: Callable[[BatchEndpoint, str, Json], Sequence[HttpRequest]] = lambda *_: ()
     lines: Callable[[bytes], Sequence[Json]] = lambda _: ()
     more: Callable[[BatchEndpoint, str, bytes], HttpRequest | None] = lambda *_: None
-
-
-# -- what the wires share --------------------------------------------------------------------------
 
 
 def jsonl(body: bytes) -> Sequence[Json]:

@@ -1,8 +1,4 @@
-"""Steps of work with a batch service: generators yield the I/O to do, and runners do it.
-
-``submission`` and ``collection`` yield steps; ``Batch`` runs them here, ``AsyncBatch`` with
-``await``. The generators themselves write to disk, between the steps.
-"""
+"""Steps of work with a batch service: generators yield the I/O to do, and runners do it."""
 
 import time
 from collections.abc import Callable, Generator
@@ -82,9 +78,6 @@ def read_answer(body: bytes) -> Json:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         message = f"invalid JSON from the batch service: {error}"
         raise Truncated(message) from None
-
-
-# -- runners --------------------------------------------------------------------------------------
 
 
 def run_steps(steps: Steps[T], transport: Transport, timeouts: Timeouts) -> T:

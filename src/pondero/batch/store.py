@@ -1,9 +1,4 @@
-"""Batches on disk: one SQLite file each, with every request, the state of each chunk, and results.
-
-The file is written before a request is sent, so that after a crash another process can continue,
-days later. What may be at the service is searched for there before it is sent again. No file ever
-contains a key.
-"""
+"""Batches on disk, one SQLite file each, no keys: written before sending, for after a crash."""
 
 import secrets
 import time
@@ -160,8 +155,6 @@ class BatchFile:
         with hold_lock(self._database.path, busy):
             yield
 
-    # -- chunks ------------------------------------------------------------------------------------
-
     def lots(self) -> tuple[BatchChunk, ...]:
         """Return the chunks in their present state."""
         rows = self._database.rows("SELECT body FROM lots ORDER BY number")
@@ -200,8 +193,6 @@ class BatchFile:
     def take(self) -> None:
         """Record that its owner has taken over all its answers."""
         self._database.rows("INSERT OR REPLACE INTO facts VALUES ('taken', '1')")
-
-    # -- requests ---------------------------------------------------------------------------------
 
     def asks(self) -> Iterator[tuple[StoredRequest, BatchOutcome | None]]:
         """Yield each request, in its order, with its result or None."""

@@ -1,8 +1,7 @@
 """Sends a batch's chunks to their services, each exactly once.
 
-The state ``creating`` is saved before the request goes out. If no answer or a 5xx came, the
-service's list is searched before the chunk is sent again: by the name we gave it or, if the
-service keeps no names, by the ids in the results of every batch that may be ours.
+``creating`` is saved first. After no answer or a 5xx, the service's list is searched before the
+chunk is sent again: by name or, if none are kept, by the ids in the results of likely batches.
 """
 
 import time
@@ -35,10 +34,7 @@ Search = Literal["found", "absent", "unsure"]
 
 
 def submit_chunks(file: BatchFile, services: Services) -> Steps[None]:
-    """Send every chunk that is not at its service yet; raise the service's error.
-
-    A chunk that was perhaps accepted stays unchanged, with a note.
-    """
+    """Send every chunk not at its service yet; one perhaps accepted stays, with a note."""
     for chunk in file.lots():
         if chunk.state in ("sent", "ended"):
             continue
@@ -142,14 +138,8 @@ def _wait_until_counted(chunk: BatchChunk, service: BatchService, has: int) -> S
             return
 
 
-# -- search for a chunk at the service -------------------------------------------------------------
-
-
 def _recover_chunk(file: BatchFile, chunk: BatchChunk, service: BatchService) -> Steps[BatchChunk]:
-    """Return a chunk with the service's id, or ready to be created if the service lacks it.
-
-    The chunk stays in ``creating`` if neither is certain yet.
-    """
+    """Return a chunk with the service's id, ready again if it has none, else still ``creating``."""
     for seconds in SEARCH_DELAYS:
         yield from service.pause(seconds)
         found, remote = yield from _search(file, chunk, service)

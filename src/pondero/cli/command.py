@@ -1,7 +1,4 @@
-"""What the commands share: groups, sections and examples in help, --policy, --force, and printing.
-
-Functions import our own modules: ``pondero --version`` needs none of them.
-"""
+"""What the commands share. Functions import our modules: ``pondero --version`` needs none."""
 
 import sys
 from collections.abc import Callable
@@ -57,10 +54,7 @@ def closest_first(error: click.ClickException) -> click.ClickException:
 
 
 class Sections(click.Command):
-    """A command whose help lists its options under headings.
-
-    ``sections`` has the names of the parameters under each heading; --help is under the last.
-    """
+    """A command whose help lists parameters under headings; --help is under the last."""
 
     def __init__(self, *given: Any, sections: "Mapping[str, Sequence[str]]", **more: Any) -> None:
         super().__init__(*given, **more)

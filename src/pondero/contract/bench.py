@@ -23,11 +23,7 @@ _USUAL = Policy()  # the user's own policy would change what is compared
 
 
 class ObservedExchange(Struct, frozen=True):
-    """One question and its answer, decoded and as bytes.
-
-    ``accepted`` is the request as the service side reads it, or None if that side rejects it.
-    ``tries`` is the number of requests.
-    """
+    """One question and its answer; ``accepted`` is the request as the service side reads it."""
 
     exchange: RecordedExchange
     plan: Plan
@@ -60,10 +56,9 @@ class ObservedExchange(Struct, frozen=True):
 
 
 class Expectations(Struct, frozen=True, kw_only=True):
-    """What is expected of the other side in a scenario.
+    """What is expected: answers that can be staged, and an error where a feature is missing.
 
-    ``stages``: its answers can be staged, now or when they were recorded. ``strict``: a missing
-    feature is an error. ``sparing``: a rejected request means a missing feature, not an error.
+    ``sparing``: a rejected request means a missing feature, not an error.
     """
 
     stages: bool = False
@@ -75,10 +70,7 @@ _NO_TERMS = Expectations()
 
 
 class Testbed:
-    """One model of one provider, and a transport that answers for it.
-
-    ``emulator`` is given if answers are staged now, ``url`` if the base URL is not the provider's.
-    """
+    """One model and its transport; ``emulator`` stages answers, ``url`` if not the provider's."""
 
     __test__ = False  # or pytest collects it, because of its name
 
@@ -125,8 +117,6 @@ class Testbed:
         cassette = Cassette(path, self.listener.inner, record=True, source=source)
         self.listener.inner = cassette
         return cassette
-
-    # -- asking --------------------------------------------------------------------------------
 
     def ask(
         self, prompt: Any, thinking: Any = None, *, entry: ModelEntry | None = None, **options: Any
@@ -182,8 +172,6 @@ class Testbed:
         client = self._client(target, _UNSENT, None)
         prepared = client.prepare(target.id, "Hello.", thinking, **options)
         return prepared.request, prepared.plan
-
-    # -- the service's side --------------------------------------------------------------------
 
     def read(
         self, request: HttpRequest, entry: ModelEntry | None = None

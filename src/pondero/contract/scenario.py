@@ -90,8 +90,7 @@ NEEDS = {
 class Scenario(Struct, frozen=True, kw_only=True):
     """One scenario of the contract. ``row`` is the row of docs/requirements.toml that requires it.
 
-    ``staged``: its answers must be staged. ``talks``: it has exchanges, so it has a cassette.
-    ``basic``: a server that rejects this is not usable.
+    ``talks``: it has exchanges, so it has a cassette. ``basic``: a server must not reject this.
     """
 
     name: str

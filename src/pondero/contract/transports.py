@@ -9,11 +9,7 @@ from ..transport import HttpTransport
 
 
 class FreshHttp:
-    """Sends each exchange over its own connection.
-
-    Some servers close connections that they promised to keep. A client retries; a scenario has one
-    try, and would blame the failure on its request.
-    """
+    """Sends each over its own connection: some servers close those that they promised to keep."""
 
     needs_key = True
 

@@ -1,7 +1,4 @@
-"""Finds strings and numbers in the bytes of any dialect.
-
-It reads JSON wherever it begins, so it needs no framing and no service's keys.
-"""
+"""Finds strings and numbers in the bytes of any dialect: in JSON wherever it begins."""
 
 import re
 from collections.abc import Iterator

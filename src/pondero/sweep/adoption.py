@@ -1,8 +1,4 @@
-"""Adoption: the result of a sweep becomes a calibration, which ``auto`` then uses.
-
-``SweepResults.calibration`` calls it. A calibration names everything that it depends on, so that a
-reader can tell whether it is still valid.
-"""
+"""Adoption: the result of a sweep becomes a calibration, which ``auto`` then uses."""
 
 import time
 from typing import TYPE_CHECKING
@@ -22,10 +18,7 @@ if TYPE_CHECKING:
 def calibration_of(
     results: "SweepResults", name: str, *, level: str | None, by_kind: bool
 ) -> Calibration:
-    """Return a calibration of the recommended level, or of the level that the user chose.
-
-    Raise UsageError if there is no such level, or if it is now sent differently.
-    """
+    """Return a calibration of the recommended or the given level; raise if it is sent otherwise."""
     arm = _find_arm(results, level)
     _check_still_sent(results, arm)
     facts = results.facts

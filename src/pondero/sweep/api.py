@@ -1,7 +1,4 @@
-"""``sweep`` and ``asweep``: a whole sweep as one call; and its steps, for the command line.
-
-``ENGINES`` is the table of engines by name; a new engine is a new row.
-"""
+"""``sweep`` and ``asweep``: a whole sweep as one call; and its steps, for the command line."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -68,10 +65,7 @@ def create_run(outline: Outline, engine: Engine) -> Run:
 
 
 def check_judge(name: str, questions: Iterable[Question]) -> None:
-    """Raise UsageError if a judge cannot grade answers to these questions; nothing is sent.
-
-    A model as judge must be known and have its key.
-    """
+    """Raise UsageError if a judge cannot grade these, or is a model unknown or without a key."""
     check_questions(name, questions)
     if name.startswith("model:"):
         AsyncClient().prepare(name.partition(":")[2], "?")

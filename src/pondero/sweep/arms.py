@@ -1,7 +1,6 @@
 """Arms: the models at levels that a sweep compares. Levels with the same fields are one arm.
 
-Every arm is planned and asked under the user's policy with ``show="none"``: the thinking of a
-sweep is not read, and levels that only show different thinking are the same level.
+They are asked with ``show="none"``: levels that differ only in what they show are the same.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,11 +18,7 @@ ALL = "all"
 
 
 class Arm(Struct, frozen=True):
-    """A model at the levels that become the same request.
-
-    ``level`` names the arm: the model's own word, if it is among ``levels``. ``rank`` orders the
-    arms of one model by expected cost.
-    """
+    """A model at the levels that become the same request; ``rank`` orders by expected cost."""
 
     model: str
     level: str
@@ -50,10 +45,7 @@ def arms_of(
     max_tokens: int | None = None,
     policy: Policy | None = None,
 ) -> tuple[Arm, ...]:
-    """Return the arms of these models, model by model, cheapest first.
-
-    ``MODEL/LEVEL`` has that level only.
-    """
+    """Return the arms of these models, cheapest first; ``MODEL/LEVEL`` has that level only."""
     rules = policy or sweep_policy()
     names = list(dict.fromkeys(models))
     if not names:
@@ -101,10 +93,7 @@ def _dearness(level: str) -> tuple[int, int]:
 
 
 def reference_of(arms: Sequence[Arm], wanted: str | None) -> int:
-    """Return the arm that the others are compared with: the declared one, else the highest.
-
-    Of several models it is the first one's; ``MODEL/LEVEL`` declares another's.
-    """
+    """Return the arm to compare with: the declared one, else the first model's highest."""
     if wanted is None:
         first = [number for number, arm in enumerate(arms) if arm.model == arms[0].model]
         return first[-1]

@@ -1,7 +1,6 @@
 """The demo: a sweep without a key, over sums that the emulator's error-prone responder answers.
 
-The result is measured, not written here. The model's medium and high levels are different
-requests, but the emulator thinks the same for both: so one level has no effect.
+The emulator thinks the same at medium and high, so one level has no effect.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,4 @@
-"""The outline of a sweep: everything that is known before a request is sent.
-
-It has the arms, the reference, the number of questions that would decide, and the maximum cost.
-``pondero sweep run --dry-run`` shows it; ``sweep`` and the command line begin with it.
-"""
+"""The outline of a sweep: all that is known before a request is sent, as ``--dry-run`` shows it."""
 
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
@@ -86,10 +82,7 @@ class Outline(Struct, frozen=True):
 
 
 def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
-    """Return the outline of a sweep over data or a SWEEP.toml; raise UsageError if it is invalid.
-
-    ``options`` are those of ``Spec``; they override the file's.
-    """
+    """Return the outline of a sweep; ``options`` of ``Spec`` override those of a SWEEP.toml."""
     if isinstance(data, str | Path) and Path(data).suffix.lower() == ".toml":
         path, written = from_toml(Path(data))
         given = {name: value for name, value in options.items() if value is not None}

@@ -1,7 +1,6 @@
 """The questions of a sweep: read from JSONL or CSV, with the fields of inspect_ai.
 
-``id, input, target, choices, metadata``; ``input`` is a string or messages. Other columns or keys
-become metadata. The order is drawn once, by a seed, and is the same for every arm.
+Other columns become metadata. The order is drawn by a seed, and is the same for every arm.
 """
 
 import csv
@@ -84,9 +83,6 @@ def digest(questions: Iterable[Question]) -> str:
     """Return a hash of the questions that does not depend on their order."""
     whole = dump_json(sorted(questions, key=lambda each: each.id))
     return blake2b(whole.encode(), digest_size=16).hexdigest()
-
-
-# -- files -----------------------------------------------------------------------------------------
 
 
 def _text(path: Path) -> str:

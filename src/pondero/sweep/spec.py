@@ -1,8 +1,4 @@
-"""The options of a sweep, declared before a request is sent and saved with the run.
-
-``spec_of`` reads the options of the command line and of ``pondero.sweep``; ``from_toml`` reads a
-SWEEP.toml, whose keys have the same names.
-"""
+"""The options of a sweep, from the command line or a SWEEP.toml, saved with the run."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,12 +44,10 @@ class SweepOptions(TypedDict, total=False):
 
 
 class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The options of a sweep.
+    """The options of a sweep. ``margin`` is how much worse is still good enough.
 
-    ``reference`` is the level that the others are compared with; ``margin`` is how much worse is
-    still good enough. ``cluster`` is a metadata field that groups questions. ``seed`` draws the
-    order of the questions, and the answers of an offline run. ``ray_address`` is the cluster of
-    the engine ``ray``.
+    ``cluster`` is a metadata field that groups questions. ``seed`` draws their order, and
+    the answers of an offline run.
     """
 
     models: tuple[str, ...] = ()

@@ -1,7 +1,6 @@
 """The shape ``files``: requests are uploaded as a file, results are one or two other files.
 
-A rejected request is among the results with its HTTP status and ``error: null``; a request that
-was never tried is in the error file (openai Python SDK, ``resources/batches``).
+Rejected requests have ``error: null``, untried ones an error file (openai, ``resources/batches``).
 """
 
 from collections.abc import Sequence

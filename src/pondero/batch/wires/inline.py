@@ -1,7 +1,6 @@
 """The shape ``inline``: the request that makes the batch has the requests, its state the results.
 
-The service reads ``endpoint`` and ``model`` before the whole body, so they are first. Batches have
-no names: ours are found by the ids in their results.
+The service reads ``endpoint`` and ``model`` before the whole body, so they are first.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,4 @@
-"""The shape ``jobs``: a job of one model; the request that makes it has the requests.
-
-Results are in the job itself with ``inline=true``, else in its output file; failures are in the
-error file (mistralai Python SDK, ``models/batchjob``).
-"""
+"""The shape ``jobs``: a job of one model (mistralai Python SDK, ``models/batchjob``)."""
 
 from collections.abc import Sequence
 

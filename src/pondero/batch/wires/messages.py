@@ -1,8 +1,4 @@
-"""The shape ``messages``: a batch of Messages requests, made and read in one piece each.
-
-Batches have no names, so ours are found by the ids in their results (anthropic Python SDK,
-``resources/messages/batches``).
-"""
+"""The shape ``messages``: batches without names (anthropic SDK, ``resources/messages/batches``)."""
 
 from collections.abc import Sequence
 

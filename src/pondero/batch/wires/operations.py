@@ -1,8 +1,4 @@
-"""The shape ``operations``: a batch is a long-running operation of one model.
-
-States have one of two prefixes; results are in ``response`` or in ``metadata.output``, inline or
-as the name of a file (google-genai Python SDK, ``batches``).
-"""
+"""The shape ``operations``: a batch is a long-running operation (google-genai SDK, ``batches``)."""
 
 from collections.abc import Sequence
 

@@ -1,7 +1,6 @@
 """The shape ``requests``: a batch is made empty, with a name; requests are added, results paged.
 
-There is no state: a batch has ended if it has requests and none is pending, if it has expired, or
-if the service rejected it (xAI's documentation; other clients for the rest).
+It has ended if it has requests and none is pending, if it expired, or was rejected (xAI's docs).
 """
 
 from collections.abc import Sequence

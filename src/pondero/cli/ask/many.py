@@ -1,7 +1,4 @@
-"""``ask`` of several models, or at several levels, at once: ``ask`` calls ``ask_many``.
-
-All are asked at the same time; one that fails leaves the others as they are.
-"""
+"""``ask`` of several models or levels at the same time; one that fails leaves the others."""
 
 import asyncio
 from collections.abc import Callable, Sequence

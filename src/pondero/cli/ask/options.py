@@ -170,8 +170,6 @@ def _rest() -> Iterator[_Option]:
     )  # fmt: skip
 
 
-# -- values of -o and --levels ---------------------------------------------------------------------
-
 SETTINGS: dict[str, Callable[[str], Any]] = {
     "temperature": float,
     "top_p": float,

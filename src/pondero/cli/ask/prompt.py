@@ -97,9 +97,6 @@ def _read_attachment(source: str) -> Text | Image | Blob:
     return attachment(sys.stdin.buffer.read(), name="standard input")
 
 
-# -- how it travels --------------------------------------------------------------------------------
-
-
 def transport_of(given: AskOptions) -> Transport | None:
     """Return the transport of the question; None is the client's own."""
     made: Transport | None = None

@@ -28,10 +28,7 @@ _KINDS = (
 
 
 class AskResult(Struct, frozen=True, kw_only=True):
-    """The end of one question: ``replies`` of all its exchanges, or the ``error`` it ended in.
-
-    ``value`` is the answer as JSON if a schema was given; ``thread`` is the saved thread's id.
-    """
+    """The end of one question: ``replies`` or an ``error``; ``value`` is JSON by a schema."""
 
     start: AskStart
     replies: tuple[Reply, ...] = ()

@@ -1,7 +1,4 @@
-"""The schema of an answer: read from ``ask --schema`` and checked against the answer.
-
-A schema is a file of JSON, JSON itself, or a line such as ``name, age int: in years``.
-"""
+"""The schema of an answer: a JSON file, JSON itself, or a line like ``name, age int: in years``."""
 
 import re
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""The thread of an ``ask``: a new one or a continued one, saved when the turn ends.
-
-Saving never makes ``ask`` fail: what goes wrong is one line on stderr.
-"""
+"""The thread of an ``ask``, saved when the turn ends; saving never makes ``ask`` fail."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -81,9 +78,8 @@ def start_thread(
 ) -> tuple[AskStart, tuple[str, ...]]:
     """Return the start of a new thread, and the words of the question.
 
-    The model is the one ``named``, else a first word that is a known model, else the ``usual`` one
-    of a template, else the user's default. Without a default, the first word is the model, known
-    or not. ``thinking`` is for a model without a level.
+    The model is ``named``, a known first word, a template's ``usual`` one, the user's default, or
+    the first word, known or not. ``thinking`` is for a model without a level.
     """
     configured = load_settings()
     model, rest = named, words
@@ -150,10 +146,7 @@ def _thread(threads: Threads, words: tuple[str, ...]) -> tuple[Thread, tuple[str
 
 
 def is_model(word: str) -> bool:
-    """Return whether a word names a model: a catalogued one, a provider's, or a new version.
-
-    Raises BadThinking if only the level after its slash is wrong.
-    """
+    """Return whether a word names a model; raise BadThinking if only its level is wrong."""
     if not word or word.split() != [word]:
         return False
     try:

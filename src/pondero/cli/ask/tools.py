@@ -1,8 +1,4 @@
-"""Tools for ``ask``: functions by name, and the approval of a call before it runs.
-
-On a terminal the user is asked, with the name and all arguments. A script names the tools that may
-run with --approve; without a terminal, no other tool runs.
-"""
+"""Tools for ``ask``, which run if approved: by --approve, else by the user on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -64,8 +60,6 @@ def _bad(message: str) -> click.BadParameter:
     return click.BadParameter(message, param_hint="--tool")
 
 
-# -- what a tool prints ----------------------------------------------------------------------------
-
 _in_tool: ContextVar[bool] = ContextVar("in_tool", default=False)
 
 
@@ -120,14 +114,10 @@ def _mark_as_tool() -> Iterator[None]:
         _in_tool.reset(mark)
 
 
-# -- approval -------------------------------------------------------------------------------------
-
-
 class Approval:
-    """Decides about calls: by --approve, else by asking on a terminal.
+    """Decides about calls: by --approve, else by asking on a terminal, once ``pause`` was called.
 
-    ``pause`` is called before the user is asked, so that nothing else is being drawn. ``refused``
-    are the tools that did not run because there was no terminal.
+    ``refused`` are the tools that did not run because there was no terminal.
     """
 
     def __init__(self, approved: tuple[str, ...], *, asks: bool) -> None:

@@ -12,10 +12,7 @@ from ..output.echo import echo, style_text
 
 
 class WirePrinter:
-    """Prints exchanges when they are over; ``ask`` gives ``print`` to a ``Tap``.
-
-    On a terminal JSON is indented, unless ``plain``; elsewhere every body is byte for byte.
-    """
+    """Prints exchanges that are over: JSON indented on a terminal unless ``plain``, else as is."""
 
     def __init__(self, *, plain: bool) -> None:
         self._exact = plain or not sys.stderr.isatty()

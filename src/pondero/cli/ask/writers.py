@@ -167,11 +167,7 @@ class JsonWriter:
 
 
 class JsonLinesWriter:
-    """Events as JSON, one a line; a Finished event has its cost, if known.
-
-    The last line is the last Finished event, or the error; adjustments precede it. ``label``
-    tells the events of several answers apart.
-    """
+    """Events as JSON, one a line, with a ``label`` if many; the last is Finished or the error."""
 
     def __init__(self, start: AskStart, *, paid: bool, label: str | None = None) -> None:
         self._start = start

@@ -1,7 +1,4 @@
-"""``completion``: the script for a shell, and what it offers while a command is typed.
-
-The commands name the functions here as the ``shell_complete`` of their parameters.
-"""
+"""``completion``: the script for a shell, and what it offers while a command is typed."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -174,10 +174,7 @@ def _rows(
     *,
     force: bool,
 ) -> list[dict[str, Any]]:
-    """Return the rows to write: as many as it takes until another comparison finds none.
-
-    A row may be the relative of another model of the list, so the first ones can call for more.
-    """
+    """Return the rows to write; a row may be another's relative, so compare until none is new."""
     finder, made = load_catalog(), list[dict[str, Any]]()
     while True:
         known = {(row["provider"], *row["match"]) for row in made}

@@ -122,9 +122,6 @@ def _example(config: "GatewayConfig", routing: "Routing") -> str:
     return alike[0 if config.routes else -1]
 
 
-# -- providers -----------------------------------------------------------------------------------
-
-
 def _check_providers(config: "GatewayConfig", routing: "Routing") -> None:
     """Warn of providers without a key; raise BadConfig for one that is this very gateway."""
     from ...errors import BadConfig

@@ -1,7 +1,4 @@
-"""Several answers to one question: side by side if the terminal is wide enough, else stacked.
-
-``ask_many`` prints with it, and shows how far each has come until then.
-"""
+"""Several answers to one question: side by side if the terminal is wide enough, else stacked."""
 
 import sys
 from collections.abc import Iterator, Sequence

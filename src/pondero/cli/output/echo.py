@@ -1,8 +1,4 @@
-"""Prints for every command: with ``echo``, or with a ``Screen`` of ``tables``.
-
-What a model, a service or a file says may hold control characters, which a terminal would obey
-(clear the screen, change the title, write to the clipboard). They are made visible here.
-"""
+"""Prints for every command, with control characters made visible, which a terminal would obey."""
 
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
@@ -30,10 +26,7 @@ def style_text(text: str, **style: Any) -> StyledText:
 def echo(
     *pieces: str | StyledText, err: bool = False, nl: bool = True, exact: bool = False
 ) -> None:
-    """Print these pieces side by side, with every control character but newline and tab visible.
-
-    ``exact`` is for what programs read: off a terminal it is printed as it is, byte for byte.
-    """
+    """Print pieces, control characters visible; ``exact``: as they are, if not on a terminal."""
     stream = sys.stderr if err else sys.stdout
     on_screen = stream is not None and stream.isatty()
     coloured = on_screen if (said := _color_setting()) is None else said
@@ -70,10 +63,7 @@ def _color_setting() -> bool | None:
 
 
 class Typing:
-    """Prints a text as it arrives, a piece at a time; the pieces leave no trace in it.
-
-    With ``wrap``, on a terminal no word is broken at its edge, and a word is printed when it ended.
-    """
+    """Prints a text as it arrives; with ``wrap``, a terminal gets whole words once they ended."""
 
     def __init__(self, *, err: bool = False, wrap: bool = False, **style: Any) -> None:
         self._err = err

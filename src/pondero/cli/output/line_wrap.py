@@ -1,7 +1,4 @@
-"""Lines broken between words at a terminal's edge, in a text that arrives in pieces.
-
-``Typing`` of ``output`` has one for thinking on a terminal, which would break inside words.
-"""
+"""Lines broken between words at a terminal's edge, in a text that arrives in pieces."""
 
 from rich.cells import get_character_cell_size
 
@@ -12,8 +9,7 @@ _WIDE = 2  # columns of a Chinese letter or an emoji, after each of which a line
 class LineWrap:
     """Takes a text in any pieces, and returns it with a newline before each word that lacks room.
 
-    A word waits until its end is known, and the blanks before it wait with it: they are left out
-    where the line breaks. A word longer than a line is broken where the line ends.
+    A word and the blanks before it wait until its end is known; a longer one is broken.
     """
 
     def __init__(self) -> None:

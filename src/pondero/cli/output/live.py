@@ -1,7 +1,4 @@
-"""What moves on a terminal: an answer's Markdown as it arrives, and a counter while it thinks.
-
-Both draw with rich, and leave nothing behind but the whole answer.
-"""
+"""What moves on a terminal: an answer's Markdown as it arrives, and a counter while it thinks."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -67,10 +64,7 @@ class _Document(Markdown):
 
 
 class Block:
-    """One block of a document, without the empty lines that rich draws around some of them.
-
-    Of a block that is longer than ``most`` lines the last are drawn.
-    """
+    """One block without rich's empty lines around it; of a long one, the last ``most`` lines."""
 
     def __init__(self, text: str, *, most: int | None = None) -> None:
         self._text = text
@@ -110,11 +104,7 @@ def render_markdown(text: str) -> Group:
 
 
 class Typeset:
-    """Draws Markdown on stdout as it arrives: a block that is whole once, the last one again.
-
-    What is drawn at a time is written at once, so that nothing flickers. Pieces that come too fast
-    to be drawn each are drawn a moment later, by a timer.
-    """
+    """Draws Markdown as it arrives, at once against flicker: whole blocks once, the last again."""
 
     def __init__(self) -> None:
         self._screen = Screen()
@@ -192,10 +182,7 @@ def live_lines(lines: Callable[[], RenderableType]) -> Live:
 
 
 class ThinkingCounter:
-    """A line on stderr while there is nothing to read: seconds, and tokens of hidden thinking.
-
-    ``doing`` names the activity: thinking or waiting.
-    """
+    """A line on stderr while ``doing`` (thinking, waiting): seconds, and hidden thinking tokens."""
 
     def __init__(self, doing: str) -> None:
         self._doing = doing

@@ -29,10 +29,7 @@ _DEFAULTS |= {"on": "thinks by default", "unaudited": "default not known"}
 
 
 class Screen(Console):
-    """rich's console, but words are no markup, and control characters are made visible.
-
-    A broken pipe is left for ``app`` to handle.
-    """
+    """rich's console without markup or control characters; a broken pipe is left for ``app``."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(highlight=False, markup=False, emoji=False, stderr=stderr)

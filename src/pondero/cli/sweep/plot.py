@@ -1,7 +1,4 @@
-"""The plot of ``sweep``: accuracy against cost, in a terminal of any width, without colours.
-
-If plotext is not installed, a line says so.
-"""
+"""The plot of ``sweep``: accuracy against cost, without colours; a line if plotext is missing."""
 
 import shutil
 import sys

@@ -36,10 +36,7 @@ def print_outline(outline: "Outline", *, err: bool) -> None:
 
 @contextmanager
 def progress_lines(*, shown: bool) -> "Iterator[Progress]":
-    """Give a function that draws a line for each arm: questions, tokens, cost and time left.
-
-    Nothing may be printed or asked while it draws.
-    """
+    """Give a function that draws a line for each arm; print nothing and ask nothing meanwhile."""
     if not shown or not sys.stderr.isatty():
         yield lambda _: None
         return

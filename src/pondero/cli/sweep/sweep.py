@@ -346,10 +346,7 @@ async def _interruptible(
     *,
     shown: bool,
 ) -> int:
-    """Do some work of a run. Ctrl-C lets requests in flight finish; a second one drops them.
-
-    Batches that outlive this process stay at the service.
-    """
+    """Do work of a run; Ctrl-C lets requests finish, a second drops them, but not batches."""
     from .summary import progress_lines
 
     task = asyncio.ensure_future(work())

@@ -82,9 +82,6 @@ def _json(reports: list[GuardReport], errors: dict[str, str]) -> dict[str, objec
     }
 
 
-# -- as text -------------------------------------------------------------------------------------
-
-
 def _print(reports: list[GuardReport], errors: dict[str, str]) -> None:
     for number, report in enumerate(reports):
         if number:

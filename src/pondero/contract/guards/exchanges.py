@@ -1,8 +1,7 @@
 """Reads recorded exchanges from bytes: a cassette, a vcrpy cassette, or plain lines of JSON.
 
-The content tells which. A plain line is ``{"request": {"url" or "path", "body", "method",
-"headers"}, "response": {"status", "headers", and "body", "chunks" or "stream"}, "provider"}``; only
-the request's URL and body are required. A body is JSON or text.
+A plain line is ``{"request": {"url" or "path", "body", "method", "headers"}, "response": {"status",
+"headers", and "body", "chunks" or "stream"}, "provider"}``; only URL and body are required.
 """
 
 import re
@@ -30,10 +29,7 @@ _MODEL = re.compile(r"/models?/([^/]+?)(?::[A-Za-z]+|/[a-z-]+)?$")
 
 
 class GuardedExchange(Struct, frozen=True, kw_only=True):
-    """An exchange of a known dialect; ``number`` and ``line`` count from 1 in its file.
-
-    ``known``: the catalog has its provider. ``answer`` is None if it is missing or unreadable.
-    """
+    """An exchange of a known dialect, counted from 1; ``known``: the catalog has its provider."""
 
     number: int
     line: int
@@ -56,10 +52,7 @@ class GuardedExchange(Struct, frozen=True, kw_only=True):
 def recognise(
     number: int, recorded: RecordedExchange, *, provider: str | None = None
 ) -> GuardedExchange | None:
-    """Return a recorded exchange with its dialect, or None if it is not a request to a model.
-
-    ``provider`` is who answered, if the URL does not tell.
-    """
+    """Return an exchange with its dialect, or None; ``provider`` if the URL does not tell."""
     request = recorded.request
     body = parse_json_or_none(request.body)
     if not isinstance(body, dict):

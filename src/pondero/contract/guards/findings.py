@@ -1,7 +1,4 @@
-"""Finds replay issues in exchanges: those of each dialect, and those that all dialects share.
-
-A request is matched to an earlier answer by a call id or a signature that it sends back.
-"""
+"""Finds replay issues; a call id or a signature matches a request to an earlier answer."""
 
 import re
 from bisect import bisect_left
@@ -19,8 +16,7 @@ from .exchanges import GuardedExchange, Kind
 class GuardFinding(Struct, frozen=True, kw_only=True):
     """One replay issue. ``refused``: the service rejects it; else thinking is lost silently.
 
-    ``exchange`` counts from 1, or is None for the next request of a chat or thread; ``path`` is
-    the place in its body. ``status`` is the service's recorded answer.
+    ``exchange`` counts from 1, None for the next request of a chat; ``path`` is in its body.
     """
 
     code: str
@@ -37,11 +33,9 @@ class GuardFinding(Struct, frozen=True, kw_only=True):
 
 
 class GuardReport(Struct, frozen=True, kw_only=True):
-    """The report of one file.
+    """The report of one file. ``with_past`` exchanges send back an earlier answer.
 
-    Of ``lines`` in all, ``exchanges`` have a known dialect, and ``with_past`` send back an earlier
-    answer; ``seals`` counts signatures sent back unchanged. ``errors`` are rejected exchanges,
-    ``explained`` those in which an issue was found.
+    ``seals`` were sent back unchanged; ``explained`` are ``errors`` in which an issue was found.
     """
 
     name: str

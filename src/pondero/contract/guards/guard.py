@@ -1,7 +1,4 @@
-"""Checks a file for replay issues and returns a report; ``pondero guard`` calls it.
-
-Each recorded exchange is checked. For a saved chat or an exported thread, the next request is.
-"""
+"""Checks a file's exchanges, or the next request of a chat or thread, for replay issues."""
 
 from collections.abc import Iterable, Iterator
 
@@ -125,11 +122,7 @@ def _count_signatures(chat: Chat, each: GuardedExchange) -> int:
 
 
 def check_file(data: bytes, name: str = "-") -> GuardReport:
-    """Return what a service rejects in a recorded conversation, and which thinking is lost.
-
-    ``data`` is a cassette, a vcrpy cassette, lines of exchanges, a saved chat or an exported
-    thread; its content tells which. ``name`` is for error messages.
-    """
+    """Return what a service rejects in a recorded conversation, and which thinking is lost."""
     kind = detect_kind(data, name)
     try:
         if kind in ("chat", "thread"):

@@ -1,7 +1,4 @@
-"""Thinking levels: each one sent, answered, and changed in mid-conversation.
-
-The second half needs no exchange: the service side checks every model at every level.
-"""
+"""Thinking levels: each one sent, answered, and changed in mid-conversation."""
 
 from collections.abc import Callable, Iterator
 from itertools import pairwise

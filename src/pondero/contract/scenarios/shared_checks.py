@@ -1,7 +1,4 @@
-"""Questions, staged answers and checks that many scenarios share.
-
-Checks compare the wire on one side with the canon on the other.
-"""
+"""Questions, staged answers and checks that many scenarios share."""
 
 from collections.abc import Sequence
 
@@ -101,9 +98,6 @@ def check_thinking(bench: Testbed, seen: ObservedExchange, words: str | None = N
         yield true("reply.text", "no thinking in it", reply.text, holds=words not in reply.text)
 
 
-# -- the level in a request ----------------------------------------------------------------------
-
-
 def check_plan(
     bench: Testbed, request: HttpRequest, plan: Plan, entry: ModelEntry | None = None
 ) -> Checks:
@@ -145,9 +139,6 @@ def _check_intent(
     elif kind == "unset":
         sent = [value for _, value in leaves(plan.fields)]
         yield true(field, "something", "nothing", holds=plan.budget not in sent)
-
-
-# -- a stream ------------------------------------------------------------------------------------
 
 
 def grammar(events: Sequence[Event]) -> Checks:

@@ -36,10 +36,7 @@ def tool_call(bench: Testbed) -> Checks:
 
 
 def tool_call_id_generation(bench: Testbed) -> Checks:
-    """A call keeps the id it came with; one without gets 22 characters.
-
-    Such an id is sent only to services that match results to calls by id.
-    """
+    """A call keeps the id it came with; one without gets 22 characters."""
     needed = bench.wire.caller().replay_rules(bench.entry.provider.quirks).minted
     for stream in (False, True):
         bench.stage(ScriptedTurn(parts=_UNNAMED), SPOKEN)

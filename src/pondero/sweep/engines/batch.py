@@ -1,8 +1,4 @@
-"""The batch engine: sends the trials of a sweep to their providers' batch services, at a discount.
-
-Batches at a service outlive this process: files on disk name the run that they belong to, and the
-next process continues with them.
-"""
+"""The batch engine: sends trials to batch services. Files name the run, to continue later."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -45,10 +41,7 @@ class BatchEngine:
         self._owner = "sweep"
 
     def begin(self, run: str) -> bool:
-        """Return True: a trial that is in no batch of this run was never sent.
-
-        Batches at an emulator ended with its process, at no cost.
-        """
+        """Return True: a trial in no batch was never sent; batches at an emulator cost nothing."""
         self._owner = f"sweep {run}"
         for file in batches_of(self._owner):
             with file:
@@ -87,8 +80,6 @@ class BatchEngine:
         for client in self._clients.values():
             await client.aclose()
         self._clients.clear()
-
-    # -- batches -----------------------------------------------------------------------------------
 
     def _reopen(self, file: BatchFile) -> AsyncBatch:
         with file:

@@ -1,8 +1,4 @@
-"""The protocol of an engine: it gets trials and a cost budget, and yields the result of each.
-
-``live`` sends at once. Other engines, such as ``batch``, follow the same protocol: they take a
-trial's maximum cost from the budget before they send it, and yield in any order.
-"""
+"""The protocol of an engine: it gets trials and a cost budget, and yields the result of each."""
 
 import asyncio
 import json
@@ -89,10 +85,7 @@ class SpendJournal(Protocol):
 
 
 class CostBudget:
-    """The cost of a run: what is spent, and the most that requests in flight can cost.
-
-    The two together never exceed ``cap``. After ``close`` nothing more begins.
-    """
+    """What is spent, and the most that requests in flight can cost: together at most ``cap``."""
 
     def __init__(self, ledger: SpendJournal, *, cap: Decimal | None = None, spent: Decimal) -> None:
         self.spent: Decimal = spent
@@ -103,10 +96,7 @@ class CostBudget:
         self._cap = cap
 
     def take(self, trial: Trial) -> bool:
-        """Return whether this may be sent now; raise BudgetSpent if it never may.
-
-        False is for now: a request in flight may cost less than its bound.
-        """
+        """Return whether this fits now, or may once others end; raise BudgetSpent if never."""
         if self.closed:
             raise BudgetSpent(self.closed)
         bound = trial.bound or Decimal(0)
@@ -198,10 +188,7 @@ class Engine(Protocol):
         ...
 
     def begin(self, run: str) -> bool:
-        """Begin a run; return whether the engine knows what an earlier process had in flight.
-
-        If not, all of that counts as spent.
-        """
+        """Begin a run; return whether what was in flight is known (else it counts as spent)."""
         ...
 
     def judge(self, judge: Judge) -> Judge:
@@ -209,10 +196,7 @@ class Engine(Protocol):
         ...
 
     def answers(self, trials: Sequence[Trial], budget: CostBudget) -> AsyncIterator[TrialResult]:
-        """Yield the result of each trial, in any order; end early if the budget is closed.
-
-        A trial that is cancelled in flight is not yielded. Raise an error that fails every trial.
-        """
+        """Yield results in any order until the budget is closed; none of a cancelled trial."""
         ...
 
     async def aclose(self) -> None:

@@ -1,9 +1,7 @@
 """Leases: how trials, and the cost budget for them, are given to workers that may die.
 
-Only the driver has the run's budget. It records the bound of every trial in a lease before a worker
-gets the lease, so all leases together never exceed the cap. A worker tells the key's budget what it
-is about to send: if it dies, what it sent counts as its bound, and the rest costs nothing. This
-module does not import ray; ``ray`` and ``ray_workers`` call it.
+The driver records the bounds of a lease before a worker gets it, so all leases never exceed the
+cap. A worker reports what it is about to send: if it dies, that counts as its bound, the rest as 0.
 """
 
 from collections.abc import Callable, Iterable
@@ -40,11 +38,7 @@ class Lease(Struct, frozen=True):
 
 
 class LeaseResult(Struct, frozen=True):
-    """How a trial of a lease ended at its worker.
-
-    ``cost`` is the cost of the answer, if it has a price. Without an answer, ``charged`` means that
-    the attempt may have cost its bound; without ``settled`` the trial may be sent again.
-    """
+    """How a trial ended. ``charged``: it may cost its bound; not ``settled``: may be sent again."""
 
     key: str
     settled: TrialResult | None = None
@@ -73,8 +67,8 @@ class _NoJournal:
 class LeaseCostBudget(CostBudget):
     """A worker's budget for one lease: the bound of each trial, once.
 
-    An attempt that may have been charged uses up the bound. Then the trial goes back to the driver,
-    which decides about another attempt. ``on_rejection`` is called for attempts without charge.
+    After an attempt that may have been charged, the driver decides about another one.
+    ``on_rejection`` is called for attempts without charge.
     """
 
     def __init__(self, on_rejection: Callable[[str], None]) -> None:
@@ -109,10 +103,7 @@ class LeaseCostBudget(CostBudget):
 
 
 class KeyBudget:
-    """The budget of one key: how many requests may be in flight to each model, and what was sent.
-
-    All workers share it, so that together they respect the key's limits.
-    """
+    """The budget of one key for all workers: requests in flight by model, and what was sent."""
 
     def __init__(self, start: float = START) -> None:
         self._start = start
@@ -152,10 +143,7 @@ class KeyBudget:
         self.limiter(model).hint(allowances, now)
 
     def record_send(self, lease: int, key: str, attempt: int) -> bool:
-        """Record that a worker is about to send this; return whether it may.
-
-        False is for a worker that was given up while it lives: its lease is closed.
-        """
+        """Record that a worker is about to send this; return False if its lease is closed."""
         if lease in self._closed:
             return False
         self._sent.setdefault(lease, {})[key] = attempt
@@ -174,10 +162,7 @@ class KeyBudget:
 
 
 def take_lease(trials: list[Trial], budget: CostBudget, most: int) -> list[Trial]:
-    """Move from the end of ``trials`` what fits into one lease and the budget; return it.
-
-    Raise BudgetSpent if the budget allows nothing more, now or later.
-    """
+    """Move a lease from the end of ``trials``; raise BudgetSpent if nothing ever fits."""
     found: list[Trial] = []
     tokens = 0
     while trials and len(found) < most:

@@ -1,8 +1,6 @@
 """The limiter: how many requests may be in flight to one model with one key, and when the next.
 
-The service's ``retry-after`` and rate-limit headers come first. Beyond that the number is found by
-trying: a twentieth more after each round without a rejection, a fifth less after one. The caller
-passes the time in.
+Within what headers allow: a twentieth more after a round without a rejection, a fifth less else.
 """
 
 import math

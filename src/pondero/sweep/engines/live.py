@@ -1,7 +1,6 @@
 """The live engine: sends at once, on one event loop, as many requests as each service allows.
 
-Every model has a lane with its own limiter and client. Retries are here and not in the client, so
-that the limiter sees every rejection and the budget pays for every attempt.
+Retries are here, so that the limiter sees every rejection and the budget pays every attempt.
 """
 
 import asyncio
@@ -59,11 +58,7 @@ _TRANSIENT = (ServerFailed, Unreachable, *_MAY_BE_CHARGED)
 
 
 class LiveEngine:
-    """Sends to services, or to the transport of a repeat, such as an emulator.
-
-    An emulator's answers cost nothing, but have the service's prices. ``keys`` are by provider.
-    ``limiter`` makes the limiter of a model; ``before_send`` is awaited before each attempt.
-    """
+    """Sends to services or a transport; an emulator's answers cost nothing, but have prices."""
 
     looks = LOOKS
     outlives = False

@@ -1,8 +1,4 @@
-"""The ray engine: runs trials and grades in many processes, on one machine or many. Needs ``ray``.
-
-Workers get leases; one budget per key limits the requests in flight of all workers together. The
-process that runs the sweep is the driver: only it has the cost budget and writes the run.
-"""
+"""The ray engine: trials and grades in many processes; only the driver has budget and run."""
 
 import asyncio
 import os
@@ -64,11 +60,7 @@ class _Todo(Struct):
 
 
 class RayEngine:
-    """Sends to services, or to emulators in the workers, on a Ray cluster.
-
-    ``address`` is a cluster that includes this machine. Default: RAY_ADDRESS, else a cluster here
-    that ends with the engine.
-    """
+    """Sends from a Ray cluster: ``address``, else RAY_ADDRESS, else one here that ends with it."""
 
     looks = LOOKS
     outlives = False
@@ -259,10 +251,7 @@ class RayEngine:
     async def _close(
         self, lease: Lease, left: Mapping[str, Trial], todo: _Todo, cost_budget: CostBudget
     ) -> None:
-        """End a lease: trials without a result are put back; those that were sent count as spent.
-
-        If the key's budget is gone, all of them count as sent.
-        """
+        """End a lease: put back what has no result; what was sent, or may have been, is spent."""
         budget = self._budgets[lease.account]
         try:
             sent = await budget.close.remote(lease.number)

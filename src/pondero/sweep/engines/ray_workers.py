@@ -1,7 +1,4 @@
-"""What runs in the processes of a Ray cluster: workers, budgets of keys, and grading.
-
-``ray`` makes actors and tasks of them. Nothing here writes the run or has its cost budget.
-"""
+"""What runs in the processes of a Ray cluster: workers, budgets of keys, and grading."""
 
 import asyncio
 import os
@@ -139,10 +136,7 @@ class Worker:
 
 
 class _Relay(Limiter):
-    """A worker's limiter of one model: it waits, and tells the key's budget what it learns.
-
-    The budget alone limits the number in flight, by its leases.
-    """
+    """A worker's limiter of one model: it only waits, and tells the key's budget what it learns."""
 
     def __init__(self, budget: Any, model: str) -> None:
         super().__init__(MOST)

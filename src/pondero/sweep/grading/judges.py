@@ -55,10 +55,7 @@ Grader = Callable[[Question, str], Awaitable[Grade]]
 
 
 class Judge(Struct, frozen=True):
-    """A judge by its full name, which is saved with every grade.
-
-    ``at_once``: how many grades run at once; more than one for a slow judge.
-    """
+    """A judge by its full name, saved with every grade; ``at_once`` grades run at the same time."""
 
     name: str
     grade: Grader
@@ -189,11 +186,7 @@ _ALONE = re.compile(r"(?<![A-Za-z0-9'’])\(?([A-Z])(?:\)|\.|:|(?![A-Za-z0-9'’
 
 
 def letter_in(answer: str, choices: Sequence[str]) -> str | None:
-    """Return the letter that an answer names, or None.
-
-    In this order: a letter named as the answer, one with its choice, the last one alone, and the
-    text of one choice.
-    """
+    """Return the letter named as the answer, else with its choice, last alone, or by its text."""
     letters = ascii_uppercase[: len(choices)]
     with_text = "|".join(
         rf"{letter}(?=\)?[.:]?\**\s*{re.escape(each)}(?!\w))"

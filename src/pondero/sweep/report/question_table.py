@@ -1,8 +1,4 @@
-"""Questions: who got what right at which level, as a picture of all and a list.
-
-The list begins with questions where thinking made a difference, and has at most ``LISTED``, so that
-a report of thousands of questions stays small.
-"""
+"""Questions: who got what right at which level; only ``LISTED``, so that a report stays small."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,4 @@
-"""Axes of charts: the position of a value, and round values for the ticks.
-
-Reports and the terminal's plot share them.
-"""
+"""Axes of reports and of the terminal's plot: the position of a value, and round ticks."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -64,9 +61,6 @@ def _steps(low: float, high: float) -> Iterable[float]:
     scale = 10 ** math.floor(math.log10(rough))
     step = next(scale * each for each in _STEPS if scale * each >= rough)
     return (low + step * n for n in range(int((high - low) / step) + 1))
-
-
-# -- formats ---------------------------------------------------------------------------------------
 
 
 def tokens(value: float) -> str:

@@ -1,7 +1,6 @@
 """Computes the results of a run from its answers and grades.
 
-It never recommends on fewer than 30 questions (or clusters), if more than 2 % are missing, or
-before the looks are over.
+It recommends nothing under 30 questions (or clusters), over 2 % missing, or before the last look.
 """
 
 import math

@@ -1,8 +1,6 @@
-"""Logs for inspect_ai: one for each arm, as ``inspect eval`` writes one for each model and setting.
+"""Logs for inspect_ai, one for each arm: version 2 of its JSON log (read with 0.3.285).
 
-Repeats are epochs. The format is version 2 of inspect_ai's JSON log (read with 0.3.285); nothing of
-inspect_ai is imported, and the tests read the logs with the real one. In a log, tokens of the
-output include those of thinking, which are told again as reasoning tokens.
+Repeats are epochs. Tokens of the output include those of thinking, told again as reasoning.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,4 @@
-"""Exports: the answers of a run for other programs, one line of JSON each.
-
-``inspect_log`` writes the same for inspect_ai. Both read only ``SweepResults``.
-"""
+"""Exports: the answers of a run for other programs, one line of JSON each."""
 
 from collections.abc import Iterator
 

@@ -1,8 +1,6 @@
 """Kinds: which level is enough for the questions of one ``metadata.kind``, by those alone.
 
-``compute_results`` calls ``by_kind``. The method is that of the whole run, with its looks, its
-boundaries and its fixed sequence; the kinds share the error by Holm's rule, as models do. A kind
-that its own questions do not decide has no level of its own.
+The method is that of the whole run; the kinds share the error by Holm's rule, as models do.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,10 +14,7 @@ FIELD = "kind"
 
 
 class KindResult(Struct, frozen=True, kw_only=True):
-    """The result for one kind; ``arm`` is enough for it, or None if undecided.
-
-    ``difference`` and its bounds are against the reference, on the questions of this kind.
-    """
+    """The result for one kind; ``arm`` is enough, or None; ``difference`` is to the reference."""
 
     kind: str
     n: int
@@ -33,10 +28,7 @@ class KindResult(Struct, frozen=True, kw_only=True):
 def by_kind(
     scores: Scores, chosen: int, dearness: Callable[[int], tuple[float, bool]]
 ) -> tuple[KindResult, ...]:
-    """Return the result of each kind with enough questions; ``chosen`` is enough for all.
-
-    The number of kinds, and so their share of the error, is known before any answer.
-    """
+    """Return the result of each kind with enough questions; their number is known in advance."""
     views = {
         kind: scores.only(places)
         for kind, places in _places(scores).items()

@@ -1,7 +1,4 @@
-"""The results of a sweep as one value, which ``compute_results`` makes.
-
-The command line, reports, exports and ``adopt`` read this and nothing else of a run.
-"""
+"""The results of a sweep as one value of ``compute_results``: all that others read of a run."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -231,20 +228,15 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         by_kind: bool = False,
         force: bool = False,
     ) -> Path:
-        """Save the recommended level under a name, with its evidence; return the file.
+        """Save the recommended level, or ``level``, as ``auto:NAME`` with its evidence.
 
-        Then ``auto:NAME`` means this level. ``level`` saves another one, and the evidence says what
-        it lacks; ``by_kind`` adds a level for each ``metadata.kind`` that its own questions decide;
-        ``force`` replaces an existing name.
+        ``by_kind`` adds a level for each ``metadata.kind`` that its own questions decide.
         """
         made = self.calibration(name, level=level, by_kind=by_kind)
         return save_calibration(made, force=force)
 
     def pareto(self, measure: "Measure | None" = None) -> tuple[ArmResult, ...]:
-        """Return the arms that no other arm beats in both accuracy and cost, cheapest first.
-
-        ``measure`` replaces cost; arms for which it is unknown are left out.
-        """
+        """Return the arms that no other beats in both accuracy and cost (or ``measure``)."""
         graded = [arm for arm in self.arms if arm.accuracy is not None]
         chosen = measure or choose_measure(graded)
         known = [arm for arm in graded if chosen.get(arm) is not None]
@@ -254,10 +246,7 @@ class SweepResults(Struct, frozen=True, kw_only=True):
     def ratio(
         self, arm: int, amount: Literal["cost", "thinking"], *, resamples: int = RESAMPLES
     ) -> Interval | None:
-        """Return an arm's cost or thinking as a multiple of the reference's, or None if unknown.
-
-        The interval is a bootstrap over whole questions.
-        """
+        """Return an arm's multiple of the reference, or None; a bootstrap over questions."""
         get = _MEASURED[amount]
         pairs = ((row.cells[arm], row.cells[self.facts.reference]) for row in self.rows)
         both = [(get(one), get(other)) for one, other in pairs if one and other]
@@ -278,10 +267,7 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         }
 
     def table(self, width: int | None = None) -> str:
-        """Return the arms as a table, and below it the findings.
-
-        If it is wider than ``width``, drop a single model's name, then the least useful columns.
-        """
+        """Return the arms as a table with the findings; drop the least useful columns to fit."""
         columns = dict(zip(_HEAD, zip(*(_row(arm) for arm in self.arms), strict=True), strict=True))
         if width is not None and _width(columns) > width and len(self.models()) == 1:
             columns["arm"] = tuple(map(_levels, self.arms))

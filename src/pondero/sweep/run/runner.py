@@ -1,8 +1,4 @@
-"""The runner: runs the trials of the next look, judges each answer, looks, and continues.
-
-``pondero.sweep`` and the command line drive it. Each result is on disk before the next step, so
-that it can be killed at any moment and continued with the same run.
-"""
+"""The runner: asks, judges, looks, continues; each result is on disk before the next step."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -239,11 +235,7 @@ def _add(tally: ArmProgress, settled: TrialResult) -> None:
 def max_answer_cost(
     arm: Arm, question: Question, *, system: str | None, max_tokens: int | None
 ) -> Decimal:
-    """Return the most that one answer can cost; raise BadParameter if there is no limit.
-
-    A token has at least one byte, and no answer is longer than the model's limit or the given one,
-    thinking included.
-    """
+    """Return the most an answer can cost, at one byte a token; raise BadParameter if unlimited."""
     entry = load_catalog().entry(arm.model)
     most = max_tokens or entry.capability.max_output
     if most is None:

@@ -1,8 +1,6 @@
 """Runs on disk: one SQLite file each, with every trial and its answer.
 
-The key and maximum cost of a trial are saved before it is sent, and its answer in one statement. A
-process that is killed loses only what was in flight; ``resume`` sends that again, and nothing else
-twice.
+A trial's key and bound are saved before it is sent, so ``resume`` repeats only what was open.
 """
 
 import secrets
@@ -156,11 +154,7 @@ class Run:
 
     @contextmanager
     def hold_lock(self, *, known: bool = False) -> Iterator[None]:
-        """Hold the run's lock; raise UsageError if another process has it.
-
-        ``known``: the engine knows what an earlier process had in flight; else all of that counts
-        as spent.
-        """
+        """Hold the run's lock or raise UsageError; what was in flight is spent unless ``known``."""
         busy = f"run {self.facts.run} is being asked by another process"
         with hold_lock(self._database.path, busy):
             self._set("state", "running")

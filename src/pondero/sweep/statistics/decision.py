@@ -1,8 +1,4 @@
-"""The decision: which arms are good enough, which are worse, and which are still asked.
-
-Pure: ``runner`` calls it after each look with the estimates so far, ``verdicts`` calls it again to
-tell what was decided, and the simulations of the tests call nothing else.
-"""
+"""The decision, pure: which arms are good enough, which are worse, and which are still asked."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -41,9 +37,8 @@ class DecisionRule(Struct, frozen=True):
 class Chain(Struct, frozen=True):
     """One model's arms in the order they are tested, dearest first, and how far that has come.
 
-    An arm is tested once the one before it has passed: the fixed sequence needs no correction for
-    its length. ``passed`` counts from the front; ``worse`` are arms shown to be worse, ``absent``
-    those that were not asked on for another reason.
+    An arm is tested once the one before it has ``passed``: a fixed sequence needs no correction for
+    its length. ``absent`` are arms that were not asked on for another reason than being ``worse``.
     """
 
     arms: tuple[int, ...]
@@ -63,10 +58,7 @@ class Chain(Struct, frozen=True):
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """Return the arms that are still asked: the lowest that passed, and those in reach below.
-
-        An arm below one that is worse is out of reach, since the sequence ends there.
-        """
+        """Return the lowest arm that passed, and those below it down to the first that is worse."""
         if self.is_closed:
             return ()
         reach = []
@@ -80,11 +72,7 @@ class Chain(Struct, frozen=True):
 def decide_look(
     chains: Sequence[Chain], estimates: Callable[[int], Estimate], *, look: int, rule: DecisionRule
 ) -> tuple[Chain, ...]:
-    """Return the chains after one look; ``estimates`` compares an arm with the reference.
-
-    Across models the error is Holm's: it is shared by the chains that have not passed whole, and a
-    chain that has hands its share to the others.
-    """
+    """Return the chains after one look; those not passed whole share the error (Holm)."""
     found = list(chains)
     while True:
         z = rule.z(look, _families(found))
@@ -119,11 +107,7 @@ def _without_worse(
 
 
 class BestArmField(Struct, frozen=True):
-    """Arms that are compared with the best of them; cheapest first.
-
-    An arm passes where it passes against every other one: an intersection-union test, which needs
-    no correction for their number.
-    """
+    """Arms, cheapest first; one passes against all others (intersection-union: no correction)."""
 
     arms: tuple[int, ...]
     passed: frozenset[int] = frozenset()

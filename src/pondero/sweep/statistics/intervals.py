@@ -1,8 +1,4 @@
-"""Intervals around what was measured: one accuracy, the difference of two, a ratio of sums.
-
-``verdicts`` draws them; ``decision`` compares the paired ones with the margin. Only the standard
-library is used: ``student`` is the quantile of Student's t, tested against scipy.
-"""
+"""Intervals around what was measured: one accuracy, the difference of two, a ratio of sums."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -27,9 +23,8 @@ class Interval(Struct, frozen=True):
 class Estimate(Struct, frozen=True):
     """How much better one arm is than another: the plain mean, and the centre and error to decide.
 
-    The centre and the error are Agresti and Min's: half a question is added to each cell of the
-    table, so that the error never collapses where the two arms agree on every question. With
-    clusters, ``freedom`` is one less than their number.
+    Those two are Agresti and Min's: half a question is added to each cell, so that the error never
+    collapses where two arms agree. With clusters, ``freedom`` is one less than their number.
     """
 
     mean: float
@@ -49,8 +44,7 @@ class Estimate(Struct, frozen=True):
     def _reach(self, z: float) -> float:
         """Return how far a bound is away; of clusters, Student's t has the same tail as ``z``.
 
-        Simulated at the margin with 30 clusters of 10 questions, the normal quantile accepts 6 to 9
-        times in a hundred where 5 are meant, Student's 6 to 8 (``tests/sweep/test_simulations``).
+        Of 30 clusters, normal accepts 6 to 9 % for 5, t 6 to 8 (``tests/sweep/test_simulations``).
         """
         if self.freedom is None or not math.isfinite(self.error):
             return z * self.error
@@ -75,11 +69,7 @@ def accuracy(
     repeats: int = 1,
     level: float = 0.95,
 ) -> Interval:
-    """Return the mean of the questions' scores: Wilson's interval, or a clustered t interval.
-
-    Wilson's is for one answer a question, right or wrong. Where the t interval has no width, as
-    for a few questions that were all answered rightly every time, it is Wilson's.
-    """
+    """Return the mean score: Wilson's interval of single answers or no spread, else clustered t."""
     count = len(scores)
     right = math.fsum(scores)
     plain = repeats == 1 and clusters is None and all(score in (0, 1) for score in scores)
@@ -128,10 +118,7 @@ def bootstrap_ratio(
     resamples: int = RESAMPLES,
     level: float = 0.95,
 ) -> Interval:
-    """Return the ratio of two sums over the same questions, whole questions drawn again.
-
-    It serves for cost and tokens, and never decides: at small counts it accepts too often.
-    """
+    """Return the ratio of two sums; never to decide: at small counts it accepts too often."""
     total = math.fsum(below)
     if not total:
         return Interval(math.nan, math.nan, math.nan)
@@ -147,9 +134,6 @@ def bootstrap_ratio(
     ratios.sort()
     tail = round((1 - level) / 2 * resamples)
     return Interval(math.fsum(above) / total, ratios[tail], ratios[-1 - tail])
-
-
-# -- Student's t -----------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=4096)

@@ -1,8 +1,4 @@
-"""Looks: after how many questions a sweep is looked at, and how sure it must be at each look.
-
-The boundaries are O'Brien and Fleming's, for any number of looks and any error: a sweep over
-several models splits the error between them (``decision``), and the batch engine looks less often.
-"""
+"""Looks: after how many questions a sweep is looked at, and O'Brien and Fleming's boundaries."""
 
 import math
 from functools import lru_cache
@@ -24,11 +20,7 @@ def positions(questions: int, looks: int = LOOKS) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def boundaries(looks: int = LOOKS, alpha: float = ALPHA) -> tuple[float, ...]:
-    """Return the z to pass at each look, so that one passes wrongly with probability ``alpha``.
-
-    The test statistic is a walk of ``looks`` normal steps, and O'Brien and Fleming's boundary is
-    one height for the whole walk.
-    """
+    """Return the z to pass at each look, so that one passes wrongly with probability ``alpha``."""
     low, high = 0.0, math.sqrt(looks) * NORMAL.inv_cdf(1 - alpha / looks)
     for _ in range(40):
         middle = (low + high) / 2
@@ -41,8 +33,7 @@ def boundaries(looks: int = LOOKS, alpha: float = ALPHA) -> tuple[float, ...]:
 def _probability_to_cross(height: float, looks: int) -> float:
     """Return the probability that a walk of standard normal steps ever passes this height.
 
-    The density of the walks that have stayed below is carried from step to step (Armitage,
-    McPherson and Rowe 1969), on a grid that ends at the height; Simpson's rule integrates it.
+    The density below is carried from step to step (Armitage, McPherson and Rowe 1969) on a grid.
     """
     step = _REACH / _POINTS
     below = [height - number * step for number in range(_POINTS + 1)]

@@ -1,7 +1,6 @@
 """Where a sweep stands: the scores so far, and what each look at them has decided.
 
-``replay_looks`` plays the looks again from the answers alone. So a run that was interrupted, or
-judged again, has the same progress as one without interruption. ``runner`` asks what is needed.
+``replay_looks`` needs the answers alone, so an interrupted or rejudged run has the same progress.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -39,10 +38,7 @@ Asks = Mapping[tuple[int, int], Sequence[TrialSlot]]
 
 
 def every_ask(facts: RunFacts, questions: Sequence[Question]) -> Asks:
-    """Return all that a run may ask, by arm and position.
-
-    Questions with the same words are asked apart: the second counts as further repeats.
-    """
+    """Return all that a run may ask, by arm and position; the same words count as more repeats."""
     spec, seen = facts.spec, dict[str, int]()
     found: dict[tuple[int, int], list[TrialSlot]] = {}
     for position, question in enumerate(questions):
@@ -59,12 +55,10 @@ def every_ask(facts: RunFacts, questions: Sequence[Question]) -> Asks:
 
 
 class Scores:
-    """The scores of every arm on every question, as far as they are known.
+    """The scores of every arm on every question, as far as they are known: means over repeats.
 
-    ``is_done`` says that nothing more is asked: where another judge would have asked an arm on, it
-    is left out of what follows. A question's score is the mean over its repeats. It is missing
-    (None) where an answer or its grade failed for good, and not there at all before everything is
-    asked and graded.
+    None where an answer or grade failed for good; absent before all is graded. ``is_done``: nothing
+    more is asked; an arm that another judge would have asked on is left out.
     """
 
     def __init__(self, run: Run, judge: str, asks: Asks | None = None) -> None:
@@ -164,9 +158,7 @@ _UNKNOWN = _Unknown()
 class SweepProgress(Struct, frozen=True):
     """What the looks have decided. ``look`` counts those that are complete, of ``looks``.
 
-    ``passed`` are arms that are good enough, ``worse`` those that are not, ``asked`` those that
-    the next look needs. ``last`` is, by arm, the look at which it was last compared, and the
-    boundary there.
+    ``asked`` are the arms that the next look needs; ``last`` has each arm's last look and boundary.
     """
 
     look: int

@@ -1,8 +1,4 @@
-"""The planner: how many questions would decide, and what repeats say about one model.
-
-``questions_needed`` is Miller's formula (arXiv 2411.00640). More questions help before more
-repeats do: repeats only make the noise of a question smaller, never the difference between them.
-"""
+"""The planner: how many questions would decide, by Miller's formula (arXiv 2411.00640)."""
 
 import math
 
@@ -21,18 +17,14 @@ def questions_needed(
 ) -> int:
     """Return how many questions show a true difference of none to be within the margin.
 
-    ``variance`` is that of one question's difference. Of one answer each, right or wrong, it is
-    the discordance: the share of questions that exactly one of the two arms gets right.
+    ``variance``, of right or wrong, is the discordance: the share that exactly one arm gets right.
     """
     sure = NORMAL.inv_cdf(1 - alpha) + NORMAL.inv_cdf(power)
     return math.ceil(sure * sure * variance / (margin * margin))
 
 
 def questions_missing(estimate: Estimate, margin: float) -> int | None:
-    """Return how many more questions would decide if the true difference is the measured one.
-
-    None if no reasonable number would: the difference lies on the margin itself.
-    """
+    """Return how many more questions would decide, or None if the difference is on the margin."""
     distance = abs(estimate.centre + margin)
     variance = estimate.error**2 * (estimate.count + 2)
     if distance * distance * _MANY < variance:

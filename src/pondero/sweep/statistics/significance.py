@@ -1,8 +1,4 @@
-"""Tests apart from the decision: does a level think more than its neighbour, do two arms differ.
-
-``thinks_more`` is the reality check of a ladder: services take a level and do nothing with it, or
-think less at a higher one. ``mcnemar`` is a secondary figure; neither decides a recommendation.
-"""
+"""Tests apart from the decision: does a level think more than its neighbour, do two arms differ."""
 
 import math
 from collections.abc import Iterable
@@ -25,9 +21,7 @@ class ThinkingCheck(Struct, frozen=True):
 def thinks_more(pairs: Iterable[tuple[float | None, float | None]]) -> ThinkingCheck:
     """Compare thinking tokens question by question: those of an arm, and of its cheaper neighbour.
 
-    ``no_effect`` is where a one-sided sign test does not show more; ``inverted`` where one shows
-    less, and its probability is then that of the other side. Where no question has both counts,
-    nothing is known.
+    One-sided sign tests: ``no_effect`` if one does not show more, ``inverted`` if one shows less.
     """
     known = [(above, below) for above, below in pairs if above is not None and below is not None]
     if not known:
