@@ -1,8 +1,4 @@
-"""Finds history that the service rejects, or that loses thinking.
-
-The caller's own reading of the replay rules, written independently of the service side; the
-requirements of one deployment are in its quirks.
-"""
+"""Finds history that the service rejects or that loses thinking, independently of the service."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -71,9 +67,6 @@ def _messages(body: Mapping[str, Json]) -> list[_HistoryMessage]:
         for number, message in enumerate(given if isinstance(given, list) else [])
         if isinstance(message, dict)
     ]
-
-
-# -- calls and results ---------------------------------------------------------------------------
 
 
 def _find_bad_calls(messages: list[_HistoryMessage], quirks: _Quirks) -> Iterator[ReplayIssue]:
@@ -151,9 +144,6 @@ def _find_unanswered(open_: list[tuple[str, str]]) -> Iterator[ReplayIssue]:
             "responding to each 'tool_call_id'",
             cure="add a tool message for every call right after it",
         )
-
-
-# -- thinking ------------------------------------------------------------------------------------
 
 
 def _find_missing_thinking(

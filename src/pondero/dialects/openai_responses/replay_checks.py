@@ -1,7 +1,4 @@
-"""Finds history that the service rejects, or that loses thinking.
-
-The caller's own reading of the replay rules, written independently of the service side.
-"""
+"""Finds history that the service rejects or that loses thinking, independently of the service."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -170,10 +167,7 @@ def _is_open(placed: _InputItem) -> bool:
 
 
 def _may_follow(sent: SentRequest, thought: str, after: _InputItem) -> bool:
-    """Return whether the service accepts an item as the follower of this thinking.
-
-    It checks the id of the item or its call. With ``store: false`` it accepts one without an id.
-    """
+    """Return whether this item may follow, by its id; ``store: false`` accepts one without."""
     given = sent.past.by_signature(thought)
     names = _find_names(given) if given else set()
     said = {after.text("id"), after.text("call_id")} - {""}

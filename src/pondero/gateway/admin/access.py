@@ -1,8 +1,6 @@
 """Checks who may use the console and the admin API, and from which pages.
 
-If an admin key exists, every request needs one. Without one, the gateway must listen on this
-machine alone and the request must come from it, neither through a proxy nor from a page of another
-site.
+Without an admin key the gateway must listen on this machine alone, and be asked from it directly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,11 +23,7 @@ class AccessDenied(Exception):
 
 
 def check_origin(http: HttpRequest, config: GatewayConfig, keys: Sequence[GatewayKey]) -> None:
-    """Raise AccessDenied for a wrong host name or a request by another site's page.
-
-    DNS can make a foreign name point to this machine (DNS rebinding); the browser would then treat
-    that site's page as ours.
-    """
+    """Raise AccessDenied for a foreign host name (DNS rebinding) or a page of another site."""
     host = http.headers.get("host", "")
     name = urlsplit(f"//{host}").hostname or ""
     if not any(key.admin for key in keys):

@@ -1,9 +1,4 @@
-"""The admin API: figures, live requests, keys, and plan previews; the console is drawn from it.
-
-``app`` passes it every request under ``/admin`` and ``/console``. Answers are JSON, live requests
-server-sent events, errors ``{"error": {"message": ...}}``. No answer contains a key, except the one
-that creates it.
-"""
+"""The admin API under ``/admin`` and ``/console``; only the answer that creates a key shows it."""
 
 from asyncio import Queue, sleep, to_thread, wait_for
 from collections.abc import Awaitable, Callable, Iterable
@@ -235,10 +230,7 @@ def _event(rows: list[RequestRow]) -> bytes:
 
 
 def _object(http: HttpRequest) -> dict[str, Json]:
-    """Return the JSON body.
-
-    Requiring JSON's content type makes browsers ask before another site's page may send it.
-    """
+    """Return the JSON body; its content type makes browsers ask before other sites send it."""
     if http.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
         raise BadParameter("send JSON, as content-type application/json")
     try:

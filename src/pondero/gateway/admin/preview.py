@@ -1,7 +1,4 @@
-"""Previews a level for a model: the plan and the body that would be sent; nothing is sent.
-
-The admin API serves it to the console's dial and its list of models.
-"""
+"""Previews a level for a model: the plan and the body that would be sent; nothing is sent."""
 
 from functools import partial
 
@@ -73,10 +70,7 @@ def preview(
     *,
     key: GatewayKey | None = None,
 ) -> PlanPreview:
-    """Return the plan and body for a model name and level; raises UsageError.
-
-    A catalogued model that this gateway does not serve is previewed without rules.
-    """
+    """Return the plan and body; without rules for a model not served; raises UsageError."""
     entry, route, served, level = _resolve(routing, name)
     words = entry.capability.extra_words
     said = level_text or level

@@ -1,8 +1,4 @@
-"""Reads gateway.toml strictly: each error names the file, the line and the correction.
-
-``cli/serve`` and ``launch`` call ``load_config``; an invalid file starts nothing. A key in plain
-text is rejected and never quoted.
-"""
+"""Reads gateway.toml strictly; a key in plain text is rejected and never quoted."""
 
 import os
 import re
@@ -55,10 +51,7 @@ def find_config(path: str | None = None) -> Path | None:
 
 
 def load_config(path: str | None, lookup: Lookup, *, offline: bool = False) -> GatewayConfig:
-    """Return the configuration of the file that ``find_config`` finds, else of the environment.
-
-    ``offline`` needs no keys, so every provider is ready.
-    """
+    """Return the file's configuration, else the environment's; ``offline`` needs no keys."""
     file = find_config(path)
     config = load(file, lookup) if file is not None else GatewayConfig()
     return config if config.routes else default_config(config, lookup, offline=offline)
@@ -110,10 +103,7 @@ def from_environment(lookup: Lookup) -> GatewayConfig:
 def default_config(
     config: GatewayConfig, lookup: Lookup, *, offline: bool = False
 ) -> GatewayConfig:
-    """Return a configuration that serves providers under pondero's own model names.
-
-    They are those that have a key or need none; if ``offline``, all.
-    """
+    """Return a configuration of the providers that have a key or need none (``offline``: all)."""
     saved = frozenset(list_saved_keys())
     names = frozenset(
         name

@@ -1,7 +1,6 @@
-"""Finds the models for a name that a client sends: the first matching route, else pondero's names.
+"""Finds the models for a name: the first matching route, else pondero's names.
 
-``pipeline`` calls ``Routing.resolve``; UnknownModel becomes the client API's own 404. A name may
-end in a level (``opus/high``); a name with its own slash (``openai/gpt-5.5``) stays whole.
+A name may end in a level (``opus/high``); one with its own slash (``openai/gpt-5.5``) stays whole.
 """
 
 from collections.abc import Iterable
@@ -20,10 +19,7 @@ _KNOWN = 4096  # cached names; bounded, because clients can invent names
 
 
 class ResolvedRoute(Struct, frozen=True):
-    """The models for a name, in order of preference.
-
-    ``name`` is without its level; ``route`` is None for one of pondero's own names.
-    """
+    """The models for a name (without level), best first; ``route`` None: pondero's own name."""
 
     name: str
     route: GatewayRoute | None
@@ -50,10 +46,7 @@ class Routing:
         self._resolved = lru_cache(_KNOWN)(self._resolve)
 
     def resolve(self, requested: str) -> ResolvedRoute:
-        """Return the models for a name; raises UnknownModel, or BadThinking for two levels.
-
-        ``auto:NAME`` is not cached, because another calibration may be adopted meanwhile.
-        """
+        """Return a name's models (``auto:NAME`` uncached); raises UnknownModel, BadThinking."""
         return (
             self._resolve(requested) if parse_auto(requested.strip()) else self._resolved(requested)
         )

@@ -1,8 +1,4 @@
-"""Finds providers' keys by reference, and makes and checks clients' keys.
-
-A reference (``env:NAME``, ``file:PATH``, ``keyring:NAME``) is read at each use, so a changed key
-needs no restart. Of a client's key only the hash is stored.
-"""
+"""Finds providers' keys by reference, at each use, and makes and checks clients' keys."""
 
 import hmac
 import os
@@ -26,10 +22,7 @@ def make_key() -> str:
 
 
 def hash_key(key: str) -> str:
-    """Return the hash of a client's key as the configuration stores it.
-
-    A key is 256 random bits, so a plain digest is enough: there is no dictionary to try.
-    """
+    """Return the hash of a client's key; for 256 random bits a plain digest is enough."""
     return f"{HASH}{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 

@@ -1,8 +1,4 @@
-"""The clients that ``pondero launch`` starts, and how each is pointed at the gateway.
-
-clients.toml has a row for each. A client's own settings stay: ours are passed as variables,
-arguments, and files in a folder that is deleted at the end.
-"""
+"""The clients of ``pondero launch``; their own settings stay, ours are in a temporary folder."""
 
 import re
 import shutil
@@ -91,9 +87,8 @@ def private_config(
 ) -> tuple[GatewayConfig, ChosenModel | None]:
     """Return the configuration of a gateway for one client, and the model to request.
 
-    It listens on a free port of this machine and accepts one key. A chosen ``model`` answers every
-    name, because clients ask small models for titles and summaries; its level applies to the name
-    the client is given, else to every name.
+    A chosen ``model`` answers every name, because clients ask small models for titles and
+    summaries; its level applies to the name the client is given, else to every name.
     """
     server = ServerConfig(
         port=0,
@@ -168,10 +163,7 @@ def _mirror(home: Path, here: Path, merged: Mapping[str, str]) -> None:
 
 
 def copy_back(client: LaunchClient, folder: Path) -> None:
-    """Copy files that a client created in the mirrored folder to its home.
-
-    Some replace a link, because the client writes a new file and renames it.
-    """
+    """Copy a client's new files home; some replace a link, because clients write and rename."""
     if client.mirrored is None:
         return
     home = Path.home() / client.mirrored

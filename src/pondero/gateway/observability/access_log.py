@@ -1,8 +1,4 @@
-"""The access log: one line of JSON per request, without its content and without keys.
-
-``observers`` opens it if the configuration names one. The file is opened again for each batch, so
-it may be rotated at any time, and several processes may write to it.
-"""
+"""The access log: one JSON line per request; opened for each batch, so it may be rotated."""
 
 import logging
 import os

@@ -1,8 +1,4 @@
-"""Moves work off a request's path: queued values are handled later, in batches.
-
-The ledger and the access log each have one. Its thread wakes twice a second, so a killed process
-loses at most half a second; ``close`` handles everything first.
-"""
+"""Handles queued values later, twice a second: a killed process loses at most half a second."""
 
 import logging
 from collections import deque

@@ -1,8 +1,4 @@
-"""The latest requests of this process, and the viewers that follow them.
-
-The context notes every receipt; the admin API shows them. The list and each viewer's queue are
-bounded and drop the oldest.
-"""
+"""The latest requests of this process and their viewers; full queues drop the oldest."""
 
 from asyncio import Queue
 from collections import deque

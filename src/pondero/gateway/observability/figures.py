@@ -1,7 +1,4 @@
-"""Reads the ledger for the console: the latest requests, and usage over time.
-
-The admin API calls these functions in a thread, because a database can be slow.
-"""
+"""Reads the ledger for the console, in a thread, because a database can be slow."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,8 +1,7 @@
-"""The ledger: one row per request in SQLite or PostgreSQL, written in the background.
+"""The ledger: one row per request, without content, written in the background.
 
-``observers`` opens it; ``pondero stats`` and the console read it. It has no content of
-conversations. While the database is unreachable, batches are saved as files in the data folder and
-written later; rows have ids, so writing one twice is harmless.
+While the database is unreachable, batches wait as files in the data folder; rows have ids, so
+writing one twice is harmless.
 """
 
 import logging
@@ -62,8 +61,6 @@ class Ledger:
         """Write or save all queued receipts, and close the database."""
         self._batches.close()
         self.database.close()
-
-    # -- in the thread of the batches --------------------------------------------------------------
 
     def _write(self, receipts: list[Receipt]) -> None:
         self._kept += receipts
@@ -158,9 +155,6 @@ def _text(value: str, redactor: SecretRedactor) -> str:
     """Return a text that PostgreSQL and UTF-8 accept, without secrets."""
     whole = value.encode("utf-8", "replace").decode().replace("\0", "")
     return redactor.text(whole)[:_LONGEST]
-
-
-# -- reading --------------------------------------------------------------------------------------
 
 
 def load_usage(ledger: str, *, days: float | None = None) -> list[UsageTotal]:

@@ -1,8 +1,4 @@
-"""The ledger's database: a SQLite file or PostgreSQL, with the same three methods.
-
-SQL is written once for both, with ``?`` for values; only this file knows which database runs it.
-Errors are StoreErrors without passwords.
-"""
+"""The ledger's database, SQLite or PostgreSQL; SQL is written once, with ``?`` for values."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,8 +17,7 @@ FILE = "gateway.db"
 
 _MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
-        # BIGINT and DOUBLE PRECISION mean the same to both. Costs are billionths of a dollar:
-        # whole numbers add up exactly in both, and decimal numbers do not.
+        # Types that both have. Costs are billionths of a dollar: whole numbers add up exactly.
         """CREATE TABLE pondero_receipts (
             id TEXT PRIMARY KEY,
             at DOUBLE PRECISION NOT NULL,

@@ -1,9 +1,4 @@
-"""Prometheus metrics at ``/metrics``, summed over the processes of a gateway.
-
-``observers`` makes one ``Metrics`` per process; ``server`` opens ``share_between_processes`` around
-several. Labels have few values: models that answered, names of keys, levels; never a name that only
-a client sent.
-"""
+"""Prometheus metrics, summed over processes; no label has a name that only a client sent."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping

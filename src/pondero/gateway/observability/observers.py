@@ -1,8 +1,4 @@
-"""Opens the observers of requests that the configuration names.
-
-``server`` opens them in each process and closes them after its last answer, so that every receipt
-is written.
-"""
+"""Opens the observers that the configuration names; they close after the last answer."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager

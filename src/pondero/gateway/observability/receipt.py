@@ -1,7 +1,4 @@
-"""The record of one finished request, for the log, the ledger, metrics and the console.
-
-It contains neither content of the conversation nor keys.
-"""
+"""The record of one finished request, without content of the conversation and keys."""
 
 from collections.abc import Callable
 from decimal import Decimal

@@ -1,7 +1,4 @@
-"""Facts about one request, collected while it runs, for its receipt.
-
-``pipeline`` makes one per request and calls ``finish`` however the request ends.
-"""
+"""Facts about one request, collected while it runs, for its receipt."""
 
 from time import monotonic
 

@@ -1,9 +1,4 @@
-"""A span for each request, if the gateway is traced with OpenTelemetry.
-
-``opentelemetry-instrument pondero serve`` sets up a tracer before the gateway starts. Spans follow
-the ``gen_ai`` conventions, as the client's do (``client/tracing``), and join the client's trace if
-its request names one.
-"""
+"""A ``gen_ai`` span for each request, if OpenTelemetry traces the gateway; joins the client's."""
 
 from typing import Any, Protocol, runtime_checkable
 

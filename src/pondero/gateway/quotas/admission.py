@@ -1,8 +1,7 @@
 """Admits a request under the quotas of its key and its route.
 
-``pipeline`` calls ``admit`` before a model is asked, and ``Admission.settle`` when the request is
-over, however it ended. In between, the most it can use is reserved: the estimated prompt plus a
-quarter, and all tokens the model may write. A rejected request counts nothing.
+Until ``settle`` the most it can use is reserved: the estimated prompt plus a quarter, and all
+tokens the model may write. A rejected request counts nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,7 @@
 """Quotas: a maximum of one unit, for one holder, in one time span.
 
-``admission`` lists those of a key and a route; a usage counter counts in their windows. A rate
-limit applies to every span of its length, a budget to calendar periods in UTC. Amounts are whole
-numbers: cost is in billionths of a dollar.
+A rate limit applies to every span of its length, a budget to calendar periods in UTC. Cost is in
+billionths of a dollar.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,4 @@
-"""Counts use against quotas: reserved before a request, corrected after it.
-
-``admission`` reserves the most a request can use, so parallel requests cannot exceed a quota
-together. ``LocalUsageCounter`` counts in this process, ``state.redis`` for all replicas.
-"""
+"""Counts use: the most is reserved before, so parallel requests cannot exceed a quota together."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -30,11 +26,7 @@ class UsageCounter(Protocol):
         ...
 
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
-        """Replace a request's reservation by its actual use.
-
-        It does not wait: the client has its answer, and the server may cancel the request at any
-        time.
-        """
+        """Replace a reservation by actual use, without waiting: the request may be cancelled."""
         ...
 
     async def wait_until_counted(self) -> None:

@@ -1,8 +1,6 @@
-"""The request to one model: its level under the rules, its path, and its bytes.
+"""The request to one model: its level, its path, and its bytes.
 
-``pipeline`` makes an attempt for each model of a route in turn, ``token_count`` for the first, and
-``admission`` plans the level alone. The path is chosen here, once: pass-through if the model speaks
-the client's API and nothing of the conversation has to change, else translation.
+The path: pass-through if the model speaks the client's API and nothing has to change.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,8 +1,4 @@
-"""Sends one attempt to its model and writes the answer to the client.
-
-``pipeline`` calls ``deliver`` for each model that it tries. After the first byte to the client an
-error is written into the stream, in the shape of the client's API.
-"""
+"""Sends one attempt and writes the answer; after the first byte, errors go into the stream."""
 
 from functools import partial
 

@@ -66,10 +66,7 @@ _AGAIN = ("retry-after", "retry-after-ms", "x-should-retry")
 def write_error(
     error: Exception, client_dialect: str, service: Service[Json], entry: ModelEntry | None = None
 ) -> HttpResponse:
-    """Return the response for an error; ``entry`` is the model that failed, if one was asked.
-
-    The error of a service with the client's own dialect is passed on, with our key redacted.
-    """
+    """Return an error's response; one of the client's own dialect is passed on, key redacted."""
     if isinstance(error, Rejected):
         return error.response
     if isinstance(error, ContextTooLong):

@@ -1,8 +1,4 @@
-"""Computes the level to send: the requested one, under the rules of its route and key.
-
-``attempt`` calls ``apply_rules`` for each model, because the default depends on the model. The
-``x-pondero-thinking`` header reports the outcome.
-"""
+"""Computes the level to send: the requested one, under the rules of its route and key."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -18,10 +14,7 @@ _BEYOND = 2 * FIGURES["max"]  # a level of one family only, such as ultra, is ab
 
 
 class RequestedLevel(Struct, frozen=True):
-    """The level a client requests, and where: a header, the model's name, or the body.
-
-    ``kind``: the kind of question, for a calibration that distinguishes kinds.
-    """
+    """The level a client requests, and where; ``kind``: of question, for a calibration."""
 
     intent: Intent
     said_in: str
@@ -79,10 +72,9 @@ def apply_rules(
     *,
     resolve: Callable[[Intent], Intent] = _keep_auto,
 ) -> AppliedLevel:
-    """Return the level for one model; of two rules of a kind the narrower applies.
+    """Return the level for one model; the narrower rule applies, a cap wins over a floor.
 
-    A cap wins over a floor. Both also limit a model's default, and the level that ``auto`` stands
-    for, which ``resolve`` finds.
+    Both also limit a model's default, and the level that ``auto`` stands for.
     """
     words = capability.extra_words
     if forced := _find_first(rule.force for rule in rules):

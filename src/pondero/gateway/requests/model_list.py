@@ -1,8 +1,4 @@
-"""Lists the served models in the shape of each client API.
-
-``app`` calls ``answer_model_list``. The dialects own the shapes (``ModelEndpoints``); this module
-chooses the dialect and collects the facts from the catalog.
-"""
+"""Lists the served models in the shape of each client API, which its dialect owns."""
 
 from collections.abc import Iterator, Sequence
 

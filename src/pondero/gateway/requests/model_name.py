@@ -1,7 +1,4 @@
-"""Replaces the model's name in an answer that passes through: clients see the name they asked for.
-
-Only the line that names the model is rewritten; all other bytes stay.
-"""
+"""Replaces the model's name in an answer that passes through; all other bytes stay."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,8 +1,4 @@
-"""Pass-through: the request of a client whose API the model speaks, with its bytes unchanged.
-
-``attempt`` takes this path if nothing of the conversation has to change. Of the request only the
-level, the model's name and the address are replaced, of the answer only the model's name.
-"""
+"""Pass-through: the client's bytes, except the level, the model's name and the address."""
 
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -52,9 +48,6 @@ _SENT_BACK = re.compile(
 _FIELDS = get_decoder(dict[str, Raw])
 
 
-# -- whether it may -------------------------------------------------------------------------------
-
-
 def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether the body can go to a model unchanged: one dialect, nothing to restore."""
     if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
@@ -90,16 +83,10 @@ def _is_foreign(message: Message, entry: ModelEntry) -> bool:
     )
 
 
-# -- the request ----------------------------------------------------------------------------------
-
-
 def readdress_request(
     _gateway: GatewayContext, routed: RoutedRequest, target: ModelTarget
 ) -> Exchange:
-    """Return the client's request with the model's address, key, name and level.
-
-    The template has the fields that this deployment wants besides the conversation.
-    """
+    """Return the client's request with the model's address, key, name, level, and own fields."""
     http, rules = routed.call.http, routed.service.passthrough
     keeps_level = _keeps_level(routed, target)
     template = _make_template(
@@ -140,9 +127,6 @@ def _make_template(entry: ModelEntry, *, stream: bool, url: str, key: str | None
     request = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
     no_level = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)
     return compose(entry, request, no_level, url=url, key=key)
-
-
-# -- the answer -----------------------------------------------------------------------------------
 
 
 class Passthrough:
@@ -199,10 +183,7 @@ class Passthrough:
 
 
 class CapturingTransport:
-    """A transport that keeps the bytes of the last answer until ``take`` fetches them.
-
-    The answer is decoded for the record, and its bytes go to the client.
-    """
+    """A transport that keeps an answer's bytes until ``take``; decoding is for the record."""
 
     needs_key = True
 

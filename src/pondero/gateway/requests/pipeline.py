@@ -1,9 +1,4 @@
-"""One conversation from its request to its record, step by step.
-
-``app`` reads the body and calls ``answer_request``, which names every other step in its order. Two
-steps have a file of their own: ``attempt`` prepares the request to one model, and ``delivery``
-sends it and writes the answer. Pass-through and translation differ only in their ``Path``.
-"""
+"""One conversation from its request to its record: ``answer_request`` names every step."""
 
 from asyncio import CancelledError
 from secrets import token_hex
@@ -29,10 +24,7 @@ from .translation import make_reply_context
 async def answer_request(
     gateway: GatewayContext, http: HttpRequest, client_dialect: str, writer: ResponseWriter
 ) -> None:
-    """Answer one conversation; raises Rejected for an unknown key.
-
-    Other errors are written in the shape of the client's API, and recorded.
-    """
+    """Answer one conversation; raises Rejected for an unknown key, writes other errors."""
     requester = await identify(gateway, http, client_dialect)
     call = ClientRequest(
         id=_make_id(gateway.now()), client_dialect=client_dialect, http=http, requester=requester

@@ -1,7 +1,4 @@
-"""Reads a request from ASGI: its body within limits, decompressed, and the key in it.
-
-The size limit applies first: a body that is too large is neither decompressed nor parsed.
-"""
+"""Reads a request from ASGI; the size limit applies before decompression and parsing."""
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -107,17 +104,10 @@ def _zstd(body: bytes, limit: int) -> bytes:
 _DECODERS = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate, "zstd": _zstd}
 
 
-# -- the requester --------------------------------------------------------------------------------
-
-
 async def identify(
     gateway: GatewayContext, http: HttpRequest, client_dialect: str | None
 ) -> Requester:
-    """Return who asks; raises Rejected for an unknown key.
-
-    Raises SharedStateLost if replicas cannot be asked for blocked keys, and ``on_state_loss`` says
-    that no request may be answered then.
-    """
+    """Return who asks; raises Rejected, or SharedStateLost if ``on_state_loss`` refuses."""
     try:
         await gateway.shared.look()
     except SharedStateLost:
@@ -143,10 +133,7 @@ def guess_dialect(http: HttpRequest) -> str:
 
 
 def find_requester(http: HttpRequest, keys: Sequence[GatewayKey]) -> Requester | None:
-    """Return who asks, by the key in the request; None if the key is unknown or blocked.
-
-    A gateway without keys answers every client that reaches it.
-    """
+    """Return who asks; None if the key is unknown or blocked. Without keys, all pass."""
     if not keys:
         return _LOCAL
     for shown in _iter_keys(http.headers, http.url):

@@ -1,8 +1,4 @@
-"""Writes the answer to one client over ASGI: head, pieces, and pings in long silences.
-
-``pipeline`` and ``delivery`` write through a ``ResponseWriter``. It sends nothing before the first
-piece, so that another model can still be asked.
-"""
+"""Writes one answer over ASGI; before the first piece nothing, so another model can be asked."""
 
 from asyncio import Task, current_task, ensure_future, sleep
 from collections.abc import Iterator, Mapping
@@ -90,11 +86,7 @@ def _length(body: bytes) -> dict[str, str]:
 
 
 class ClientWatch:
-    """Watches all open responses of an event loop, in one task.
-
-    It notices clients that disconnect, and pings silent streams. Most responses end before it first
-    checks them.
-    """
+    """Watches all open responses of a loop: disconnected clients, and pings silent streams."""
 
     def __init__(self) -> None:
         self._open: set[ResponseWriter] = set()
@@ -107,9 +99,8 @@ class ClientWatch:
     def watch(self, writer: ResponseWriter, receive: Receive) -> Iterator[None]:
         """Watch a response; if the client disconnects, cancel the task that runs this block.
 
-        Cancelling closes the upstream connection at once. After the end of a response servers
-        report a disconnect too; the task then continues, because cancelling it would close the
-        connection under the client's next request.
+        After the end servers report a disconnect too; cancelling then would close the connection
+        under the client's next request.
         """
         task = current_task()
         self._open.add(writer)

@@ -1,7 +1,4 @@
-"""A conversation as ``pipeline`` knows it before a model is chosen, and the steps that lead there.
-
-``token_count`` takes the same steps, and then counts.
-"""
+"""A conversation before a model is chosen, and the steps that lead there."""
 
 from msgspec import Struct
 
@@ -35,11 +32,7 @@ class ClientRequest(Struct, frozen=True, kw_only=True):
 
 
 class RoutedRequest(Struct, frozen=True, kw_only=True):
-    """A conversation and the models that may answer it.
-
-    ``parsed`` is the request as the client sent it and ``turns`` the answers in it; ``request`` has
-    its history restored.
-    """
+    """A conversation and its models; ``parsed`` as sent, ``request`` with history restored."""
 
     call: ClientRequest
     service: Service[Json]
@@ -107,10 +100,7 @@ def read_level(
 async def restore(
     gateway: GatewayContext, call: ClientRequest, request: Request
 ) -> tuple[Request, tuple[ClientTurn, ...]]:
-    """Return the request with the answers in it restored, and those answers as they were sent.
-
-    Envelopes and the answer cache have what clients do not keep: signatures, ids, thinking.
-    """
+    """Return the request with its answers restored (envelopes, answer cache), and those as sent."""
     client = call.requester.id
     turns = split_turns(request.messages)
     keys = cache_keys(request, client=client, turns=turns)

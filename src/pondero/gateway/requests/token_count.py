@@ -1,8 +1,4 @@
-"""Counts the tokens of a prompt for each client API.
-
-If the model's own service counts, it is asked. Otherwise the count is an estimate and a header says
-so; agents use it to decide when to shorten a conversation.
-"""
+"""Counts a prompt's tokens by the model's service, else estimates, as a header says."""
 
 from math import ceil
 

@@ -1,9 +1,4 @@
-"""Translation: the conversation in the model's dialect, and its answer in the client's.
-
-``attempt`` takes this path unless the bytes can pass through. Signatures of the model travel to the
-client in slots of its own API (``signatures.embedder``); the answer has the model name that the
-client asked for, and no field that only the model's API has.
-"""
+"""Translation: the conversation in the model's dialect, and its answer in the client's."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -32,8 +27,6 @@ from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
 from ..state.answer_cache import CachedAnswer
 from .routed_request import ModelTarget, RoutedRequest
-
-# -- the request ----------------------------------------------------------------------------------
 
 
 def translate_request(
@@ -114,9 +107,6 @@ def copy_client_headers(
     if "beta=true" in urlsplit(http.url).query and "?" not in url:
         url = f"{url}?beta=true"
     return replace(ours, url=url, headers={**ours.headers, **with_list_headers(sent, headers)})
-
-
-# -- the answer -----------------------------------------------------------------------------------
 
 
 def make_reply_context(

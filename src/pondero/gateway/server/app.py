@@ -1,8 +1,4 @@
-"""The gateway as an ASGI application: finds the handler for an address.
-
-``run`` serves it. Conversations go to ``pipeline``, token counts to ``token_count``, model lists to
-``model_list``, the console and its data to ``admin.api``.
-"""
+"""The gateway as an ASGI application: finds the handler for an address."""
 
 import logging
 from functools import lru_cache

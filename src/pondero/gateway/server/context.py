@@ -1,8 +1,4 @@
-"""The context that all requests share: configuration, connections, caches and observers.
-
-There is one per process. ``reconfigure`` changes the configuration while it runs; a routed request
-keeps its route.
-"""
+"""What all requests of a process share; ``reconfigure`` leaves routed requests their route."""
 
 import logging
 from collections.abc import Sequence
@@ -91,15 +87,10 @@ class GatewayContext:
         self.routing = Routing(config, load_catalog())
         self.config = config
 
-    # -- which model is asked ---------------------------------------------------------------------
-
     def sort_models(
         self, entries: Sequence[ModelEntry], messages: Sequence[Message]
     ) -> list[ModelEntry]:
-        """Return the models to try, first the one that gave the last answer.
-
-        It has the thread's signatures and its prompt cache.
-        """
+        """Return the models, first the last to answer: it has signatures and the cache."""
         if len(entries) == 1:
             return list(entries)
         return sorted(entries, key=lambda entry: not gave_last_answer(entry, messages))
@@ -126,8 +117,6 @@ class GatewayContext:
     jitter: "ClassVar[staticmethod[[], float]]" = staticmethod(random)
     now: "ClassVar[staticmethod[[], float]]" = staticmethod(time)
 
-    # -- rejected fields --------------------------------------------------------------------------
-
     @property
     def refusals(self) -> tuple[Rejection, ...]:
         """Return fields that services rejected lately and accepted without."""
@@ -140,8 +129,6 @@ class GatewayContext:
         self._rejections[make_rejection(exchange.origin, repair)] = None
         while len(self._rejections) > _REMEMBERED:
             del self._rejections[next(iter(self._rejections))]
-
-    # -- records ----------------------------------------------------------------------------------
 
     def notify_observers(self, receipt: Receipt) -> None:
         """Give a receipt with its cost to all observers; an error in one fails no request."""

@@ -1,7 +1,6 @@
 """Runs the gateway: in this process, in several that share a socket, or in a thread.
 
-``pondero serve`` calls ``run``; ``pondero launch`` and tests use ``run_gateway_in_thread``. SIGHUP
-reloads the configuration. SIGTERM and Ctrl-C let open answers end first, a second Ctrl-C does not.
+SIGHUP reloads the configuration. SIGTERM and Ctrl-C let answers end, a second Ctrl-C does not.
 """
 
 import gc
@@ -109,8 +108,7 @@ def _serve_process(
             unblock_signals({signal.SIGHUP})
         server = _make_server(gateway, seen)
         shutdown.attach(server)
-        # Collecting the catalog and modules again and again would cost a tenth of every request,
-        # and looking for cycles after every 700 objects as much.
+        # Collecting catalog and modules costs a tenth of a request; so does a threshold of 700.
         gc.collect()
         gc.freeze()
         gc.set_threshold(_YOUNG)
@@ -120,9 +118,8 @@ def _serve_process(
 class _Shutdown:
     """Stops the server of this process after a signal; ``signal_number`` is the first.
 
-    It raises nothing: Python swallows exceptions in places such as the callback of a weak
-    reference. uvicorn's own handler would raise the signal again after its last answer, and end the
-    process before observers have written.
+    It raises nothing, because Python swallows exceptions in some callbacks. uvicorn's handler would
+    end the process before observers have written.
     """
 
     def __init__(self) -> None:

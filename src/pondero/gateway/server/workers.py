@@ -1,7 +1,4 @@
-"""Keeps a number of worker processes alive and forwards signals to them.
-
-``run`` serves the gateway in them, on one socket.
-"""
+"""Keeps a number of worker processes alive and forwards signals to them."""
 
 import logging
 import os
@@ -33,10 +30,7 @@ def unblock_signals(names: Iterable[signal.Signals]) -> None:
 
 
 class WorkerBody(Protocol):
-    """The work of one process; ``changed``: whether SIGHUP came before it started.
-
-    Signals are blocked when it begins; it unblocks them once it has its own handlers.
-    """
+    """The work of one process, begun with signals blocked; ``changed``: SIGHUP came before."""
 
     def __call__(self, *, changed: bool) -> None:
         """Run until told to end."""
@@ -69,11 +63,7 @@ class Workers:
             self._start()
 
     def _start(self) -> None:
-        """Start missing workers, unless all are to end.
-
-        Signals are blocked meanwhile: a new worker would miss one, or handle it with its parent's
-        handlers.
-        """
+        """Start missing workers, with signals blocked: a new one would miss or mishandle them."""
         block_signals()
         while len(self._children) < self._count and not self._heard & END:
             child = os.fork()

@@ -1,8 +1,4 @@
-"""Embeds signatures as envelopes in an answer on its way to the client.
-
-``translation`` makes one embedder per answer and writes the events it returns with the client's
-dialect, signed by ``read_envelope``. ``record`` is the unchanged answer for the answer cache.
-"""
+"""Embeds signatures as envelopes in an answer; ``record`` is the unchanged answer."""
 
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
@@ -77,11 +73,8 @@ class _OpenPart(Struct):
 class SignatureEmbedder:
     """Feed it the events of an answer and write those it returns.
 
-    Parts are returned strictly one after another, calls have ids in the client's format, and the
-    only signatures are envelopes. An envelope precedes the part it describes: the end of thinking
-    is held until the next part begins. Entries known later wait for the next envelope; without one,
-    only the answer cache has them.
-
+    An envelope precedes the part it describes: the end of thinking is held until the next part
+    begins. Entries known later wait for the next envelope, or are only in the answer cache.
     ``seed`` is unique to the answer; ``call_id`` makes an id of 32 hexadecimal digits.
     ``text_inside``: the envelope has the text of thinking, because the client may lose it.
     """

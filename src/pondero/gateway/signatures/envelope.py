@@ -1,8 +1,6 @@
-"""Envelopes: the parts of an answer that only the gateway understands, as a text for the client.
+"""Envelopes: parts of an answer that only the gateway understands, as a text for the client.
 
-``embedder`` packs them, ``restore`` opens them when the client sends the answer back; a model never
-sees one. The text is padded standard base64, which some SDKs check; clients may return it in the
-URL-safe alphabet, or without padding.
+Padded standard base64, which some SDKs check; clients may return it URL-safe or unpadded.
 """
 
 import zlib
@@ -25,10 +23,7 @@ _LEAST = 1 << 16
 
 
 class EnvelopeThinking(Struct, frozen=True, omit_defaults=True, tag="thinking", tag_field="is"):
-    """A part of thinking; ``at`` is its place in the answer.
-
-    ``text`` is None if the client stores the text itself.
-    """
+    """Thinking at its place in the answer; ``text`` None: the client stores it itself."""
 
     at: int
     signature: Signature | None = field(default=None, name="seal")

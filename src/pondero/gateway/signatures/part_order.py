@@ -1,8 +1,4 @@
-"""Puts the parts of a streamed answer strictly one after another, as most APIs need them.
-
-Some services continue a part after the next has begun: text stays open until the answer ends,
-arguments of parallel calls alternate. ``embedder`` reads every answer through this.
-"""
+"""Puts the parts of a stream one after another; some services continue a part after the next."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -67,9 +63,8 @@ DELTAS: Final = (*WORDS, ToolDelta)
 class PartOrder:
     """Feed it events.
 
-    A part that continues after the next has begun is ended there; its own end comes later. Text for
-    it after that becomes a part of its own, with the same index. Events during an incomplete call
-    wait until the call is complete.
+    A part that continues after the next has begun is ended there; later text for it becomes a part
+    of its own, with the same index. Events during an incomplete call wait for its end.
     """
 
     def __init__(self) -> None:
@@ -78,10 +73,7 @@ class PartOrder:
         self._waiting: list[Event] = []
 
     def take_words(self, events: list[Event], at: int | None) -> bool:
-        """Take events if all are text of the open part at this index; else take none.
-
-        Nearly all events are, and stay unchanged.
-        """
+        """Take events if all are text of the open part, as nearly all are; else take none."""
         now = self._open
         if now is None or now.start.index != at or self._waiting:
             return False

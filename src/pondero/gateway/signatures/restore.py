@@ -1,8 +1,6 @@
 """Restores earlier answers in a client's request: ids, signatures, thinking, origins.
 
-Before an answer, the pipeline looks up ``cache_keys`` and calls ``restore_history``; after it, the
-answer is cached under ``cache_items``. A cached answer is used only if its calls and text equal
-what the client sent. Unknown answers stay unchanged, for the handoff to judge.
+A cached answer is used only if its calls and text equal what the client sent.
 """
 
 from collections import defaultdict
@@ -85,10 +83,7 @@ def restore_history(
     found: Mapping[str, bytes],
     turns: Sequence[ClientTurn] | None = None,
 ) -> Request:
-    """Return a request with the answers in it as their models gave them, if known.
-
-    ``found`` has the values of ``cache_keys``.
-    """
+    """Return a request with known answers restored; ``found``: values of ``cache_keys``."""
     restorer = _Restorer(client_dialect, client, found)
     following = iter(split_turns(request.messages) if turns is None else turns)
     messages: list[Message] = []

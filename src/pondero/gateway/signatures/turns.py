@@ -1,7 +1,4 @@
-"""Turns of a conversation as a client sees them, and their keys in the answer cache.
-
-``restore`` looks answers up by them.
-"""
+"""Turns of a conversation as a client sees them, and their keys in the answer cache."""
 
 import json
 from collections import defaultdict
@@ -20,8 +17,7 @@ _STABLE = Encoder(order="deterministic")
 class ClientTurn(Struct, frozen=True):
     """Consecutive assistant messages: some clients send one for each chunk of an answer.
 
-    ``digest`` covers the text and calls a client sees, the user's text before them, and how often
-    the same occurred before.
+    ``digest``: of text and calls, the user's text before, and how often the same occurred before.
     """
 
     messages: tuple[Message, ...]

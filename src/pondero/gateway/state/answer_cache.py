@@ -1,7 +1,4 @@
-"""The answer cache: parts of answers that a client may lose between two requests.
-
-``signatures.restore`` makes the keys and values; ``pipeline`` and ``delivery`` read and write them.
-"""
+"""The answer cache: parts of answers that a client may lose between two requests."""
 
 import time
 from collections import OrderedDict
@@ -39,10 +36,7 @@ class AnswerCache(Protocol):
 
 
 class LocalAnswerCache:
-    """A cache in this process; entries unused for ``seconds`` expire.
-
-    Above ``size`` bytes the oldest are dropped.
-    """
+    """A cache in this process, of ``size`` bytes; entries unused for ``seconds`` expire."""
 
     def __init__(
         self,

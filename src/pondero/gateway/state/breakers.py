@@ -1,8 +1,4 @@
-"""Circuit breakers: a deployment that keeps failing is paused.
-
-``pipeline`` asks ``is_open`` before each deployment and reports the result. After the pause, one
-request probes it.
-"""
+"""Circuit breakers: a deployment that keeps failing is paused, then probed by one request."""
 
 from collections import deque
 from collections.abc import Callable

@@ -1,9 +1,4 @@
-"""Clients' keys: those of gateway.toml, and those created or blocked at run time.
-
-``read_request`` asks for all keys at each request; the admin API and ``pondero keys`` change them.
-A change applies from the next request on, in every process that shares the store. Only hashes are
-stored.
-"""
+"""Clients' keys, of gateway.toml and of run time; only hashes are stored."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -65,10 +60,7 @@ class LocalKeys:
 
 
 class FileKeys:
-    """A store in the data folder, which all gateways of this machine share.
-
-    The file is created with the first key; SQLite tells whether another process changed it.
-    """
+    """A store in the data folder for all gateways of this machine, made with the first key."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path or Path(data_folder()) / FILE
@@ -121,10 +113,7 @@ def load_key(text: str | bytes) -> GatewayKey:
 
 
 class KeyRing:
-    """All keys of a gateway: those ``configured`` in its file, and those of the store.
-
-    For a configured key the store can only say that it is blocked.
-    """
+    """All keys of a gateway; of those ``configured``, the store only says which are blocked."""
 
     def __init__(self, configured: Callable[[], Sequence[GatewayKey]], store: KeyStore) -> None:
         self._configured = configured

@@ -1,8 +1,4 @@
-"""Quotas, breakers, cached answers and keys in Redis, shared by all replicas.
-
-The scripts in ``lua/`` make changes atomic. While Redis is unreachable each replica counts alone
-and reports its use later; with ``on_state_loss = "refuse"`` no request is answered then.
-"""
+"""State shared in Redis, atomic by ``lua/``; while it is lost, each replica counts alone."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -267,10 +263,7 @@ class RedisBreakers:
 
 
 class RedisKeys:
-    """Run-time keys of all replicas, checked for changes at each request.
-
-    While Redis is unreachable the known keys stay.
-    """
+    """Run-time keys of all replicas, checked at each request; kept while Redis is lost."""
 
     def __init__(self, link: RedisLink, snapshot: RedisSnapshot | None = None) -> None:
         self._link = link

@@ -1,8 +1,4 @@
-"""The connection to the Redis that replicas share.
-
-All classes of ``redis`` send their commands through one ``RedisLink``. After an error Redis is not
-asked for a second, so that no request waits for it; the loss and the return are logged once each.
-"""
+"""The connection to Redis; after an error it is not asked for a second, so no request waits."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence

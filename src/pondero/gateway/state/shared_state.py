@@ -1,7 +1,4 @@
-"""The state that replicas share: quota use, cached answers, breakers and keys.
-
-``[server] state`` chooses between this process's memory and a Redis.
-"""
+"""The state that replicas share, in this process's memory or a Redis (``[server] state``)."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

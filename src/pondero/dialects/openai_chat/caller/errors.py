@@ -1,8 +1,4 @@
-"""Reads error answers into our errors, in any of the shapes that providers have for them.
-
-The service's own code decides first where it has one, then the status, then, where a status is
-shared by two meanings, the words of the message.
-"""
+"""Reads error answers of any provider: by the service's code, else the status, else the words."""
 
 import re
 from collections.abc import Mapping

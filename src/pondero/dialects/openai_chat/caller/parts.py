@@ -1,8 +1,4 @@
-"""The types of an answer on this wire, and the parts that are assembled from its pieces.
-
-The wire has no order among thinking, text and calls: parts have the order of arrival.
-``response`` and ``stream`` read answers into these types.
-"""
+"""Types and parts of an answer; the wire has no order among parts, so that of arrival counts."""
 
 import base64
 import hashlib
@@ -221,10 +217,7 @@ class Calls:
         return call, call.feed(raw)
 
     def find_without_id(self) -> list[Call]:
-        """Return the calls without an id; raises Malformed for one without a name.
-
-        Skips blank calls: some services fill every field with empty values.
-        """
+        """Return the calls without an id (not blank ones); raises Malformed if one has no name."""
         for index, call in enumerate(self._calls):
             if not call.name and not call.blank:
                 path = f"$.choices[0].message.tool_calls[{index}].function.name"
@@ -244,10 +237,7 @@ class Calls:
 
 
 def _begins_call(call: Call, raw: dict[str, Json], given: Json) -> bool:
-    """Return whether a piece begins a new call although its index is taken.
-
-    Some services give all parallel calls the index 0, or none: a name then begins a call.
-    """
+    """Return whether a piece begins a call; some services give all parallel calls one index."""
     if not call.name or not _has_name(raw):
         return False
     if given and call.id:

@@ -1,7 +1,4 @@
-"""Repairs a rejected request if the rejection says what the service takes.
-
-The exchange sends the repaired request once, and saves the repair for later requests.
-"""
+"""Repairs a rejected request, once, if the rejection says what the service takes."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,8 +1,4 @@
-"""Writes thinking that is sent back, in its original field or the one that the deployment wants.
-
-Only signatures of this dialect are opened. The wire has no order among a turn's thinking, text
-and calls, so all thoughts of one turn go into one field. ``request`` calls it.
-"""
+"""Writes thinking that is sent back: all of one turn in one field, as the wire has no order."""
 
 from pondero.canon import Json, Thinking
 
@@ -72,8 +68,7 @@ def _add_text(message: dict[str, Json], field: str, text: str) -> None:
 
 
 def _add_chunk(content: list[Json], text: str, rest: dict[str, Json]) -> None:
-    # Mistral, hosted GLM: several thinking chunks in a message are rejected (pi-ai 1.5.0,
-    # 2026-11-15), so unsigned thinking is joined.
+    # Mistral, hosted GLM reject several thinking chunks in a message (pi-ai 1.5.0, 2026-11-15).
     words = {"type": "text", "text": text}
     last = content[-1] if content and isinstance(content[-1], dict) else {}
     signed = "signature" in last or "signature" in rest

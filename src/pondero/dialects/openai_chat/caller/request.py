@@ -1,7 +1,4 @@
-"""Writes requests for one deployment, with its quirks applied.
-
-On this wire the conversation is a flat list, with a message for each tool result.
-"""
+"""Writes requests for one deployment, with its quirks: a flat list, a message for each result."""
 
 import base64
 import hashlib

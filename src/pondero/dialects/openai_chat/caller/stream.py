@@ -23,10 +23,7 @@ def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
 
 
 class _Frames:
-    """The frames of a stream, or the bytes of a whole body sent instead.
-
-    ``last`` is the last byte so far: a complete stream ends with a newline.
-    """
+    """The frames of a stream, or a whole body; ``last``: a complete stream ends with a newline."""
 
     def __init__(self) -> None:
         self.body: bytearray | None = None
@@ -53,11 +50,7 @@ class _Frames:
 
 
 class _Chunks:
-    """Reads chunks until the end marker.
-
-    ``marked``: the stream ends with a marker. If unknown (None), an answer with a finish reason and
-    token counts is complete without one.
-    """
+    """Reads chunks; ``marked`` None: a finish reason and token counts can replace the marker."""
 
     def __init__(
         self, head: ResponseHead, builder: Builder, frames: _Frames, *, marked: bool | None

@@ -1,10 +1,7 @@
 """Reads thinking between tags, or in a list of details.
 
-Tags count only at the very beginning of an answer. A closing tag without an opening one counts
-once, because some chat templates open it for the model.
-
-A list of details goes back unchanged; its texts are shown. Deltas with the same type and index are
-merged (one upstream sends text and encrypted details under the same index); other details are not.
+Tags count only at the beginning; one closing tag needs no opening one, because some chat templates
+open it. Details go back unchanged; deltas with the same type and index are merged.
 """
 
 import re

@@ -1,7 +1,6 @@
-"""Reads the token counts of an answer, its finish, and its other data.
+"""Reads token counts into disjoint buckets, and the finish and other data of an answer.
 
-Counts go into disjoint buckets. The completion includes thinking, except on xAI (206 of 206
-recordings); the total shows which. Contradictory counts are cut to fit, never negative.
+The completion includes thinking, except on xAI (206 of 206 recordings); the total shows which.
 """
 
 from pondero.canon import Finish, Finished, Json, Usage

@@ -1,7 +1,4 @@
-"""The addresses of this wire, and the model that an address names.
-
-``rules`` and ``models`` use it; so do ``pondero.sdk`` and the gateway, which apply no rules.
-"""
+"""The addresses of this wire, and the model that an address names."""
 
 import re
 from typing import Literal
@@ -22,19 +19,13 @@ def serves(path: str) -> bool:
 
 
 def default_model(url: str, *, keyless: bool) -> str | None:
-    """Return the model of a request whose body names none.
-
-    Azure's addresses name it. A server without a key has one model, which needs no name.
-    """
+    """Return the model if the body names none: Azure's address does; a keyless server has one."""
     found = _DEPLOYMENT.search(url)
     return found[1] if found else "default" if keyless else None
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:
-    """Return "models" if a request asks for the list of models, or for one of them.
-
-    Gemini lists its models at a similar address, with the key in the query.
-    """
+    """Return "models" if a request asks for models (Gemini's has the key in the query)."""
     parts = urlsplit(http.url)
     ours = _MODELS.fullmatch(parts.path) and "key" not in parse_qs(parts.query)
     return "models" if http.method == "GET" and ours else None

@@ -1,8 +1,4 @@
-"""Errors in the shapes of this wire's providers, and the ``Rejecter`` that ``rules`` raises with.
-
-Default texts are OpenAI's; a provider's own are in its table, ``providers/NAME.toml``, which names
-their source.
-"""
+"""Errors in the shapes of this wire's providers; their own texts are in ``providers/NAME.toml``."""
 
 import re
 from collections.abc import Mapping
@@ -171,8 +167,7 @@ class Rejecter:
     def reject_unknown(self, param: str) -> NoReturn:
         """Reject an unknown field; OpenAI's text differs at the top level."""
         self.reject_as("unknown", param=param)
-        # OpenAI, errors: unknown_parameter, Unrecognized request argument
-        # (public clients quote both, 2026-11-15)
+        # OpenAI, errors: unknown_parameter, Unrecognized ... (public clients, 2026-11-15)
         if "." in param or "[" in param:
             self.reject(f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
         self.reject(f"Unrecognized request argument supplied: {param}")
@@ -198,8 +193,7 @@ class Rejecter:
 
     def reject_invalid(self, error: str) -> NoReturn:
         """Reject a body that does not fit the types; ``error`` is msgspec's message."""
-        # OpenAI, errors: missing_required_parameter, invalid_type, invalid_value, empty_array
-        # (public clients quote them, 2026-11-16)
+        # OpenAI, errors: codes and texts (public clients quote them, 2026-11-16)
         found = _AT.match(error)
         problem, path = (found["what"], found["path"] or "") if found else (error, "")
         if unknown := _UNKNOWN.match(problem):

@@ -1,7 +1,4 @@
-"""The tables of this wire's providers, and the lists of models that they send.
-
-A provider's table is ``providers/NAME.toml``; the lenient reading uses ``lenient.toml``.
-"""
+"""The tables of this wire's providers (``providers/NAME.toml``), and their lists of models."""
 
 import re
 import tomllib
@@ -179,9 +176,6 @@ def _table(name: str) -> dict[str, Any] | None:
     below = _table(own.pop("like")) if "like" in own else None
     says = {**(below or {}).get("says", {}), **own.get("says", {})}
     return {**(below or {}), **own, "says": says, "name": name}
-
-
-# -- lists of models -----------------------------------------------------------------------------
 
 
 def write_list(http: HttpRequest, known: Sequence[ServedModel], provider: str) -> HttpResponse:

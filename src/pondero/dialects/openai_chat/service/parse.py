@@ -1,9 +1,4 @@
-"""Reads a request into canon in two steps, strictly or leniently.
-
-``rules.accept`` reads strictly: by a provider's table, with its checks between the steps.
-``pondero.sdk`` and the gateway call ``parse``, which reads leniently: its table has every
-provider's fields and knobs, and it rejects only a body without readable messages.
-"""
+"""Reads a request into canon: strictly for ``rules.accept``, leniently in ``parse``."""
 
 import msgspec
 from msgspec import Struct

@@ -65,10 +65,7 @@ def headers_of(content_type: str, base: dict[str, Json]) -> dict[str, str]:
 
 
 def finish_reason(finish: Finish, raw: str | None, *, said_no: bool = True) -> str:
-    """Return the finish reason; ``raw`` is the service's own, if known.
-
-    A refusal without text in its own field (``said_no``) is reported as filtered.
-    """
+    """Return the finish reason (``raw``: the service's own); a textless refusal is filtered."""
     if finish == "refusal" and not raw and not said_no:
         return "content_filter"
     return raw or _WORDS.get(finish, "stop")
@@ -112,10 +109,7 @@ def call_id_of(id_: str | None, provider: Provider) -> str | None:
 
 
 class Calls:
-    """Writes the calls of one answer, whole or as they begin.
-
-    The context's ``sign`` returns fields of the call, or the text of its signature.
-    """
+    """Writes the calls of one answer; ``sign`` returns fields of the call, or its signature."""
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._provider = answering.context.provider
@@ -254,10 +248,7 @@ class CarriedDetail:
         self._number = 0
 
     def write(self, part: Text | Thinking | ToolCall) -> list[Json]:
-        """Return the detail with a part's signature; empty if it has none.
-
-        Thinking that is shown in details has its signature there already.
-        """
+        """Return the detail with a part's signature; empty if none, or in the thinking already."""
         if not self._on or (self._shown and isinstance(part, Thinking)):
             return []
         data = self._sign(part, "", ())

@@ -1,8 +1,4 @@
-"""The emulated service's checks, in its order; the emulator calls ``accept``.
-
-The order is behaviour: a request with two faults gets the rejection that comes first here. If a
-provider's table has its own text for a rejection (``reject_as``), that text wins.
-"""
+"""The emulated service's checks; their order is behaviour: the first fault is the one reported."""
 
 import re
 from collections.abc import Sequence
@@ -169,8 +165,7 @@ def _check_exclusive_fields(body: types.Body, rest: dict[str, Json], provider: P
     asked = {"reasoning_effort": body.reasoning_effort, **rest}
     for pair in provider.apart:
         if all(get_path(asked, tuple(each.split("."))) is not None for each in pair):
-            # Groq, reasoning: reasoning_format or include_reasoning (groq 1.7.0, 2026-11-15);
-            # Moonshot, Fireworks (fireworks-ai 1.2.30), DashScope: one field (2026-11-15)
+            # Groq (groq 1.7.0), Moonshot, Fireworks (1.2.30), DashScope: one field (2026-11-15)
             provider.rejecter.reject_as("apart", param=pair[0], one=pair[0], other=pair[1])
             text = f"'{pair[0]}' and '{pair[1]}' cannot be specified at the same time."
             provider.rejecter.reject(text, param=pair[0], code="invalid_parameter_combination")

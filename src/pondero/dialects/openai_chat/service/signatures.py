@@ -20,11 +20,7 @@ def stamp(text: str, *, model: str) -> str:
 
 
 def make_signer(model: str) -> Signer:
-    """Return the signer for one answer of this model.
-
-    It signs a thought with a text, or with the list of details recorded with it, and a call with
-    fields of the call. No signature of this wire covers earlier parts.
-    """
+    """Return the signer for one answer; no signature of this wire covers earlier parts."""
 
     def sign(part: Part, shown: str, _before: Sequence[Json], /) -> Json | None:
         if isinstance(part, Thinking):

@@ -1,7 +1,4 @@
-"""Reads the thinking that a request asks for, by the knobs of its provider's table.
-
-``rules`` reads strictly; ``parse`` passes ``unknown`` and reads leniently.
-"""
+"""Reads the thinking that a request asks for, by the knobs of its provider's table."""
 
 from msgspec import Struct
 
@@ -37,10 +34,7 @@ def parse_thinking(
     model: Model,
     unknown: UnknownFields | None = None,
 ) -> ThinkingSettings:
-    """Return the settings; rejects values that this model does not take.
-
-    With ``unknown``, invalid values are skipped and their paths listed there.
-    """
+    """Return the settings; rejects values the model does not take, or lists them in ``unknown``."""
     knobs = _Knobs(body, rest, provider, model)
     for knob in provider.knob:
         value = get_path(knobs.asked, knob.path) if knob.path[0] in knobs.asked else None
@@ -117,23 +111,20 @@ class _Knobs:
             # Mistral, reasoning_effort: 422 outside the enum (mistral-vibe#1117, 2026-11-15)
             rejecter.reject_as("word", param=name, **facts)
         if not model.efforts:
-            # OpenAI, reasoning_effort: not on other models (public clients, 2026-11-15);
-            # xAI likewise (grok2api#814, 2026-11-15)
+            # Not on others: OpenAI (public clients), xAI (grok2api#814), 2026-11-15
             rejecter.reject_as("no_effort", param=name, **facts)
             rejecter.reject_unknown(name)
         if value == _OFF and value not in model.efforts:
             # OpenRouter, reasoning: mandatory on some models (claude-code-router#1229, 2026-11-15)
             rejecter.reject_as("off", param=name, **facts)
         if value not in model.efforts:
-            # OpenAI, reasoning_effort: each model has its own words (Kilo-Org/cloud#3807,
-            # 2026-11-15); Mistral likewise (SmartHopper#647, 2026-11-15)
+            # Words by model: OpenAI (Kilo-Org/cloud#3807), Mistral (SmartHopper#647), 2026-11-15
             rejecter.reject_as("effort", param=name, **facts)
             rejecter.reject_value(
                 name, value, only=f"Supported values are: {join_words(model.efforts)}."
             )
         if self._level is not None and value != self._level:
-            # OpenRouter, reasoning: not with another reasoning_effort (openrouter 1.3.84 types,
-            # 2026-11-15)
+            # OpenRouter, reasoning: no other reasoning_effort (openrouter 1.3.84, 2026-11-15)
             rejecter.reject_as("two_efforts", param=name, **facts)
         self._level, self._kind = value, "off" if value == _OFF else "level"
 
@@ -150,8 +141,7 @@ class _Knobs:
 
     def _check_off(self, name: str) -> None:
         if self._model.thinks == "always" and not self._model.deaf:
-            # Z.ai, thinking: GLM-5.3 always thinks (hermes-agent#97286, 2026-11-15);
-            # Moonshot, thinking: K2.7 and K3 likewise (pi-ai 1.5.0, 2026-11-15)
+            # Always: GLM-5.3 (hermes-agent#97286), Moonshot K2.7, K3 (pi-ai 1.5.0), 2026-11-15
             facts = _facts(_OFF, self._body.model, self._model.efforts)
             self._rejecter.reject_as("off", param=name, **facts)
             text = f"Thinking cannot be disabled for {self._body.model}."

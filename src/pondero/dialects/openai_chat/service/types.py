@@ -1,7 +1,4 @@
-"""The types of the request body; the service rejects any other field.
-
-Source: openai 3.49.0 types (2026-11-10), independently of the caller side.
-"""
+"""The types of the request body (openai 3.49.0, 2026-11-10); any other field is rejected."""
 
 from typing import Annotated, Any, Literal
 

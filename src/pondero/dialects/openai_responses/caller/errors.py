@@ -135,9 +135,6 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-# -- when to come back ---------------------------------------------------------------------------
-
-
 def _retry_after(head: ResponseHead, details: dict[str, Any], message: str) -> float | None:
     if (waiting := head.retry_after) is not None:
         return waiting

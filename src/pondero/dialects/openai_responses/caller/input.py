@@ -1,8 +1,7 @@
 """Writes messages as input items, for ``request``.
 
-The service rejects thinking without the item that followed it, and a follower with an id without
-its thinking (pydantic-ai recording test_openai_responses_thinking_with_modified_history,
-2026-08-22). So each goes back only with the other; a follower alone loses its id.
+Thinking and a follower with an id go back only together; a follower alone loses its id (pydantic-ai
+recording test_openai_responses_thinking_with_modified_history, 2026-08-22).
 """
 
 from base64 import b64encode

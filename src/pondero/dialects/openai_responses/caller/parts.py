@@ -143,10 +143,7 @@ class Items:
         return not self._parts and not self._ended
 
     def find(self, place: int, kind: str, out: list[Event]) -> Item | None:
-        """Return the item at a place (-1: the latest); None if it has ended.
-
-        An unannounced item begins now, as ``kind``.
-        """
+        """Return the item at a place (-1: the latest), begun if new; None if it has ended."""
         place = self.latest if place < 0 else place
         if place in self._ended:
             return None
@@ -205,10 +202,7 @@ class Items:
         return piece
 
     def _early(self, item: Item, without: frozenset[str]) -> Signature | None:
-        """Return the signature of a follower, as it will be if the item is completed.
-
-        Thinking has none this early: its announced content is not final.
-        """
+        """Return a follower's signature, as if completed; announced thinking is not final."""
         if item.id is None:
             return None
         done = {**item.raw, "status": "completed"} if "status" in item.raw else item.raw

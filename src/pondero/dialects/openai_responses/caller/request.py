@@ -1,8 +1,4 @@
-"""Writes requests of the Responses API.
-
-The service stores nothing (``store`` is false): requests ask for encrypted thinking with
-``include``, and send it back with the conversation.
-"""
+"""Writes requests of the Responses API; nothing is stored, so encrypted thinking goes back."""
 
 import json
 import re
@@ -143,9 +139,6 @@ def _format(output: OutputFormat) -> Json:
     if output.strict is not None:
         written["strict"] = output.strict
     return written
-
-
-# -- extras, address, bytes ------------------------------------------------------------------------
 
 
 def _extras(extras: Mapping[str, Json], body: Mapping[str, Json]) -> Mapping[str, Json]:

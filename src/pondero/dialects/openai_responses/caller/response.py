@@ -72,9 +72,6 @@ def match_score(raw: Json, *, stream: bool) -> int:
     return 15 if isinstance(inner, dict) and "message" in inner and "param" in inner else 0
 
 
-# -- its finish ------------------------------------------------------------------------------------
-
-
 def make_finished(answer: Answer, seen: SeenItems) -> Finished:
     """Return the last event of this answer."""
     used = usage(answer.usage)

@@ -11,10 +11,7 @@ _CHAT_NAMES = ("prompt_tokens", "completion_tokens")
 
 
 def usage(raw: Json) -> Usage:
-    """Return disjoint buckets; on this wire the totals include the details.
-
-    Chat Completions' names are read too, because some compatible servers use them.
-    """
+    """Return disjoint buckets; totals include details. Chat Completions' names are read too."""
     if not isinstance(raw, dict):
         return Usage()
     named = _NAMES if "input_tokens" in raw or "output_tokens" in raw else _CHAT_NAMES

@@ -1,8 +1,4 @@
-"""The address of this wire: its path, the model a request names, and the key it needs.
-
-``models`` and ``rules`` check addresses and keys here; ``pondero.sdk`` and the gateway use only
-``serves`` and ``model_of``.
-"""
+"""The address of this wire: its path, the model a request names, and the key it needs."""
 
 from pondero.canon import HttpRequest
 from pondero.dialects.bodies import model_of, with_model

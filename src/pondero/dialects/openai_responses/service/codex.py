@@ -1,8 +1,4 @@
-"""The list of models in Codex's format, which its model picker shows.
-
-Codex requests it with its version in the query (``?client_version=``); ``models`` writes it for the
-gateway. The fields were tried with Codex 0.166; ``codex debug models`` prints its own list.
-"""
+"""The list of models in Codex's format (``?client_version=``), tried with Codex 0.166."""
 
 from collections.abc import Mapping, Sequence
 from functools import cache

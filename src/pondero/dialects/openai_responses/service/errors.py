@@ -1,7 +1,4 @@
-"""Errors in the service's shape, and the functions by which ``rules`` and its checks reject.
-
-Texts are OpenAI's own, from recordings and error reports; the evidence is of 2026-11-15.
-"""
+"""Errors in the service's shape; texts are OpenAI's, from recordings and reports (2026-11-15)."""
 
 import math
 from collections.abc import Iterable

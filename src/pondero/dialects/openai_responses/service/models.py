@@ -113,14 +113,8 @@ def _book() -> _Book:
     return convert_json(tomllib.loads(text), _Book)
 
 
-# -- the list of models ----------------------------------------------------------------------------
-
-
 def asks(http: HttpRequest) -> Literal["models"] | None:
-    """Return "models" if a request asks for the list of models, or for one of them.
-
-    Gemini lists its models at a similar address, with the key in the query.
-    """
+    """Return "models" if a request asks for models (Gemini's has the key in the query)."""
     parts = urlsplit(http.url)
     ours = _MODELS.fullmatch(parts.path) and "key" not in parse_qs(parts.query)
     return "models" if http.method == "GET" and ours else None
@@ -141,10 +135,7 @@ def requested_model(http: HttpRequest) -> str | None:
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
-    """Write the list or the requested model, for any provider; raises Rejected.
-
-    Codex sends its version in the query and gets the list in its own format.
-    """
+    """Write the list or the requested model, in Codex's format for Codex; raises Rejected."""
     if requested_model(http) is None and "client_version" in parse_qs(urlsplit(http.url).query):
         return codex_list(known)
     return _write_found(http, {each.name: _model(each.name, each.owner) for each in known})

@@ -1,9 +1,4 @@
-"""Reads a request into canon in steps, strictly or leniently.
-
-``rules.accept`` reads strictly: it calls the steps with the service's checks between them.
-``pondero.sdk`` and the gateway call ``parse``, which reads leniently: it passes ``UnknownFields``
-to every step, which lists invalid fields there instead of rejecting them.
-"""
+"""Reads a request into canon: strictly for ``rules.accept``, leniently in ``parse``."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -145,11 +140,7 @@ def messages_of(
     route: str | None = None,
     unknown: UnknownFields | None = None,
 ) -> tuple[Message, ...]:
-    """Return the messages of the input; their signatures name this model and route.
-
-    The lenient reading skips ``additional_tools`` items: ``canon`` adds their tools to the others,
-    so that any wire can offer them.
-    """
+    """Return the messages of the input; ``canon`` adds tools of ``additional_tools`` items."""
     conversation = Conversation(model=create.model, route=route, unknown=unknown)
     for number, item in enumerate(items):
         if unknown is None or item.get("type") != "additional_tools":

@@ -96,10 +96,7 @@ class Writer:
                 return head
 
     def write_whole(self, place: int, part: Part) -> Item | None:
-        """Return the item of a part without deltas; None if this wire has none for it.
-
-        That is so for raw parts of other wires, and for all media but images.
-        """
+        """Return the item of a part without deltas; None for raw parts and media but images."""
         if isinstance(part, UnknownPart) and part.dialect == NAME:
             return dict(part.raw)
         if isinstance(part, Image) and part.data is not None:

@@ -91,9 +91,6 @@ def ending(finish: Finish, raw: str | None) -> Ending:
     return Ending("completed", refused=finish == "refusal")
 
 
-# -- the response object --------------------------------------------------------------------------
-
-
 def answer(
     answering: ReplyContext[Context],
     output: list[Item],

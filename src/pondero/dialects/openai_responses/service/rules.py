@@ -1,7 +1,4 @@
-"""The emulated service's checks, in its own order and words; the emulator calls ``accept``.
-
-The order is behaviour: a request with two faults gets the rejection that comes first here.
-"""
+"""The emulated service's checks; their order is behaviour: the first fault is the one reported."""
 
 from typing import Any
 
@@ -82,9 +79,6 @@ def _accept(http: HttpRequest, raw: dict[str, Json], provider: str) -> AcceptedR
     )
 
 
-# -- the body --------------------------------------------------------------------------------------
-
-
 def _check_input(create: Create) -> None:
     # The emulator has already resolved stored ids, so any that is left is unknown.
     if create.previous_response_id is not None:
@@ -132,9 +126,6 @@ def _check_verified(create: Create, http: HttpRequest) -> None:
     if http.headers.get("openai-organization") == _UNVERIFIED:
         # OpenAI, reasoning summaries: only for verified organisations (windmill#10147, 2026-11-15)
         reject(_UNVERIFIED_TEXT, param="reasoning.summary", code="unsupported_value")
-
-
-# -- what the model takes --------------------------------------------------------------------------
 
 
 class _ThinkingPlan(Struct, frozen=True):
@@ -231,8 +222,7 @@ def _check_model(create: Create, model: Model, thought: _ThinkingPlan) -> None:
         )
         reject(message, param="max_output_tokens", code="integer_above_max_value")
     if model.hosted and any(tool.get("type") not in model.hosted for tool in create.tools or ()):
-        # OpenAI, deep research: hosted tools only (req_llm recording o4_mini_deep_research,
-        # 2025-10-14)
+        # OpenAI, deep research: hosted tools only (req_llm o4_mini_deep_research, 2025-10-14)
         quoted = ", ".join(f"'{each}'" for each in model.hosted[:-1])
         message = f"Deep research models only support the {quoted}, and '{model.hosted[-1]}' tools."
         reject(message, param="tools")

@@ -1,8 +1,4 @@
-"""Item ids and encrypted thinking that the emulated service recognises without storing anything.
-
-As on the real service, the ids of one answer share a stem and encrypted thinking is opaque. Both
-carry a keyed digest, which shows whether they were changed or come from another service.
-"""
+"""Item ids and encrypted thinking, recognised without a store by the keyed digest they carry."""
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -45,10 +41,7 @@ def stem_of(seed: bytes) -> str:
 
 
 def make_signer(seed: bytes, *, model: str, stored: bool) -> Signer:
-    """Return the signer of one answer: it fills ``encrypted_content`` of thinking.
-
-    The encrypted text holds the id of its item; the service accepts only both together.
-    """
+    """Return a signer that fills ``encrypted_content``, which is valid only with its item's id."""
     stem = stem_of(seed)
 
     def sign(part: Part, _shown: str, before: Sequence[Json], /) -> Json | None:

@@ -1,8 +1,6 @@
-"""Stored responses, which a request continues by id instead of sending the conversation.
+"""Stored responses that a request continues by id; the emulator adds them to the input.
 
-The rules reject ``previous_response_id`` as not found, so the emulator first adds the stored
-conversation to the input. Instructions are not carried over (OpenAI, conversation state: vendor
-page, 2026-11-15).
+Instructions are not carried over (OpenAI, conversation state: vendor page, 2026-11-15).
 """
 
 import msgspec

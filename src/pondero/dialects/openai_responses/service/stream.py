@@ -41,10 +41,7 @@ class Open(Struct):
 
 
 class Stream:
-    """Events in, bytes out.
-
-    The end of an item waits for the next event: if that ends the answer, the item's status says so.
-    """
+    """Events in, bytes out; an item's end waits for the next event, which may set its status."""
 
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._shown = answering.shown
@@ -96,10 +93,7 @@ class Stream:
         return b""
 
     def fail(self, error: HttpResponse) -> bytes:
-        """Return the events of an error in the middle of a stream.
-
-        Some clients read only the first of them (OpenAI's SDK), some only the second (Codex).
-        """
+        """Return the error events: OpenAI's SDK reads only the first, Codex only the second."""
         told: Item = decode(error.body)["error"]
         data = self._begin() + self._emit("error", **{k: told[k] for k in _TOLD})
         failed = answer(self._answering, self._output, end=Ending("failed"), model=self._model)

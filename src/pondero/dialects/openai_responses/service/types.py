@@ -1,7 +1,4 @@
-"""The types of the request body (openai 3.49.0, 2026-11-10); the service rejects any other key.
-
-Types that begin with ``Any`` are for the lenient reading: the same fields with fewer limits.
-"""
+"""The request body (openai 3.49.0, 2026-11-10); ``Any...`` types are for the lenient reading."""
 
 from typing import Annotated, Any, Literal
 

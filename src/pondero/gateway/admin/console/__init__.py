@@ -1,8 +1,4 @@
-"""Serves the console: a page with live requests, keys and a preview of the dial.
-
-``admin.api`` calls ``page`` for addresses under ``/console``. The files in this folder contain no
-secret and need no key; their data comes from the admin API.
-"""
+"""Serves the console's files, which hold no secret; their data comes from the admin API."""
 
 from functools import cache
 from importlib.resources import files

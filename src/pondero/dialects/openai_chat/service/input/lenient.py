@@ -1,8 +1,4 @@
-"""Strips unknown fields and types from a body, for ``parse``.
-
-Providers that are not strict read requests like this. The lenient reading also lists what it
-skipped, and strips known fields with values of the wrong type.
-"""
+"""Strips unknown fields and types from a body; the lenient reading lists them, and misfits too."""
 
 import re
 from functools import cache
@@ -164,9 +160,6 @@ def _format(format_: dict[str, Json], passed: SkippedFields) -> dict[str, Json]:
 
 def _drop_fields(value: dict[str, Json], fields: tuple[str, ...]) -> dict[str, Json]:
     return {key: each for key, each in value.items() if key not in fields}
-
-
-# -- known fields with values of the wrong type (the lenient reading) ----------------------------
 
 
 def strip_misfits(body: dict[str, Json], passed: SkippedFields) -> dict[str, Json]:

@@ -1,7 +1,4 @@
-"""Reads the messages of a request into canon, and pairs calls with their results.
-
-``parse.canon`` calls ``Reader``. Nothing is checked here; ``rules`` rejects invalid conversations.
-"""
+"""Reads messages into canon and pairs calls with results; checks nothing, ``rules`` does."""
 
 import base64
 import binascii

@@ -1,8 +1,4 @@
-"""Converts bodies of the Responses API that arrive at this wire's address.
-
-Cursor sends such bodies and expects an answer of this wire. ``parse`` calls ``convert_body``;
-fields without a counterpart keep their names and are listed as unknown.
-"""
+"""Converts bodies of the Responses API at this wire's address, which Cursor sends."""
 
 from collections.abc import Callable
 
@@ -38,9 +34,6 @@ def _shape(text: _Fields) -> _Fields:
         inner = {key: value for key, value in shape.items() if key != "type"}
         shape = {"type": "json_schema", "json_schema": inner}
     return {**said, "response_format": shape}
-
-
-# -- items ---------------------------------------------------------------------------------------
 
 
 def _add(item: Json, messages: list[Json]) -> None:

@@ -57,11 +57,7 @@ _OF_CALLERS = frozenset({
 
 
 class Conversation:
-    """Collects messages: ``add`` the items in order, then take ``messages``.
-
-    With ``unknown`` (the lenient reading) invalid items and contents become ``UnknownPart``, and
-    their paths are listed.
-    """
+    """Collects messages; with ``unknown``, invalid items become ``UnknownPart`` and are listed."""
 
     def __init__(
         self, *, model: str, route: str | None, unknown: UnknownFields | None = None

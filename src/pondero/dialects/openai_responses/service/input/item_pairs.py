@@ -1,7 +1,4 @@
-"""Checks that an input keeps its pairs: call and result, thinking and the item after it.
-
-``rules.accept`` calls ``check_pairs``. The rules are OpenAI's for conversation state.
-"""
+"""Checks that an input keeps its pairs: call and result, thinking and the item after it."""
 
 from typing import NoReturn
 
@@ -17,10 +14,7 @@ _NEVER_FOLLOW = (*_ANSWERS, "configuration_update", "additional_tools", "compact
 
 
 def check_pairs(items: list[Json], *, store: bool, done: frozenset[str] = frozenset()) -> None:
-    """Reject ids, calls or thinking without their counterpart.
-
-    ``done``: ids of calls that the service ran itself, which have no output.
-    """
+    """Reject ids, calls or thinking without a counterpart; ``done``: calls the service ran."""
     _check_ids(items)
     _check_calls(items, done)
     _check_thinking(items, store=store)
@@ -118,8 +112,7 @@ def _reject_signature(text: str) -> NoReturn:
 def _check_follower(items: list[Json], number: int, *, store: bool) -> None:
     """Reject thinking that is not followed by the item it led to.
 
-    With ``store: false``, encrypted thinking needs no id on its follower: recorded for a message
-    (gpt-5.6-luna) and a call (gpt-5.6-terra).
+    With ``store: false`` the follower needs no id: recorded for gpt-5.6-luna and gpt-5.6-terra.
     """
     thought = items[number]
     follower = next((item for item in items[number + 1 :] if _type(item) != "reasoning"), None)

@@ -1,8 +1,7 @@
-"""Reads JSON into the wire's types, and rejects misfits in the service's own words.
+"""Reads JSON into the wire's types, and rejects misfits in OpenAI's recorded words.
 
-``parse`` and ``conversation`` call ``read``. The texts follow OpenAI's recorded rejections:
-decimal_below_min_value (pydantic-ai test_openai_responses_model_http_error, 2026-08-22) and
-integer_below_min_value (req_llm o1_mini/usage, 2025-10-04).
+Recordings: decimal_below_min_value (pydantic-ai test_openai_responses_model_http_error,
+2026-08-22), integer_below_min_value (req_llm o1_mini/usage, 2025-10-04).
 """
 
 import re
@@ -35,11 +34,7 @@ _NAMES = {
 
 
 def read(raw: Json, kind: type[T], *, at: str = "", unknown: UnknownFields | None = None) -> T:
-    """Convert a value to this type, or reject it; ``at`` is its path in the body.
-
-    With ``unknown`` (the lenient reading), unknown fields and optional fields with an invalid value
-    are left out and listed there.
-    """
+    """Convert a value at this path, or reject it; ``unknown`` lists what is left out instead."""
     try:
         return convert_json(raw, kind)
     except msgspec.ValidationError as error:
@@ -97,8 +92,7 @@ def read_kind(raw: Json, *, at: str, otherwise: str | None = None) -> str:
 
 
 def _reject_misfit(problem: str, param: str, raw: Json, inner: str, kind: type[Struct]) -> NoReturn:
-    # OpenAI, errors: unknown_parameter, missing_required_parameter, invalid_value, invalid_type
-    # (public clients quote them, 2026-11-16)
+    # OpenAI, errors: codes and texts (public clients quote them, 2026-11-16)
     if field := _FIELD.search(problem):
         name = _join_path(param, f".{field[2]}")
         reject_unknown(name) if field[1] == "unknown" else reject_missing(name)
@@ -115,8 +109,7 @@ def _reject_misfit(problem: str, param: str, raw: Json, inner: str, kind: type[S
 
 
 def _reject_range(bound: re.Match[str], value: Json, param: str) -> NoReturn:
-    # OpenAI, errors: the bound and the value are named (pydantic-ai recording
-    # test_openai_responses_model_http_error, 2026-08-22)
+    # OpenAI, errors: the bound and the value are named (recordings: above)
     noun = "integer" if bound[1] == "int" else "decimal"
     below = bound[2] == ">="
     limit = float(bound[3])
