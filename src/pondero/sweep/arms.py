@@ -1,6 +1,6 @@
 """Arms: the models at levels that a sweep compares. Levels with the same fields are one arm.
 
-They are asked with ``show="none"``: levels that differ only in what they show are the same.
+They are asked with ``show="none"``: levels that differ only in the thinking shown count as one.
 """
 
 from collections.abc import Iterable, Sequence

@@ -57,7 +57,7 @@ def every_ask(facts: RunFacts, questions: Sequence[Question]) -> Asks:
 class Scores:
     """The scores of every arm on every question, as far as they are known: means over repeats.
 
-    None where an answer or grade failed for good; absent before all is graded. ``is_done``: nothing
+    None if an answer or grade failed for good; absent before all is graded. ``is_done``: nothing
     more is asked; an arm that another judge would have asked on is left out.
     """
 
