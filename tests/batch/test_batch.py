@@ -195,7 +195,7 @@ def test_who_has_no_batch_service_is_told_who_has():
         ([], "the batch is empty"),
         ([{"id": "a"}], "has no prompt"),
         ([{"id": "a", "prompt": "x"}, {"id": "a", "prompt": "y"}], "two requests have the id 'a'"),
-        ([{"prompt": "x", "stream": True}], "'stream' means nothing in a batch"),
+        ([{"prompt": "x", "stream": True}], "a batch has no option 'stream'"),
         ([{"prompt": "x", "sistem": "y"}], "unknown option 'sistem'"),
     ],
 )

@@ -68,7 +68,7 @@ async def test_where_other_words_are_being_written_those_of_a_stopped_turn_are_a
         await chat.type("say b")
         await chat.press("escape")
         assert chat.app.prompt.text == "say b"
-        assert "↑ has them" in chat.text
+        assert "↑ recalls your words" in chat.text
         await chat.press("up")
         assert chat.app.prompt.text == QUESTION
         await chat.press("down")

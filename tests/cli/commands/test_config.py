@@ -161,7 +161,7 @@ def test_every_verb_has_examples(call, verb):
 
 def test_a_key_for_the_gateway_is_shown_once_and_its_lines_can_be_appended(call, tmp_path):
     from pondero.gateway.config.reader import load
-    from pondero.gateway.config.secrets import holder
+    from pondero.gateway.config.secrets import find_holder
     from pondero.store import load_catalog
 
     file = tmp_path / "gateway.toml"
@@ -176,7 +176,7 @@ def test_a_key_for_the_gateway_is_shown_once_and_its_lines_can_be_appended(call,
 
     config = load(file, load_catalog())
     assert [key.name for key in config.keys] == ['ci "two"', "cd"]
-    assert [holder(config.keys, key) for key in keys] == list(config.keys)
+    assert [find_holder(config.keys, key) for key in keys] == list(config.keys)
 
 
 def test_an_admins_key_of_the_gateway_says_so_in_its_lines(call, tmp_path):

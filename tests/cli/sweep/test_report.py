@@ -39,7 +39,7 @@ def test_a_report_does_not_overwrite_unless_it_is_forced(call, tmp_path):
     path.write_text("mine")
     code, _, err = call("sweep", "report", "last", "--html", str(path))
     assert (code, path.read_text()) == (2, "mine")
-    assert "say --force" in err
+    assert "add --force" in err
     assert call("sweep", "report", "last", "--html", str(path), "--force")[0] == 0
     assert path.read_text("utf-8").startswith("<!doctype html>")
 

@@ -86,7 +86,7 @@ def test_money_is_spent_only_after_a_yes(call, questions, monkeypatch):
     code, _, err = call(*sums(questions))
     assert code == 2
     assert "no terminal to ask on: begin with a pilot of 8 questions" in err
-    assert "at most? --yes says so beforehand" in err
+    assert "at most? Add --yes to confirm" in err
     assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
 
 

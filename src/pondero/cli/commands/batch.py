@@ -23,7 +23,7 @@ from .completion import model as complete_model
 
 if TYPE_CHECKING:
     from ...batch import BatchAnswer, Draft
-    from ...client import Batch
+    from ...client import Batch, Client
     from ...thinking import ThinkingLike
 
 _ID = click.argument("id", metavar="ID")
@@ -82,12 +82,10 @@ def run(
     thinking, system and max_tokens. Everything is saved on disk before it is sent: 'pondero batch
     collect' continues after any interruption, even days later.
     """
-    from ...client import Client
-
     if offline and not wait:
         raise click.UsageError("the emulator forgets when this ends; leave out --no-wait")
     check_free(output, force=force)
-    client = Client(transport=offline_transport(offline=offline or dry_run))  # a plan needs no key
+    client = _client(offline=offline or dry_run)  # a plan needs no key
     given = {name: value for name, value in options.items() if value is not None}
     draft = client.draft_batch(_read_requests(data), model, cast("ThinkingLike", thinking), **given)
     _print_draft(draft, err=as_json or not dry_run)
@@ -186,10 +184,15 @@ def cancel(id: str, *, as_json: bool) -> None:
 # -- what they share -------------------------------------------------------------------------------
 
 
+def _client(*, offline: bool) -> "Client":
+    from ...client import Client
+
+    return Client(transport=offline_transport(offline=offline))
+
+
 def _open_batch(id: str) -> "Batch":
     """Return a batch to talk about; raises UsageError for one of an emulator that is gone."""
     from ...batch import BatchFile, find_batch
-    from ...client import Client
     from ...errors import UsageError
 
     whole = find_batch(id)
@@ -198,7 +201,7 @@ def _open_batch(id: str) -> "Batch":
     if lost:
         message = f"batch {whole} was with the emulator of a process that has ended; run it again"
         raise UsageError(message)
-    return Client().open_batch(whole)
+    return _client(offline=False).open_batch(whole)
 
 
 def _read_requests(path: Path) -> list[Any]:
