@@ -277,11 +277,11 @@ def handlers() -> Iterator[None]:
 def test_a_signal_raises_nothing_and_a_second_ctrl_c_waits_for_nobody(monkeypatch):
     now = 0.0
     monkeypatch.setattr(server, "monotonic", lambda: now)
-    ending = server._Ending()
+    ending = server._Shutdown()
     signal.raise_signal(signal.SIGINT)  # before there is a server
     served = SimpleNamespace(should_exit=False, force_exit=False)
-    ending.ends(served)
-    assert (ending.told, served.should_exit) == (signal.SIGINT, True)
+    ending.attach(served)
+    assert (ending.signal_number, served.should_exit) == (signal.SIGINT, True)
     signal.raise_signal(signal.SIGINT)  # of the parent, which had it too
     assert not served.force_exit
     now = 5.0
