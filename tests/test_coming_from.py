@@ -44,8 +44,8 @@ def offline(services, monkeypatch, tmp_path, config_dir, data_dir):
     """Their clients ask the emulator at an address, ours ask it in process."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    monkeypatch.setattr(pondero.Client, "_over_network", lambda _: Emulator())
-    monkeypatch.setattr(pondero.AsyncClient, "_over_network", lambda _: Emulator())
+    monkeypatch.setattr(pondero.Client, "_make_http_transport", lambda _: Emulator())
+    monkeypatch.setattr(pondero.AsyncClient, "_make_http_transport", lambda _: Emulator())
     for held in ("_SHARED", "_ASHARED"):
         monkeypatch.setattr(shared_clients, held, {})
     monkeypatch.setattr(shared_clients, "_kept", lambda client: client)

@@ -99,8 +99,8 @@ def stage(tmp_path, monkeypatch, config_dir, data_dir):
     (config_dir / "config.toml").write_text(
         f'[mcp.files]\ncommand = "{sys.executable}"\nargs = ["{server}"]\n'
     )
-    monkeypatch.setattr(pondero.Client, "_over_network", lambda _: Service())
-    monkeypatch.setattr(pondero.AsyncClient, "_over_network", lambda _: Service())
+    monkeypatch.setattr(pondero.Client, "_make_http_transport", lambda _: Service())
+    monkeypatch.setattr(pondero.AsyncClient, "_make_http_transport", lambda _: Service())
     monkeypatch.setattr(default_client, "_SHARED", {})
     monkeypatch.setattr(default_client, "_ASHARED", {})
     monkeypatch.setattr(default_client, "_close_at_exit", lambda client: client)

@@ -314,7 +314,7 @@ def test_the_plugin_imports_nothing_until_a_test_asks(pytester):
         "print(*sorted(set(sys.modules) - before))"
     )
     result = pytester.run(sys.executable, "-c", code)
-    assert result.outlines == ["pondero pondero.errors pondero.pytest_plugin"]
+    assert result.outlines == ["pondero pondero.errors pondero.lazy pondero.pytest_plugin"]
 
 
 def test_the_package_announces_the_plugin():

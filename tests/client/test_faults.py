@@ -235,7 +235,7 @@ def test_a_key_or_address_of_nobody_is_refused(argument):
 @pytest.mark.parametrize("url", ["http://[::1", "[::1", "http://[zz]/x"])
 def test_an_address_that_is_none_is_an_error_of_ours(url):
     client = pondero.Client(urls={"openai-chat": url}, keys={"openai-chat": KEY})
-    with pytest.raises(BadParameter, match="no address"):
+    with pytest.raises(BadParameter, match="invalid address"):
         client.ask("openai-chat:gpt-5.1", "Hello")
 
 

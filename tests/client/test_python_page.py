@@ -28,11 +28,11 @@ def page(tmp_path, config_dir, monkeypatch):
         f'[mcp.numbers]\ncommand = "{sys.executable}"\nargs = ["{server}"]\n'
     )
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(pondero.Client, "_over_network", lambda _: Emulator())
-    monkeypatch.setattr(pondero.AsyncClient, "_over_network", lambda _: Emulator())
+    monkeypatch.setattr(pondero.Client, "_make_http_transport", lambda _: Emulator())
+    monkeypatch.setattr(pondero.AsyncClient, "_make_http_transport", lambda _: Emulator())
     monkeypatch.setattr(shared_clients, "_SHARED", {})
     monkeypatch.setattr(shared_clients, "_ASHARED", {})
-    monkeypatch.setattr(shared_clients, "_kept", lambda client: client)
+    monkeypatch.setattr(shared_clients, "_close_at_exit", lambda client: client)
     for name in ("ANTHROPIC", "OPENAI", "GEMINI", "DEEPSEEK"):
         monkeypatch.setenv(f"{name}_API_KEY", f"sk-planted-{name}")
 
