@@ -50,7 +50,7 @@ def test_a_calibration_that_is_gone_is_gone(config_dir):
     adopt("sums", "low")
     assert pondero.plan("auto:sums").level == "low"
     (config_dir / "calibrations" / "sums.json").unlink()
-    with pytest.raises(BadThinking, match="create one with 'pondero sweep adopt'"):
+    with pytest.raises(BadThinking, match="create one with"):
         pondero.plan("auto:sums")
     assert pondero.plan("claude-opus-5/auto:sums").adjustments[0].code == "no_calibration"
 

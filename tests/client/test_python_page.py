@@ -32,7 +32,7 @@ def page(tmp_path, config_dir, monkeypatch):
     monkeypatch.setattr(pondero.AsyncClient, "_make_http_transport", lambda _: Emulator())
     monkeypatch.setattr(shared_clients, "_SHARED", {})
     monkeypatch.setattr(shared_clients, "_ASHARED", {})
-    monkeypatch.setattr(shared_clients, "_kept", lambda client: client)
+    monkeypatch.setattr(shared_clients, "_close_at_exit", lambda client: client)
     for name in ("ANTHROPIC", "OPENAI", "GEMINI", "DEEPSEEK"):
         monkeypatch.setenv(f"{name}_API_KEY", f"sk-planted-{name}")
 

@@ -62,7 +62,7 @@ def test_what_is_recommended_can_be_adopted(config_dir):
     assert list(told) == list(Calibration.__struct_fields__)
     assert (told["model"], told["level"]) == ("anthropic:claude-opus-5", "max")
     assert (told["judge"], told["run"], told["n"]) == ("numeric", results.run, 80)
-    with pytest.raises(BadParameter, match="cannot be called"):
+    with pytest.raises(BadParameter, match="invalid calibration name"):
         results.adopt("../escape")
 
 
