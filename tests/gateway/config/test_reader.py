@@ -26,7 +26,6 @@ from pondero.gateway.config.reader import (
     check_sharing,
     default_config,
     find_config,
-    from_environment,
     load,
     load_config,
     reload_config,
@@ -244,7 +243,10 @@ def test_without_routes_the_providers_that_have_a_key_are_served(monkeypatch, re
     monkeypatch.setenv("GEMINI_API_KEY", "a-key-of-mine")
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
 
-    for config in (from_environment(load_catalog()), read("[server]\nport = 9000\n")):
+    for config in (
+        default_config(GatewayConfig(), load_catalog()),
+        read("[server]\nport = 9000\n"),
+    ):
         assert "google" in config.open
         assert "ollama" in config.open, "it needs no key"
         assert "anthropic" not in config.open

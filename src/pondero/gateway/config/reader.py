@@ -95,11 +95,6 @@ def check_sharing(config: GatewayConfig) -> None:
         raise BadConfig(message)
 
 
-def from_environment(lookup: Lookup) -> GatewayConfig:
-    """Return the configuration without a file: each provider that has a key."""
-    return default_config(GatewayConfig(), lookup)
-
-
 def default_config(
     config: GatewayConfig, lookup: Lookup, *, offline: bool = False
 ) -> GatewayConfig:

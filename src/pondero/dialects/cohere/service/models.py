@@ -1,18 +1,17 @@
 """The service's table of models (models.toml, apart from the catalog), and its lists of models."""
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
+from pondero.canon import HttpRequest, HttpResponse, Json
 from pondero.dialects.dialect import ServedModel
+from pondero.dialects.tables import load_table
 
 from .errors import reject
 
@@ -46,8 +45,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def table() -> Table:
     """Return the table, read once."""
-    text = Path(__file__).with_name("models.toml").read_text("utf-8")
-    return convert_json(tomllib.loads(text), Table)
+    return load_table(__package__, "models.toml", Table)
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:

@@ -1,18 +1,17 @@
 """The service's table of models (models.toml, apart from the catalog), lists and token counts."""
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, convert_json, decode_json
+from pondero.canon import HttpRequest, HttpResponse, Json, decode_json
 from pondero.dialects.dialect import ServedModel
+from pondero.dialects.tables import load_table
 
 from .address import COUNT, authorise
 from .errors import JSON, Surface, pretty
@@ -76,8 +75,7 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def table() -> Table:
     """Return the table, read once."""
-    text = Path(__file__).with_name("models.toml").read_text("utf-8")
-    return convert_json(tomllib.loads(text), Table)
+    return load_table(__package__, "models.toml", Table)
 
 
 def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:

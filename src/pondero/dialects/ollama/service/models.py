@@ -1,20 +1,19 @@
 """The server's table of models, and its lists (api/types.go of ollama/ollama, 2026-08-21)."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
+from pondero.canon import HttpRequest, HttpResponse, Json
 from pondero.dialects.bodies import model_of
 from pondero.dialects.dialect import ServedModel
+from pondero.dialects.tables import load_table
 
 from .errors import JSON, reject
 
@@ -63,8 +62,7 @@ def _begins(beginning: str) -> re.Pattern[str]:
 @cache
 def table() -> Table:
     """Return the table, read once."""
-    text = Path(__file__).with_name("models.toml").read_text("utf-8")
-    return convert_json(tomllib.loads(text), Table)
+    return load_table(__package__, "models.toml", Table)
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:

@@ -1,7 +1,6 @@
 """The tables of this wire's providers (``providers/NAME.toml``), and their lists of models."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
@@ -12,6 +11,7 @@ import msgspec
 
 from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
 from pondero.dialects.dialect import ServedModel
+from pondero.dialects.tables import load_table
 
 from .address import requested_model
 from .errors import Rejecter, RejectionText, Shape
@@ -164,8 +164,7 @@ def provider_of(name: str) -> Provider:
 @cache
 def lenient_provider() -> Provider:
     """Load the table of the lenient reading."""
-    path = files(__package__).joinpath("lenient.toml")
-    return convert_json(tomllib.loads(path.read_text(encoding="utf-8")), Provider)
+    return load_table(__package__, "lenient.toml", Provider)
 
 
 def _table(name: str) -> dict[str, Any] | None:

@@ -1,18 +1,17 @@
 """The service's table of models (``models.toml``), and the lists of models that it sends."""
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, convert_json
+from pondero.canon import HttpRequest, HttpResponse, Json
 from pondero.dialects.dialect import ServedModel
+from pondero.dialects.tables import load_table
 
 from .address import check_key
 from .codex import codex_list
@@ -109,8 +108,7 @@ def table() -> Mapping[str, Mapping[str, Model]]:
 
 @cache
 def _book() -> _Book:
-    text = files(__package__).joinpath("models.toml").read_text(encoding="utf-8")
-    return convert_json(tomllib.loads(text), _Book)
+    return load_table(__package__, "models.toml", _Book)
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:
