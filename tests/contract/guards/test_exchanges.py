@@ -118,7 +118,7 @@ def test_what_is_no_talk_with_a_model_is_passed_over():
         (b'{"request": {"body": {}}}', "file:1: invalid exchange"),
         (b'{"request": {"url": "x"}}\n{', "file:2: this is not JSON"),
         (b'{"request": {"url": "x"}}\n3', "file:2: an exchange is an object"),
-        (b'{"_request": {}}', "_request is not one"),
+        (b'{"_request": {}}', "_request is invalid"),
         (b"interactions: [1]", "it is not an interaction"),
         (b"interactions: [", "this is not YAML"),
         (b"\xff\xfe\x00", "unknown kind of file"),
