@@ -130,7 +130,7 @@ def test_what_stands_in_the_file_is_changed_there():
             await keys.remove("own")
         with pytest.raises(BadParameter, match=r"gateway\.toml"):
             await keys.block("out", blocked=False)
-        with pytest.raises(BadParameter, match="no key called"):
+        with pytest.raises(BadParameter, match="unknown key 'nobody'"):
             await keys.block("nobody")
 
     asyncio.run(run())
