@@ -315,12 +315,12 @@ def _check_chat(seen: bytes) -> None:
 
 def test_words_reach_a_screen_in_two_places_only():
     """A guard for new code: nothing else of ours prints or draws."""
-    prints = [file.name for file in (SOURCE / "cli").glob("*.py") if _calls(file, _PRINTERS)]
-    assert prints == ["output.py"]
-    draws = [file.name for file in (SOURCE / "tui").glob("*.py") if _calls(file, {"Markdown"})]
+    prints = [file.name for file in (SOURCE / "cli").rglob("*.py") if _calls(file, _PRINTERS)]
+    assert prints == ["echo.py"]
+    draws = [file.name for file in (SOURCE / "tui").rglob("*.py") if _calls(file, {"Markdown"})]
     draws += [
         file.name
-        for file in (SOURCE / "tui").glob("*.py")
+        for file in (SOURCE / "tui").rglob("*.py")
         if "Content.styled" in file.read_text("utf-8")
     ]
     assert set(draws) == {"views.py"}
