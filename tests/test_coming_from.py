@@ -48,7 +48,7 @@ def offline(services, monkeypatch, tmp_path, config_dir, data_dir):
     monkeypatch.setattr(pondero.AsyncClient, "_make_http_transport", lambda _: Emulator())
     for held in ("_SHARED", "_ASHARED"):
         monkeypatch.setattr(shared_clients, held, {})
-    monkeypatch.setattr(shared_clients, "_kept", lambda client: client)
+    monkeypatch.setattr(shared_clients, "_close_at_exit", lambda client: client)
     monkeypatch.setenv("LLM_USER_PATH", str(tmp_path / "llm"))
     monkeypatch.setenv("ANTHROPIC_BASE_URL", services)
     monkeypatch.setenv("OPENAI_BASE_URL", f"{services}/v1")
