@@ -58,7 +58,7 @@ class Tabs:
     """The open tabs; ``active`` is the one on the screen."""
 
     def __init__(self, first: ConversationTab) -> None:
-        self.active = first
+        self.active: ConversationTab = first
         self._open = [first]
         self._count = 1
 
@@ -81,7 +81,8 @@ class Tabs:
 
     def activate(self, tab: ConversationTab) -> None:
         """Make a tab the active one; the pane of threads stays open."""
-        left, self.active = self.active, tab
+        left = self.active
+        self.active = tab
         listing, left.state = left.state.listing, left.state.but(listing=None)
         tab.state = tab.state.but(listing=listing)
         if tab not in self._open:
