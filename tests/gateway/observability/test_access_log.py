@@ -46,6 +46,7 @@ def test_a_line_says_what_is_known_and_nothing_else():
         "stream": False,
         "seconds": 1.2346,
         "cost": "0.00012",
+        "estimated": False,
         "offline": False,
         "tokens": {"input": 10, "output": 2, "thinking": 7},
     }

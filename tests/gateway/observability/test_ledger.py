@@ -79,7 +79,7 @@ def test_a_request_is_a_row_and_closing_writes_all_of_them(database, tmp_path):
     assert row == (
         *("0" * 24, 1763164800.25, 29386080, "ci", "chat", "opus/high", "north", "m1"),
         *("translated", "high", "medium", "cap", "level cap", 200, "done", "stop", "as planned"),
-        *(100, 5, None, 20, 80, 12346, 1, 1, 0.25, 1.5, 0),
+        *(100, 5, None, 20, 80, 12346, 1, 1, 0.25, 1.5, 0, 0, None),
     )
 
 
@@ -228,7 +228,7 @@ def test_processes_that_start_at_once_make_the_tables_once(postgres):
         each.close()
     with psycopg.connect(address) as connection:
         _migrate(connection)
-        assert connection.execute("SELECT version FROM pondero_form").fetchall() == [(1,)]
+        assert connection.execute("SELECT version FROM pondero_form").fetchall() == [(1,), (2,)]
 
 
 def test_a_ledger_of_a_newer_pondero_is_left_alone(postgres, tmp_path):

@@ -18,12 +18,13 @@ RULES = ("cap", "floor", "force")
 _MOST = 200
 _COLUMNS = (
     "id, at, key, front, said, provider, model, road, asked, sent, why, adjustments, status, "
-    "ended, verdict, input, cache_read, output, thinking, cost, first, seconds, offline"
+    "ended, verdict, input, cache_read, output, thinking, cost, first, seconds, offline, "
+    "estimated, reason"
 )
 
 
 class RequestRow(Struct, frozen=True, kw_only=True):
-    """One request as the console lists it; ``cost`` is in dollars."""
+    """One request as the console lists it; ``cost`` is in dollars, see ``Receipt`` for the rest."""
 
     id: str
     at: float
@@ -48,6 +49,8 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     first: float | None
     seconds: float
     offline: bool
+    estimated: bool
+    reason: str | None
 
 
 class UsageSlice(Struct, frozen=True, kw_only=True):
@@ -118,6 +121,8 @@ def _row_of(receipt: Receipt, redactor: SecretRedactor) -> RequestRow:
         first=receipt.first,
         seconds=receipt.seconds,
         offline=receipt.offline,
+        estimated=receipt.estimated,
+        reason=None if receipt.reason is None else redactor.text(receipt.reason)[:_MOST],
     )
 
 
@@ -130,7 +135,7 @@ def latest(database: LedgerDatabase, *, count: int = _MOST) -> list[RequestRow]:
 def _row(*columns: Any) -> RequestRow:
     id, at, key, front, said, provider, model, road, asked, sent, why, notes = columns[:12]
     status, end, verdict, input, cached, answer, thinking, cost = columns[12:20]
-    first, seconds, offline = columns[20:]
+    first, seconds, offline, estimated, reason = columns[20:]
     return RequestRow(
         id=id,
         at=at,
@@ -155,6 +160,8 @@ def _row(*columns: Any) -> RequestRow:
         first=first,
         seconds=seconds,
         offline=bool(offline),
+        estimated=bool(estimated),
+        reason=reason,
     )
 
 

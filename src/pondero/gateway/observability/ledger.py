@@ -30,7 +30,7 @@ _COLUMNS = (
     *("id", "at", "minute", "key", "front", "said", "provider", "model", "road", "asked", "sent"),
     *("why", "adjustments", "status", "ended", "finish", "verdict", "input", "cache_read"),
     *("cache_write", "output", "thinking", "cost", "tries", "stream", "first", "seconds"),
-    "offline",
+    *("offline", "estimated", "reason"),
 )
 _INSERT = (
     f"INSERT INTO pondero_receipts ({', '.join(_COLUMNS)}) "  # noqa: S608 - all of it is ours
@@ -148,6 +148,8 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         receipt.first,
         receipt.seconds,
         int(receipt.offline),
+        int(receipt.estimated),
+        None if receipt.reason is None else _text(receipt.reason, redactor),
     )
 
 

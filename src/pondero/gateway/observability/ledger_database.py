@@ -51,6 +51,10 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX pondero_receipts_by_time ON pondero_receipts (minute)",
         "CREATE INDEX pondero_receipts_by_key ON pondero_receipts (key, minute)",
     ),
+    (
+        "ALTER TABLE pondero_receipts ADD COLUMN estimated BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE pondero_receipts ADD COLUMN reason TEXT",
+    ),
 )
 SCHEMA = Schema(_MIGRATIONS, "SELECT id FROM pondero_receipts LIMIT 1")
 

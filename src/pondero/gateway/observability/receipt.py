@@ -14,7 +14,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
     ``front``: the client's dialect. ``said``: the model name the client sent; ``model``: the one
     that answered. ``asked``, ``sent``, ``why``: the level. ``first`` and ``seconds``: seconds until
     the first piece and the end of the answer. ``road``: passed, translated or none. ``end``: done,
-    refused, failed, or left by the client. ``cost``: dollars, None if no price is known; if only
+    refused, failed, or left by the client; ``reason``: why it was refused or failed. ``estimated``:
+    the service did not report all of ``usage``, so part of it is the gateway's own count, never
+    less than what was served. ``cost``: dollars, None if no price is known; if only
     the emulator answered (``offline``), what the service would have charged. ``trace``: the
     client's ``traceparent``.
     """
@@ -35,7 +37,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
     end: str = "done"
     finish: str | None = None
     verdict: str | None = None
+    reason: str | None = None
     usage: Usage = Usage()
+    estimated: bool = False
     tries: int = 0
     stream: bool = False
     first: float | None = None

@@ -83,6 +83,8 @@ def _attributes(receipt: Receipt) -> dict[str, Any]:
         "pondero.front": receipt.front,
         "pondero.road": receipt.road,
         "pondero.end": receipt.end,
+        "pondero.reason": receipt.reason,
+        "pondero.estimated": receipt.estimated or None,
         "pondero.first_event_seconds": receipt.first,
         "pondero.cost": None if receipt.cost is None else float(receipt.cost),
     }
