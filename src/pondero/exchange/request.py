@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from ..canon import HIDDEN, LEAST_LEARNED, HttpRequest, Json, Origin, Request, Target, convert_json
 from ..catalog import ModelEntry, Provider
+from ..dialects import Caller
 from ..errors import BadParameter
 from ..handoff import Manifest, Rejection, replace_surrogates_in_json
 from ..thinking import Plan, Policy, RequestParameters
@@ -104,7 +105,8 @@ def apply_native_fields(draft: RequestDraft) -> RequestDraft:
 
 def encode_request(draft: RequestDraft) -> RequestDraft:
     """Write the request in the provider's API."""
-    return draft.but(http=draft.caller.encode(draft.request, draft.plan, draft.target))
+    http = draft.caller.encode(draft.request, draft.plan, draft.target)
+    return msgspec.structs.replace(draft, http=http)
 
 
 def check_policy(draft: RequestDraft) -> RequestDraft:
@@ -150,12 +152,14 @@ def prepare(
     tool loop, ``retells`` has it told in words; otherwise thinking is off until the loop ends.
     """
     repairs = policy.unsupported != "strict"
-    draft, facts = _start_draft(
-        entry,
-        request,
-        plan,
-        url,
-        key,
+    caller, target, facts = _address(entry, url, key)
+    draft = RequestDraft(
+        entry=entry,
+        request=request,
+        plan=plan,
+        caller=caller,
+        target=target,
+        unsupported=facts.unsupported,
         parameters=asked,
         policy=policy,
         rejections=rejections_for(entry, refusals) if refusals and repairs else (),
@@ -176,13 +180,21 @@ def compose(
     at: float | None = None,
 ) -> Exchange:
     """Address and encode a planned request; ``at`` is now, in seconds since 1970."""
-    draft, facts = _start_draft(entry, request, plan, url, key)
+    caller, target, facts = _address(entry, url, key)
+    draft = RequestDraft(
+        entry=entry,
+        request=request,
+        plan=plan,
+        caller=caller,
+        target=target,
+        unsupported=facts.unsupported,
+    )
     return _make_exchange(_apply_steps(_COMPOSE, draft), facts, at)
 
 
-def _start_draft(
-    entry: ModelEntry, request: Request, plan: Plan, url: str, key: str | None, **options: Any
-) -> tuple[RequestDraft, "_ServiceFacts"]:
+def _address(
+    entry: ModelEntry, url: str, key: str | None
+) -> tuple[Caller, Target, "_ServiceFacts"]:
     provider = entry.provider
     caller = find_caller(provider)
     signed = key is None and provider.auth == "aws"
@@ -195,16 +207,7 @@ def _start_draft(
         max_output=entry.capability.max_output,
         quirks=provider.quirks,
     )
-    draft = RequestDraft(
-        entry=entry,
-        request=request,
-        plan=plan,
-        caller=caller,
-        target=target,
-        unsupported=facts.unsupported,
-        **options,
-    )
-    return draft, facts
+    return caller, target, facts
 
 
 def _apply_steps(

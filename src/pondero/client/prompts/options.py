@@ -143,9 +143,6 @@ def chat_options(options: Options) -> tuple[ToolRunOptions, ChatOptions]:
     return cast("ToolRunOptions", tools), cast("ChatOptions", rest)
 
 
-_PLAIN = ("max_tokens", "temperature", "top_p", "top_k", "extras")
-
-
 def build_request(
     prompt: Prompt, options: Options, attachments: Sequence[Attachment] = ()
 ) -> Request:
@@ -154,7 +151,6 @@ def build_request(
     given, system, shape = options.get("tools"), options.get("system"), options.get("output")
     tools = tuple(Tools(given).tools) if given else ()
     stop = options.get("stop") or ()
-    plain: dict[str, Any] = {name: options.get(name) for name in _PLAIN}
     return Request(
         model="",
         messages=messages,
@@ -164,9 +160,13 @@ def build_request(
         if "tool_choice" in options
         else None,
         output=parse_output(shape) if shape is not None else None,
+        max_tokens=options.get("max_tokens"),
+        temperature=options.get("temperature"),
+        top_p=options.get("top_p"),
+        top_k=options.get("top_k"),
         stop=(stop,) if isinstance(stop, str) else tuple(stop),
         stream=options.get("stream", True),
-        **plain,
+        extras=options.get("extras"),
     )
 
 

@@ -15,7 +15,7 @@ _DEFAULT_POLICY, _NO_PARAMETERS, _NO_RULES = Policy(), RequestParameters(), Repl
 _NO_VIEW, _NOT_ENCODED = View((), Manifest()), HttpRequest("POST", "", {}, b"")
 
 
-class RequestDraft(Struct, frozen=True, kw_only=True):
+class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
     """A request on its way to the wire, with its plan.
 
     ``rejections`` are earlier ones of this model; ``allowed``: adjustments that a strict policy

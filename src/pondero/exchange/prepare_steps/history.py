@@ -27,7 +27,7 @@ def hand_off_history(draft: RequestDraft) -> RequestDraft:
     destination = make_destination(draft.entry, draft.policy, refused=rejected)
     view = handoff(draft.request.messages, destination)
     request = replace(draft.request, model=draft.entry.model, messages=view.messages)
-    return draft.but(request=request, view=view, replay_rules=destination.takes)
+    return replace(draft, request=request, view=view, replay_rules=destination.takes)
 
 
 def resolve_open_loop(draft: RequestDraft) -> RequestDraft:
