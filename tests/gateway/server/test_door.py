@@ -38,10 +38,10 @@ LONG = 20.0  # seconds that a test waits for a fact
 
 
 @contextmanager
-def serving(keys: tuple[GatewayKey, ...] = KEYS, **server: object) -> Iterator[SimpleNamespace]:
+def serving(keys: tuple[GatewayKey, ...] = KEYS) -> Iterator[SimpleNamespace]:
     """Serve in a thread; yield the port and the receipts."""
     seen: list[Receipt] = []
-    config = GatewayConfig(ServerConfig(port=0, **server), ROUTES, keys=keys)
+    config = GatewayConfig(ServerConfig(port=0), ROUTES, keys=keys)
     with run_gateway_in_thread(config, transport=Emulator(), observers=(seen.append,)) as url:
         yield SimpleNamespace(port=int(url.rpartition(":")[2]), seen=seen)
 

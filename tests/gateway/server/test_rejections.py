@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from tests.gateway.asgi import came
@@ -49,13 +50,13 @@ COUNTED = {name: value for name, value in ASKED.items() if name != "max_tokens"}
 class Gate:
     """A gateway in this process, what it recorded, and its clock."""
 
-    def __init__(self, emulator: Emulator | None = None, **server: object) -> None:
+    def __init__(self, emulator: Emulator | None = None, **server: Any) -> None:
         self.seen: list[Receipt] = []
         config = GatewayConfig(ServerConfig(**server), ROUTES, keys=KEYS)
         transport = emulator or Emulator()
         self.context = GatewayContext(config, transport, observers=(self.seen.append,))
         self.time = 1_000_000.0
-        self.context.now = lambda: self.time
+        vars(self.context)["now"] = lambda: self.time
         self.app = App(self.context, Observers(metrics=Metrics()))
 
     async def ask(

@@ -8,6 +8,7 @@ body is the application's (``requests/read_request.py``), which can answer in th
 
 from asyncio import AbstractEventLoop, Transport
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, ClassVar
 
 import httptools
@@ -16,6 +17,8 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
 
 _SWEEP = 1.0  # seconds between two looks at the deadlines of all connections
+_AT_ONCE = 20  # connections that end in one look, which others wait for
+_BREATH = 0.01  # seconds until the next look if there may be more
 _LINGER = 1.0  # seconds to read on after a rejection: a reset would destroy the answer on its way
 _LINGER_BYTES = 1 << 20
 
@@ -42,19 +45,19 @@ class _Sweep:
     def __init__(self) -> None:
         self._runs = False
 
-    def start(self, loop: AbstractEventLoop, connections: set[Any]) -> None:
+    def start(self, loop: AbstractEventLoop, connections: set[Any], wait: float = _SWEEP) -> None:
         """Look once a second, as long as there are connections."""
         if not self._runs:
             self._runs = True
-            loop.call_later(_SWEEP, self._look, loop, connections)
+            loop.call_later(wait, self._look, loop, connections)
 
     def _look(self, loop: AbstractEventLoop, connections: set[Any]) -> None:
         late = loop.time() - HEAD_SECONDS
-        for connection in list(connections):
-            connection.check_deadline(late)
+        ended = (each for each in list(connections) if each.check_deadline(late))
+        count = sum(1 for _ in islice(ended, _AT_ONCE))
         self._runs = False
         if connections:
-            self.start(loop, connections)
+            self.start(loop, connections, _SWEEP if count < _AT_ONCE else _BREATH)
 
 
 class LimitedProtocol(HttpToolsProtocol):
@@ -201,16 +204,18 @@ class LimitedProtocol(HttpToolsProtocol):
 
     # -- deadlines ---------------------------------------------------------------------------------
 
-    def check_deadline(self, late: float) -> None:
-        """Close the connection if its head was due before this time."""
-        if self._dismissed or self._owed_since is None or self._owed_since > late:
-            return
+    def check_deadline(self, late: float) -> bool:
+        """Close the connection if its head was due before this time; return whether it was."""
+        if self._is_over() or self._owed_since is None or self._owed_since > late:
+            return False
         if self._is_answering():
             self._owed_since = self.loop.time()  # it waits for the answer before it
-        elif self._between:
+            return False
+        if self._between:
             self.transport.close()  # nothing was asked
         else:
             self._dismiss(*_TOO_SLOW)
+        return True
 
 
 def make_protocol(note: Note) -> type[LimitedProtocol]:
