@@ -78,7 +78,12 @@ ROWS: dict[str, tuple[Callable[[Gate], object], int, str, str]] = {
         "",
         "unknown gateway key",
     ),
-    "no admin key": (lambda g: g.ask("GET", "/admin/keys"), 401, "", "an admin key is required"),
+    "no admin key": (
+        lambda g: g.ask("GET", "/admin/keys", authorization="Bearer pnd_nobody"),
+        401,
+        "",
+        "an admin key is required",
+    ),
     "a key that is no admin key": (
         lambda g: g.ask("GET", "/admin/keys", authorization=f"Bearer {KEY}"),
         403,
@@ -169,6 +174,16 @@ def test_what_the_page_says_has_no_record_has_none(path):
     gate = Gate()
     key = {"authorization": f"Bearer {ADMIN}", "host": "127.0.0.1"}
     assert asyncio.run(gate.ask("GET", path, METRICS, **key)) == 200
+    assert gate.seen == []
+
+
+def test_the_console_may_ask_whether_it_needs_a_key():
+    gate = Gate()
+
+    async def run() -> set[int]:
+        return {await gate.ask("GET", "/admin/keys") for _ in range(2 * PER_ADDRESS)}
+
+    assert asyncio.run(run()) == {401}
     assert gate.seen == []
 
 

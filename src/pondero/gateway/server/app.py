@@ -213,6 +213,14 @@ class App:
     async def _reject(self, arrival: "_Arrival", denied: AccessDenied) -> None:
         """Reject a request by its head; an address with many wrong keys has to wait."""
         head, path = arrival.head, urlsplit(arrival.head.url).path
+        if (
+            denied.status == 401
+            and self._admin.serves(path)
+            and "authorization" not in head.headers
+        ):
+            # The console asks so whether it needs a key; nobody tried one.
+            await self._answer_unread(arrival, self._admin.write_error(401, str(denied)))
+            return
         status, reason, wait = denied.status, str(denied), None
         if status == 401 and (wait := self.rejections.find_wait(arrival.address)) is not None:
             status = 429

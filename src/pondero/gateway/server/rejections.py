@@ -24,12 +24,12 @@ _MINUTE = 60.0
 class _Window:
     """The rejections of one address in a minute."""
 
-    __slots__ = ("count", "last", "since", "together")
+    __slots__ = ("count", "last", "since", "unrecorded")
 
     def __init__(self, since: float) -> None:
         self.since = since
         self.count = 0
-        self.together = 0
+        self.unrecorded = 0
         self.last: Receipt | None = None
 
 
@@ -72,7 +72,7 @@ class Rejections:
             self._all.count += 1
             self._gateway.notify_observers(receipt)
             return
-        window.together += 1
+        window.unrecorded += 1
         window.last = receipt
         if self._timer is None:
             self._timer = get_running_loop().call_later(_MINUTE, self._write_ended)
@@ -102,7 +102,7 @@ class Rejections:
         for group, window in list(self._windows.items()):
             if now - window.since >= _MINUTE:
                 self._write(self._windows.pop(group))
-        if any(window.together for window in self._windows.values()):
+        if any(window.unrecorded for window in self._windows.values()):
             self._timer = get_running_loop().call_later(_MINUTE, self._write_ended)
 
     def _write(self, window: _Window) -> None:
@@ -110,7 +110,7 @@ class Rejections:
         last, window.last = window.last, None
         if last is None:
             return
-        count, window.together = window.together, 0
+        count, window.unrecorded = window.unrecorded, 0
         reason = f"{count} more rejected in a minute, the last: {last.reason}"
         self._gateway.notify_observers(
             Receipt(
