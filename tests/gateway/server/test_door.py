@@ -413,6 +413,7 @@ FOREIGN = {
     "a cross-site fetch": HOST + b"sec-fetch-site: cross-site\r\n",
     "a same-site fetch": HOST + b"sec-fetch-site: same-site\r\n",
     "half an address": b"host: [::1\r\n",
+    "a name with a user": b"host: evil.example@localhost\r\n",
 }
 PLACES = (
     b"POST /v1/messages",

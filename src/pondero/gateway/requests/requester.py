@@ -137,7 +137,8 @@ def is_own_name(name: str, config: GatewayConfig) -> bool:
 def find_host_name(host: str) -> str:
     """Return the name in a ``Host`` header, without its port; empty if it is invalid."""
     try:
-        return urlsplit(f"//{host}").hostname or ""
+        parts = urlsplit(f"//{host}")
+        return (parts.hostname or "") if parts.username is None and not parts.path else ""
     except ValueError:
         return ""
 

@@ -218,7 +218,7 @@ class App:
             and self._admin.serves(path)
             and "authorization" not in head.headers
         ):
-            # The console asks so whether it needs a key; nobody tried one.
+            # The console asks so whether it needs a key; no key was tried.
             await self._answer_unread(arrival, self._admin.write_error(401, str(denied)))
             return
         status, reason, wait = denied.status, str(denied), None

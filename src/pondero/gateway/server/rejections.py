@@ -1,6 +1,6 @@
 """Records requests that were rejected before their key was known: few rows for many requests.
 
-Anybody who reaches the gateway can send them, and must not be able to fill the disk. The first of
+All who reach the gateway can send them, and must not be able to fill the disk. The first of
 an address in a minute have a row each, the others one row together.
 """
 
