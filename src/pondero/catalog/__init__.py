@@ -1,6 +1,7 @@
 """What each model can do and where it is served: facts in rows of TOML, none in code."""
 
 from ..lazy import Loader, make_lazy_getattr
+from .index import SimilarNames
 from .load import (
     TomlFile,
     add_user_files,
@@ -68,6 +69,7 @@ __all__ = [
     "ParsedModelName",
     "Provider",
     "PublicList",
+    "SimilarNames",
     "TomlFile",
     "UrlVariable",
     "add_user_files",

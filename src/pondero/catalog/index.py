@@ -1,7 +1,10 @@
 """Finds the family of a model name by prefixes: ``gpt-5`` fits ``gpt-5-mini``, not ``gpt-5.1``."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
+from heapq import nlargest
+from itertools import chain, pairwise
 from typing import Literal
 
 from msgspec import Struct
@@ -14,6 +17,8 @@ _NO_DIGIT = re.compile(r"\D+")
 _VERSION = re.compile(r"-\d{1,2}(?![0-9a-z])")
 _BOUNDARIES = "-:@"  # characters that can follow a name; _BOUNDARY has the conditions
 _BOUNDARY = re.compile(r"[-:]|@(?=\d|default|latest)")
+_LONGEST = 96  # characters of a name that may be a misspelt one; the longest of all have 60
+_LIKELY = 24  # names that are compared letter by letter
 
 
 class FamilyMatch(Struct, frozen=True):
@@ -99,7 +104,7 @@ def _longest(
     model: str, names: dict[str, tuple[Family, str]], *, versions: bool
 ) -> FamilyMatch | None:
     whole = len(model)
-    for end in range(whole, -1, -1):
+    for end in (whole, *range(min(whole - 1, _LONGEST), -1, -1)):
         if 0 < end < whole and model[end] not in _BOUNDARIES:
             continue
         found = names.get(model[:end])
@@ -120,24 +125,66 @@ def _ends(model: str, end: int, *, versions: bool) -> bool:
 
 def near_name(model: str, names: Iterable[str]) -> str | None:
     """Return the name with the same digits and nearly the same letters."""
+    if len(model) > _LONGEST:
+        return None
     digits = _NO_DIGIT.sub("", model)
     alike = [name for name in names if digits and _NO_DIGIT.sub("", name) == digits]
     return next(iter(_close(model.lower(), alike, 1, 0.85)), None) if alike else None
 
 
-def is_misspelt(model: str, names: Iterable[str]) -> bool:
-    """Return whether a word of this name is nearly a known one; numbers may be new."""
-    known = set(_WORD.findall(" ".join(names).lower()))
-    swapped = {"".join(sorted(word)) for word in known}
+def is_misspelt(model: str, words: "SimilarNames") -> bool:
+    """Return whether a word of this name is nearly one of ``words``; numbers may be new."""
+    if len(model) > _LONGEST:
+        return False
     return any(
-        word not in known and ("".join(sorted(word)) in swapped or _close(word, known, 3, 0.8))
-        for word in _WORD.findall(model.lower())
+        word not in words and (words.has_swapped(word) or words.close(word, 1, 0.8))
+        for word in dict.fromkeys(_WORD.findall(model.lower()))
     )
 
 
-def close_names(model: str, names: Iterable[str]) -> list[str]:
-    """Return similar names, the nearest first."""
-    return _close(model.lower(), sorted(names), 3, 0.6)
+def split_words(names: Iterable[str]) -> set[str]:
+    """Return the words of names."""
+    return set(_WORD.findall(" ".join(names).lower()))
+
+
+class SimilarNames:
+    """Finds the names that are most like a word, fast: clients of a gateway can invent words.
+
+    Only names that have many pairs of letters in common with the word are compared with it.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = sorted(set(names))
+        self._known = frozenset(self._names)
+        self._swapped = {"".join(sorted(name)) for name in self._names}
+        self._sizes = [len(_pairs(name)) for name in self._names]
+        self._having: dict[str, list[int]] = {}
+        for number, name in enumerate(self._names):
+            for pair in _pairs(name):
+                self._having.setdefault(pair, []).append(number)
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether this is one of the names."""
+        return name in self._known
+
+    def has_swapped(self, word: str) -> bool:
+        """Return whether a name has the letters of this word in another order."""
+        return "".join(sorted(word)) in self._swapped
+
+    def close(self, word: str, most: int, cutoff: float) -> list[str]:
+        """Return the similar names, the nearest first; none for a word that is much too long."""
+        if len(word) > _LONGEST:
+            return []
+        pairs = _pairs(word)
+        common = Counter(chain.from_iterable(self._having.get(pair, ()) for pair in pairs))
+        size, sizes = len(pairs), self._sizes
+        likely = nlargest(_LIKELY, common, key=lambda each: common[each] / (size + sizes[each]))
+        return _close(word, sorted(self._names[each] for each in likely), most, cutoff)
+
+
+def _pairs(word: str) -> set[str]:
+    """Return each two letters that follow each other, its first and its last one too."""
+    return {*map("".join, pairwise(f" {word} ")), *word}
 
 
 def _close(word: str, known: Iterable[str], most: int, cutoff: float) -> list[str]:

@@ -21,7 +21,15 @@ from ..thinking import (
     parse_auto,
     parse_intent,
 )
-from .index import FamilyIndex, FamilyMatch, ProviderFamilies, close_names, is_misspelt, near_name
+from .index import (
+    FamilyIndex,
+    FamilyMatch,
+    ProviderFamilies,
+    SimilarNames,
+    is_misspelt,
+    near_name,
+    split_words,
+)
 from .relatives import fold_name
 from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
 
@@ -126,6 +134,7 @@ class Lookup:
         self._indexes: dict[str, FamilyIndex] = {}
         self._relatives: dict[str, ProviderFamilies] = {}
         self._windows: dict[str, dict[str, tuple[int, int]]] = {}
+        self._spelt: dict[str, SimilarNames] = {}
         self._dates = _compile_endings(catalog.names.dates)
 
     def split(self, text: object) -> ParsedModelName:
@@ -166,7 +175,11 @@ class Lookup:
         return self._model_of(model) or model[: -len(level_text) - 1], level_text
 
     def _is_level(self, tail: str, whole: str) -> bool:
-        if (tail != "0" and tail[0] == "0") or not is_level_text(tail, words=self._words):
+        if (
+            not tail
+            or (tail != "0" and tail[0] == "0")
+            or not is_level_text(tail, words=self._words)
+        ):
             return False
         return parse_auto(tail) is None or fold_name(whole) not in self._autos
 
@@ -193,7 +206,7 @@ class Lookup:
             self._check_level(text)
             if unknown == "error":
                 raise UnknownModel(self._describe_unknown(name.model, f"{provider.label} model "))
-            if name.provider is None and is_misspelt(name.model, self._list_served(provider)):
+            if name.provider is None and is_misspelt(name.model, self._words_of(provider)):
                 raise UnknownModel(self._describe_unknown(name.model))
         model = provider.aliases.get(name.model, name.model)
         near = (
@@ -331,6 +344,14 @@ class Lookup:
         return self._relatives[provider.name]
 
     def _find_bare(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None]:
+        if (found := self._search_homes(name)) is None:
+            self._check_level(name.model)
+            self._check_provider(name.model)
+            raise UnknownModel(self._describe_unknown(name.model))
+        return found
+
+    def _search_homes(self, name: ParsedModelName) -> tuple[Provider, FamilyMatch | None] | None:
+        """Return the provider of a bare name; None if no provider has one like it."""
         model = name.model.lower()
         for provider in self.catalog.providers.values():
             if _is_claimed(model, provider.claims) or name.model in provider.aliases:
@@ -340,20 +361,15 @@ class Lookup:
         homes = [known[group.home] for group in groups if group.home and group.home in known]
         found = [(home, hit) for home in homes if (hit := self._row(home, name.model))]
         found = found or [(home, hit) for home in homes if (hit := self._search(home, name.model))]
-        if not found:
-            self._check_level(name.model)
-            self._check_provider(name.model)
-            raise UnknownModel(self._describe_unknown(name.model))
-        return max(found, key=lambda pair: (not pair[1].inferred, pair[1].weight))
+        return max(found, key=lambda pair: (not pair[1].inferred, pair[1].weight), default=None)
 
     def _check_level(self, text: str) -> None:
         """Raise BadThinking if the model is known and its level is misspelt."""
         cut = max(text.rfind("/"), text.rfind("@"))
         if cut <= 0 or is_level_text(text[cut + 1 :], words=self._words):
             return
-        name = self.split(text[:cut])
         try:
-            _, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
+            hit = self._find_hit(self.split(text[:cut]))
         except (UnknownModel, BadThinking):
             return
         if hit is None or hit.family.match == ("",):
@@ -362,15 +378,18 @@ class Lookup:
         if not hit.inferred or is_nearly_level(text[cut + 1 :], words=self._words):
             parse_intent(text[cut + 1 :], words=self._words)
 
+    def _find_hit(self, name: ParsedModelName) -> FamilyMatch | None:
+        found = self._search_homes(name) if name.provider is None else self._find_at(name)
+        return found[1] if found is not None else None
+
     def _check_one_level(self, text: str, model: str, level_text: str) -> None:
         """Raise BadThinking if a known model is followed by two levels."""
         cut = max(model.rfind("/"), model.rfind("@"))
         first = model[cut + 1 :]
         if cut <= 0 or not self._is_level(first, model):
             return
-        name = self.split(model[:cut])
         try:
-            _, hit = self._find_bare(name) if name.provider is None else self._find_at(name)
+            hit = self._find_hit(self.split(model[:cut]))
         except UnknownModel:
             return
         if hit is not None and hit.weight:
@@ -378,11 +397,32 @@ class Lookup:
 
     def close(self, model: str) -> list[str]:
         """Return similar catalogued names, the nearest first."""
-        return close_names(model, {entry.model for entry in self.entries()})
+        return self._similar.close(model.lower(), 3, 0.6)
+
+    @cached_property
+    def _hosts(self) -> dict[str, list[str]]:
+        """Return the full names of all catalogued models, by their own in small letters."""
+        found: dict[str, list[str]] = {}
+        for id, model in self._catalogued:
+            found.setdefault(model.lower(), []).append(id)
+        return found
+
+    @cached_property
+    def _similar(self) -> SimilarNames:
+        return SimilarNames(model for _, model in self._catalogued)
+
+    @cached_property
+    def _catalogued(self) -> tuple[tuple[str, str], ...]:
+        """Return each catalogued model's full name and its own; a tenth of a second's work."""
+        return tuple((entry.id, entry.model) for entry in self.entries())
+
+    def _words_of(self, provider: Provider) -> SimilarNames:
+        if provider.name not in self._spelt:
+            self._spelt[provider.name] = SimilarNames(split_words(self._list_served(provider)))
+        return self._spelt[provider.name]
 
     def _describe_unknown(self, model: str, kind: str = "model ") -> str:
-        entries = self.entries()
-        if hosts := [entry.id for entry in entries if entry.model.lower() == model.lower()]:
+        if hosts := self._hosts.get(model.lower()):
             return f"{model!r} is served by several; say whose: {' or '.join(hosts)}"
         close = self.close(model)
         guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""

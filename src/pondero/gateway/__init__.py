@@ -4,7 +4,14 @@ from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .config.model import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
+    from .config.model import (
+        GatewayConfig,
+        GatewayKey,
+        GatewayRoute,
+        LevelRules,
+        find_name_problem,
+        parse_expiry,
+    )
     from .config.reader import check_exposure, load_config
     from .config.routing import Routing
     from .config.secrets import find_provider_key, find_provider_url, hash_key, is_self, make_key
@@ -24,7 +31,9 @@ if TYPE_CHECKING:
     from .state.shared_state import load_keys
 
 _NAMES = {
-    "config.model": "GatewayConfig GatewayKey GatewayRoute LevelRules",
+    "config.model": (
+        "GatewayConfig GatewayKey GatewayRoute LevelRules find_name_problem parse_expiry"
+    ),
     "config.reader": "check_exposure load_config",
     "config.routing": "Routing",
     "config.secrets": "find_provider_key find_provider_url hash_key is_self make_key",
@@ -51,6 +60,7 @@ __all__ = [
     "Routing",
     "check_exposure",
     "copy_back",
+    "find_name_problem",
     "find_provider_key",
     "find_provider_url",
     "hash_key",
@@ -61,6 +71,7 @@ __all__ = [
     "load_usage",
     "make_key",
     "open_observers",
+    "parse_expiry",
     "prepare_launch",
     "private_config",
     "run",

@@ -191,6 +191,27 @@ def test_an_admins_key_of_the_gateway_says_so_in_its_lines(call, tmp_path):
     assert [key.admin for key in load(file, load_catalog()).keys] == [False, True]
 
 
+@pytest.mark.parametrize(
+    ("expires", "shown"),
+    [("2027-01-31", "2027-01-31T23:59:59.999999"), ("2027-01-31T12:00Z", "2027-01-31T12:00:00")],
+)
+def test_a_key_of_the_gateway_that_expires_says_so_in_its_lines(call, tmp_path, expires, shown):
+    file = tmp_path / "gateway.toml"
+    options = ("--metrics", "--expires", expires)
+    file.write_text(call("keys", "create", "--gateway", "ci", *options)[1])
+    assert "metrics = true" in file.read_text()
+    listed = call("keys", "list", "--gateway", "--json", "--config", str(file))[1]
+    assert json.loads(listed)["keys"][0]["expires"] == f"{shown}+00:00"
+    assert "until 2027" in call("keys", "list", "--gateway", "--config", str(file))[1]
+
+
+@pytest.mark.parametrize("wrong", [("two\nlines",), ("a" * 129,), ("ci", "--expires", "soon")])
+def test_a_key_of_the_gateway_with_a_wrong_name_or_end_is_not_created(call, wrong):
+    code, out, err = call("keys", "create", "--gateway", *wrong)
+    assert (code, out) == (2, "")
+    assert "pnd_" not in err
+
+
 def test_keys_of_the_gateway_are_listed_and_blocked(call, tmp_path):
     made = call("keys", "create", "--gateway", "ci")
     assert re.search(r"\bpnd_[\w-]{32,}$", made[2].strip())
@@ -199,7 +220,8 @@ def test_keys_of_the_gateway_are_listed_and_blocked(call, tmp_path):
     where = ("--config", str(file))
     assert call("keys", "block", "ci", *where)[0] == 0
     listed = json.loads(call("keys", "list", "--gateway", "--json", *where)[1])["keys"]
-    assert listed == [{"name": "ci", "from": "gateway.toml", "blocked": True, "models": []}]
+    row = {"name": "ci", "from": "gateway.toml", "blocked": True, "models": [], "expires": None}
+    assert listed == [row]
     call("keys", "unblock", "ci", *where)
     assert call("keys", "list", "--gateway", *where)[1].split()[-1] == "active"
     code, _, err = call("keys", "remove", "--gateway", "ci", *where)

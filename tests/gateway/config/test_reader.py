@@ -140,6 +140,10 @@ MISTAKES = [
     ("cost = 50", "money = 50", 26, "unknown key 'money'; it is now 'cost'"),
     ("requests = 60, tokens = 200000, ", "", 27, "no maximum is set"),
     ("requests = 60", "requests = 0", 27, "write requests = 60"),
+    ('name = "ci"', 'name = "two\\nlines"', 22, 'write name = "ci"'),
+    ('name = "ci"', f'name = "{"a" * 129}"', 22, "a key's name may have 128 characters"),
+    ('name = "ci"', 'name = "ci"\nexpires = "soon"', 23, "write expires = 2027-01-31"),
+    ('name = "ci"', 'name = "ci"\nexpires = 12:00:00', 23, "write expires = 2027-01-31"),
 ]
 
 
@@ -155,6 +159,22 @@ def test_a_mistake_names_its_file_line_and_cure(read, tmp_path, good, bad, line,
     assert cure in said
     assert SECRET not in said
     assert "hunter2" not in said
+
+
+@pytest.mark.parametrize(
+    ("written", "expires"),
+    [
+        ("2027-01-31", "2027-01-31T23:59:59.999999+00:00"),
+        ("2027-01-31T12:00:00", "2027-01-31T12:00:00+00:00"),
+        ("2027-01-31T12:00:00+02:00", "2027-01-31T12:00:00+02:00"),
+        ('"2027-01-31"', "2027-01-31T23:59:59.999999+00:00"),
+    ],
+)
+def test_a_key_expires_after_a_day_or_at_a_time(read, written, expires):
+    config = read(WHOLE.replace('name = "ci"', f'name = "ci"\nexpires = {written}'))
+    (key,) = config.keys
+    assert key.expires is not None
+    assert key.expires.isoformat() == expires
 
 
 def test_a_mistake_is_found_in_whatever_way_toml_writes_the_table(read):

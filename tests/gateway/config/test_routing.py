@@ -1,10 +1,13 @@
 """Names that clients say, and the models that answer them."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pondero.errors import BadThinking, UnknownModel
+from pondero.catalog import Lookup, index
+from pondero.errors import BadThinking, UnknownModel, UnknownProvider, UsageError
 from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute
 from pondero.gateway.config.reader import default_config
 from pondero.gateway.config.routing import Routing, allows
@@ -123,3 +126,41 @@ def test_a_key_may_ask_only_for_its_models():
     assert allows(key, ALL.resolve("claude-haiku-4-5"))
     assert not allows(key, ALL.resolve("gpt-5.5"))
     assert allows(GatewayKey("all", ""), ALL.resolve("gpt-5.5"))
+
+
+INVENTED = {
+    "short": "abcdefghij",
+    "misspelt": "claude-opsu-5",
+    "long": "a" * 512,
+    "of known words": "claude-" * 73,
+    "of slashes": "ab/" * 170 + "ab",
+    "of levels": "ab/high" * 70,
+    "of signs": "a/@/@8",
+    "of new words": "-".join(f"clau{a}{b}" for a in "abcdefgh" for b in "abcdefgh"),
+    "with a level that is none": "claude-opus-5/" + "highh" * 90,
+    "of a provider": "openai:" + "gtp-" * 120,
+}
+
+
+@pytest.mark.parametrize("name", INVENTED)
+def test_an_invented_name_costs_little(monkeypatch, name):
+    """Work is counted, not timed: searches of an index, and names compared letter by letter."""
+    with pytest.raises((UnknownModel, UnknownProvider)):
+        OFFLINE.resolve("something-that-nobody-has")  # the lists of names are made once
+    searches, compared, listed = [], [], []
+    longest, close, entries = index._longest, index._close, Lookup.entries
+    monkeypatch.setattr(index, "_longest", lambda *a, **k: searches.append(a) or longest(*a, **k))
+    monkeypatch.setattr(index, "_close", lambda *a: compared.extend(a[1]) or close(*a))
+    monkeypatch.setattr(Lookup, "entries", lambda *a: listed.append(a) or entries(*a))
+    with suppress(UsageError):
+        OFFLINE._resolve(INVENTED[name])
+    assert len(INVENTED[name]) <= 512
+    assert (len(searches) < 600, len(compared) < 600, len(listed)) == (True, True, 0)
+
+
+@pytest.mark.parametrize("name", ["a" * 513, "claude-opus-5/" + "a" * 500, "auto:" + "a" * 600])
+def test_a_name_that_is_too_long_is_not_looked_up(monkeypatch, name):
+    monkeypatch.setattr(Lookup, "split", None)
+    with pytest.raises(UnknownModel, match="characters") as caught:
+        ALL.resolve(name)
+    assert len(str(caught.value)) < 200

@@ -125,7 +125,8 @@ def test_a_breaker_that_opens_and_closes_is_seen():
 
 def test_the_page_needs_a_key_where_there_are_keys():
     key = "pnd_" + "0" * 40
-    config = GatewayConfig(ServerConfig(), keys=(GatewayKey(name="ci", hash=hash_key(key)),))
+    keys = (GatewayKey(name="prometheus", hash=hash_key(key), metrics=True),)
+    config = GatewayConfig(ServerConfig(), keys=keys)
     app = App(GatewayContext(config, Emulator()), Observers(metrics=Metrics()))
 
     async def at(headers: dict[str, str]) -> int:

@@ -134,3 +134,51 @@ def test_what_stands_in_the_file_is_changed_there():
             await keys.block("nobody")
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    "name", ["", " ", "a\nb", "a\tb", "a\x00b", "a\x7fb", "a\u2028b", "a" * 129]
+)
+def test_a_name_must_fit_in_one_line_of_a_record(name):
+    ring = KeyRing(tuple, LocalKeys())
+    with pytest.raises(BadParameter, match="a key's name"):
+        asyncio.run(ring.make(name))
+
+
+def test_a_key_stored_under_an_older_rule_for_names_is_read():
+    assert load_key(b'{"name": "two\\nlines", "hash": "sha256:00"}').name == "two\nlines"
+
+
+def test_a_made_key_can_expire():
+    async def run(expires: object, now: float) -> tuple[int, bytes]:
+        gate = GatewayContext(GatewayConfig(routes=(ROUTE,)), Emulator())
+        vars(gate)["now"] = lambda: now
+        key = await gate.keys.make("ci", {"expires": expires})
+        answer = await came(App(gate), asked(key))
+        return answer.status, answer.body
+
+    last_second = 1_801_439_999.0  # 2027-01-31T23:59:59Z
+    assert asyncio.run(run("2027-01-31", last_second))[0] == 200
+    status, body = asyncio.run(run("2027-01-31", last_second + 1))
+    assert (status, b"expired at 2027-01-31 23:59 UTC" in body) == (401, True)
+    assert asyncio.run(run("2027-01-31T12:00:00+01:00", last_second))[0] == 401
+    assert asyncio.run(run("2027-01-31T23:59:59.5", last_second))[0] == 200
+    for wrong in ("soon", 5, "2027-13-01", ["2027-01-31"]):
+        with pytest.raises(BadParameter, match="invalid key"):
+            asyncio.run(run(wrong, 0))
+
+
+def test_a_key_that_expires_is_stored_and_read_again(tmp_path):
+    async def run() -> list[GatewayKey]:
+        store = FileKeys(tmp_path / "keys.db")
+        await KeyRing(tuple, store).make("ci", {"expires": "2027-01-31", "metrics": True})
+        store.close()
+        again = FileKeys(tmp_path / "keys.db")
+        rows = list((await again.rows()).values())
+        again.close()
+        return rows
+
+    (key,) = asyncio.run(run())
+    assert key.metrics
+    assert key.expires is not None
+    assert key.expires.timestamp() == pytest.approx(1_801_440_000, abs=1)

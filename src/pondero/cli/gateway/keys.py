@@ -100,6 +100,7 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
             "from": "gateway.toml" if known.is_configured(key.name) else "run time",
             "blocked": key.blocked,
             "models": list(key.models),
+            "expires": None if key.expires is None else key.expires.isoformat(),
         }
         for key in await known.all()
     ]
@@ -108,7 +109,8 @@ async def _list_gateway(known: "KeyRing", *, as_json: bool) -> None:
         return
     for row in rows:
         state = "blocked" if row["blocked"] else "active"
-        echo(f"{row['name']:<20}{row['from']:<16}{state}")
+        ends = f"  until {row['expires']}" if row["expires"] else ""
+        echo(f"{row['name']:<20}{row['from']:<16}{state}{ends}")
     if not rows:
         echo("no keys; 'pondero keys create --gateway NAME' creates one", err=True)
 
@@ -173,21 +175,40 @@ def remove(*, provider: str, gateway: bool, file: str | None) -> int:
 )
 @click.option("--gateway", is_flag=True, required=True, help="A key for clients of the gateway.")
 @click.option("--admin", is_flag=True, help="Allow it to use the console and the admin API.")
+@click.option("--metrics", is_flag=True, help="Allow it to read /metrics.")
+@click.option("--expires", metavar="DATE", help="When it ends: 2027-01-31, or 2027-01-31T12:00Z.")
 @click.argument("name", default="me")
-def create(*, name: str, gateway: bool, admin: bool) -> None:  # noqa: ARG001 - there are no other keys to create
+def create(*, name: str, gateway: bool, admin: bool, metrics: bool, expires: str | None) -> None:  # noqa: ARG001 - there are no other keys to create
     """Create a key for clients of the gateway; it is shown once.
 
     NAME says whose it is. The lines for gateway.toml, which are printed too, have its hash alone.
     """
     from msgspec import json
 
-    from ...gateway import hash_key, make_key
+    from ...gateway import find_name_problem, hash_key, make_key
 
+    if (problem := find_name_problem(name)) is not None:
+        raise UsageError(problem)
+    ends = _format_expiry(expires) if expires is not None else ""
     key = make_key()
     echo(f"the key, which is shown only now: {key}", err=True)
     quoted = json.encode(name).decode()  # TOML quotes as JSON does
     rights = "\nadmin = true" if admin else ""
+    rights += "\nmetrics = true" if metrics else ""
+    rights += f"\nexpires = {ends}" if ends else ""
     echo(f'\n[[key]]\nname = {quoted}\nhash = "{hash_key(key)}"{rights}', exact=True)
+
+
+def _format_expiry(text: str) -> str:
+    """Return a date or a time as TOML writes it; raises UsageError."""
+    from ...gateway import parse_expiry
+
+    try:
+        expires = parse_expiry(text)
+    except ValueError:
+        raise UsageError(f"invalid --expires {text!r}; use 2027-01-31") from None
+    is_date = len(text.strip()) <= len("2027-01-31")
+    return f"{expires:%Y-%m-%d}" if is_date else expires.isoformat()
 
 
 def _provider(name: str) -> Provider:

@@ -18,7 +18,7 @@ from ..quotas.quota import BILLION, Quota, find_quotas
 from ..requests.response_writer import ResponseWriter
 from ..server.context import GatewayContext
 from . import console
-from .access import AccessDenied, check_admin, check_origin
+from .access import check_admin, check_origin
 from .preview import list_served_names, preview
 
 HOME = "/admin"
@@ -41,25 +41,31 @@ class Admin:
         """Return whether an address belongs to the console or the admin API."""
         return path.startswith((f"{console.HOME}/", f"{HOME}/")) or path == console.HOME
 
-    async def answer(self, http: HttpRequest, path: str, writer: ResponseWriter) -> None:
-        """Answer one request."""
+    async def check(self, http: HttpRequest, path: str) -> None:
+        """Raise AccessDenied if the head of a request says that it may not come in."""
         keys = await self._gateway.keys.all()
+        check_origin(http, self._gateway.config, keys)
+        if path.startswith(f"{HOME}/"):
+            check_admin(http, keys, self._gateway.now())
+
+    async def answer(self, http: HttpRequest, path: str, writer: ResponseWriter) -> None:
+        """Answer one request that ``check`` let in."""
         try:
-            check_origin(http, self._gateway.config, keys)
             if not path.startswith(f"{HOME}/"):
                 await writer.whole(_page(http, path))
-                return
-            check_admin(http, keys)
-            if path == f"{HOME}/live" and http.method == "GET":
+            elif path == f"{HOME}/live" and http.method == "GET":
                 await _stream_live(self._gateway, writer)
-                return
-            await writer.whole(await self._route(http, path))
-        except AccessDenied as no:
-            await writer.whole(_error(no.status, str(no)))
+            else:
+                await writer.whole(await self._route(http, path))
         except StoreError as error:
             await writer.whole(_error(503, str(error)))
         except PonderoError as error:
             await writer.whole(_error(400, str(error)))
+
+    @staticmethod
+    def write_error(status: int, message: str) -> HttpResponse:
+        """Return a rejection."""
+        return _error(status, message)
 
     async def _route(self, http: HttpRequest, path: str) -> HttpResponse:
         place, _, name = path.removeprefix(f"{HOME}/").partition("/")

@@ -5,6 +5,7 @@ key is a reference (``env:``, ``file:``, ``keyring:``), a client's key a hash.
 """
 
 from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
@@ -15,6 +16,9 @@ REFERENCES = ("env:", "file:", "keyring:")
 """Kinds of key references; the file contains no key itself."""
 HASH = "sha256:"
 """Prefix of the hash of a client's key."""
+
+LONGEST_KEY_NAME = 128
+"""Maximum characters of a key's name, which is in every record and a label of the metrics."""
 
 _MIB = 1 << 20
 
@@ -87,7 +91,8 @@ class ProviderOverride(Struct, frozen=True, forbid_unknown_fields=True):
 class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     """A client's key. ``models``: names and globs it may request; empty means all.
 
-    An ``admin`` key may also use the console and create keys.
+    An ``admin`` key may also use the console and create keys, and read metrics, as may one with
+    ``metrics``. At ``expires`` it ends.
     """
 
     name: Annotated[str, Meta(min_length=1)]
@@ -98,6 +103,8 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     limit: RateLimitRule | None = None
     blocked: bool = False
     admin: bool = False
+    metrics: bool = False
+    expires: Annotated[datetime, Meta(tz=True)] | None = None
 
 
 class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -151,3 +158,28 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def find_name_problem(name: str) -> str | None:
+    """Return why a key may not have this name; None if it may."""
+    if len(name) > LONGEST_KEY_NAME:
+        return f"a key's name may have {LONGEST_KEY_NAME} characters"
+    if not name.strip() or not name.isprintable():
+        return "a key's name must be printable, in one line, and say whose it is"
+    return None
+
+
+def parse_expiry(value: object) -> datetime:
+    """Return when a key expires: at a time (without an offset in UTC), or after a day in UTC.
+
+    Raises ValueError.
+    """
+    if isinstance(value, str):
+        text = value.strip()
+        value = date.fromisoformat(text) if len(text) <= 10 else datetime.fromisoformat(text)
+    if isinstance(value, datetime):
+        return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        return datetime.combine(value, time.max, UTC)
+    message = "write a date or a time, such as 2027-01-31 or 2027-01-31T12:00:00Z"
+    raise ValueError(message)

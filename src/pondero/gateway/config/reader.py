@@ -29,6 +29,8 @@ from .model import (
     RateLimitRule,
     ServerConfig,
     SpendBudget,
+    find_name_problem,
+    parse_expiry,
 )
 
 FILE = "gateway.toml"
@@ -149,6 +151,8 @@ EXAMPLES: Mapping[str, str] = {
     "limit": 'limit = { requests = 60, per = "minute" }',
     "blocked": "blocked = true",
     "admin": "admin = true",
+    "metrics": "metrics = true",
+    "expires": "expires = 2027-01-31, or a time such as 2027-01-31T12:00:00Z",
     "host": 'host = "127.0.0.1"',
     "port": "port = 8787",
     "state": 'state = "memory" or "redis://host:6379/0"',
@@ -287,7 +291,15 @@ class _Reader:
     def _key(
         self, place: Place, row: dict[str, Any], routes: tuple[GatewayRoute, ...]
     ) -> GatewayKey:
+        if "expires" in row:
+            try:
+                row = {**row, "expires": parse_expiry(row["expires"])}
+            except ValueError:
+                cure = f"write {EXAMPLES['expires']}"
+                raise self._error((*place, "expires"), "invalid expires", cure) from None
         key = self._build_with_rules(row, GatewayKey, place)
+        if (problem := find_name_problem(key.name)) is not None:
+            raise self._error((*place, "name"), problem, f"write {EXAMPLES['name']}")
         if not _DIGEST.fullmatch(key.hash):
             cure = f"write {EXAMPLES['hash']}; it begins with {HASH}"
             raise self._error((*place, "hash"), "this is not the hash of a key", cure)

@@ -9,12 +9,14 @@ from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
-from ...catalog import Lookup, ModelEntry, Provider
+from ...catalog import Lookup, ModelEntry, Provider, SimilarNames
 from ...errors import UnknownModel
 from ...thinking import parse_auto
 from .model import GatewayConfig, GatewayKey, GatewayRoute
 from .reader import is_glob
 
+LONGEST_MODEL = 512
+"""Maximum characters of a model's name in a request."""
 _KNOWN = 4096  # cached names; bounded, because clients can invent names
 
 
@@ -47,6 +49,9 @@ class Routing:
 
     def resolve(self, requested: str) -> ResolvedRoute:
         """Return a name's models (``auto:NAME`` uncached); raises UnknownModel, BadThinking."""
+        if len(requested) > LONGEST_MODEL:
+            message = f"unknown model: a name of {len(requested):,} characters; no model has one"
+            raise UnknownModel(message)
         return (
             self._resolve(requested) if parse_auto(requested.strip()) else self._resolved(requested)
         )
@@ -136,11 +141,12 @@ class Routing:
                         found[name] = self._lookup.entry(name).id
         return found
 
-    def _describe_unknown(self, requested: str, stem: str) -> str:
-        from difflib import get_close_matches  # noqa: PLC0415 - costs 5 ms, only for an error
+    @cached_property
+    def _similar(self) -> SimilarNames:
+        return SimilarNames(served.name for served in self._names)
 
-        names = [served.name for served in self._names]
-        close = get_close_matches(stem, names, n=2, cutoff=0.5)
+    def _describe_unknown(self, requested: str, stem: str) -> str:
+        close = self._similar.close(stem, 2, 0.5)
         guess = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
         routes = " ".join(route.match for route, _ in self._routes)
         return f"unknown model {requested!r}; {guess}this gateway serves {routes or 'nothing'}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from decimal import Decimal
+from secrets import token_hex
 
 from msgspec import Struct
 
@@ -14,7 +15,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     ``front``: the client's dialect. ``said``: the model name the client sent; ``model``: the one
     that answered. ``asked``, ``sent``, ``why``: the level. ``first`` and ``seconds``: seconds until
     the first piece and the end of the answer. ``road``: passed, translated or none. ``end``: done,
-    refused, failed, or left by the client; ``reason``: why it was refused or failed. ``estimated``:
+    refused, failed, or left by the client; ``reason``: why it was refused or failed, or what it
+    was if not a conversation. ``estimated``:
     the service did not report all of ``usage``, so part of it is the gateway's own count, never
     less than what was served. ``cost``: dollars, None if no price is known; if only
     the emulator answered (``offline``), what the service would have charged. ``trace``: the
@@ -52,6 +54,11 @@ class Receipt(Struct, frozen=True, kw_only=True):
     def answered_by(self) -> str | None:
         """Return ``provider:model``; None if no model answered."""
         return None if self.model is None else f"{self.provider}:{self.model}"
+
+
+def make_id(now: float) -> str:
+    """Return an id for a request; ids sort by time, which keeps the ledger's index compact."""
+    return f"{int(now * 1000):012x}{token_hex(6)}"
 
 
 Observer = Callable[[Receipt], None]

@@ -3,6 +3,7 @@
 from time import monotonic
 
 from ...canon import Json
+from ..config.routing import LONGEST_MODEL
 from ..quotas.admission import Admission
 from ..requests.routed_request import ClientRequest
 from ..server.context import GatewayContext
@@ -38,7 +39,7 @@ class RequestRecord:
         """Give the receipt to the observers, and settle its reservation."""
         receipt = Receipt(
             **self._facts,
-            said=self.requested_model,
+            said=self.requested_model[:LONGEST_MODEL],
             tries=self.tries,
             seconds=monotonic() - self._begun,
         )

@@ -10,7 +10,7 @@ from ..observability.request_record import RequestRecord
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
 from .attempt import Attempt
-from .errors import add_response_headers, write_error
+from .errors import add_response_headers, describe_reason, write_error
 from .response_writer import ResponseWriter
 from .routed_request import RoutedRequest
 
@@ -118,7 +118,7 @@ class _Delivery:
         response = write_error(
             error, routed.call.client_dialect, routed.service, self._attempt.entry
         )
-        self._record.note(status=response.status, end="failed")
+        self._record.note(status=response.status, end="failed", reason=describe_reason(error))
         await self._writer.write(self._converter.fail(response))
         await self._writer.end()
 

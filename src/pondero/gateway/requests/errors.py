@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 
+import msgspec
 from msgspec.structs import replace
 
 from ...canon import HttpResponse, Json
@@ -60,6 +61,8 @@ _CODES: Mapping[type[PonderoError], str] = {
     UnknownProvider: "model_not_found",
 }
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d{4,}")
+_QUOTED = re.compile(r"(['\"`]).*?\1", re.DOTALL)
+_LONGEST_REASON = 200
 _AGAIN = ("retry-after", "retry-after-ms", "x-should-retry")
 
 
@@ -96,6 +99,41 @@ def error_response(
 ) -> HttpResponse:
     """Return the gateway's own rejection in the client API's shape."""
     return service.error(status, message, code=code, retry_after=None)
+
+
+def describe_reason(error: Exception) -> str:
+    """Return what was wrong in one line for the records, without content of the conversation.
+
+    A service may quote the conversation in its error, so of those only kind and status are told.
+    """
+    if isinstance(error, Rejected):
+        return read_reason(error.response)
+    if not isinstance(error, PonderoError):
+        return f"the gateway failed: {type(error).__name__}"
+    if isinstance(error, ServiceError) and error.body:
+        return f"{type(error).__name__} of the service, status {error.status}"
+    if isinstance(error, WireError):
+        return f"{type(error).__name__} of the service"
+    return _shorten(_message(error))
+
+
+def read_reason(response: HttpResponse) -> str:
+    """Return the message of a rejection in one line, without the values that it quotes."""
+    try:
+        body = msgspec.json.decode(response.body)
+    except msgspec.MsgspecError:
+        body = None
+    found = body
+    for name in ("error", "message"):
+        if isinstance(found, dict):
+            found = found.get(name, found)
+    text = found if isinstance(found, str) else f"status {response.status}"
+    return _shorten(_QUOTED.sub(r"\1...\1", redact_secrets(text)))
+
+
+def _shorten(text: str) -> str:
+    line = " ".join(text[: 4 * _LONGEST_REASON].split())
+    return line if len(line) <= _LONGEST_REASON else f"{line[: _LONGEST_REASON - 3]}..."
 
 
 def add_response_headers(response: HttpResponse, more: Mapping[str, str]) -> HttpResponse:

@@ -1,33 +1,35 @@
 """One conversation from its request to its record: ``answer_request`` names every step."""
 
 from asyncio import CancelledError
-from secrets import token_hex
 
 from ...canon import HttpRequest, Json
 from ...catalog import ModelEntry
 from ...dialects import Rejected, Service, get_dialect
 from ...errors import Overloaded, PonderoError
 from ...exchange import is_deployment_fault, is_fallback_error
+from ..observability.receipt import make_id
 from ..observability.request_record import RequestRecord
 from ..quotas.admission import admit
-from ..server.context import GatewayContext
+from ..server.context import GatewayContext, Requester
 from ..state.breakers import REST
 from .attempt import make_attempt
 from .delivery import deliver
-from .errors import add_response_headers, write_error
-from .read_request import identify
+from .errors import add_response_headers, describe_reason, write_error
 from .response_writer import ResponseWriter
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 from .translation import make_reply_context
 
 
 async def answer_request(
-    gateway: GatewayContext, http: HttpRequest, client_dialect: str, writer: ResponseWriter
+    gateway: GatewayContext,
+    http: HttpRequest,
+    client_dialect: str,
+    requester: Requester,
+    writer: ResponseWriter,
 ) -> None:
-    """Answer one conversation; raises Rejected for an unknown key, writes other errors."""
-    requester = await identify(gateway, http, client_dialect)
+    """Answer one conversation of a known requester; errors are written too."""
     call = ClientRequest(
-        id=_make_id(gateway.now()), client_dialect=client_dialect, http=http, requester=requester
+        id=make_id(gateway.now()), client_dialect=client_dialect, http=http, requester=requester
     )
     service = get_dialect(client_dialect).service()
     record = RequestRecord(gateway, call)
@@ -53,6 +55,9 @@ async def answer_request(
         await _write_rejection(error, call, service, writer, record)
     except CancelledError:
         record.note(end="left")
+        raise
+    except Exception as error:
+        record.note(status=500, end="failed", reason=describe_reason(error))
         raise
     finally:
         record.finish()
@@ -101,7 +106,7 @@ async def _write_rejection(
     """Tell the client why no model was asked."""
     response = write_error(error, call.client_dialect, service)
     record.requested_model = record.requested_model or service.requested_model(call.http) or ""
-    record.note(status=response.status, end="refused")
+    record.note(status=response.status, end="refused", reason=describe_reason(error))
     await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
 
 
@@ -115,7 +120,7 @@ async def _write_failure(
     """Tell the client why no model answered; ``entry`` is the last one."""
     call = routed.call
     response = write_error(error, call.client_dialect, routed.service, entry)
-    record.note(status=response.status, end="failed")
+    record.note(status=response.status, end="failed", reason=describe_reason(error))
     if not writer.begun:
         await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
         return
@@ -123,8 +128,3 @@ async def _write_failure(
     context = make_reply_context(routed.service, routed.parsed, id=call.id)
     await writer.write(routed.service.stream(context).fail(response))
     await writer.end()
-
-
-def _make_id(now: float) -> str:
-    """Return an id for a request; ids sort by time, which keeps the ledger's index compact."""
-    return f"{int(now * 1000):012x}{token_hex(6)}"

@@ -1,53 +1,118 @@
-"""Reads a request from ASGI; the size limit applies before decompression and parsing."""
+"""Reads a request from ASGI: its head first, its body only for a client that may send one.
+
+The size limit applies before decompression and parsing. A body has deadlines, so that a client that
+announces one and sends nothing holds its connection for a short time only.
+"""
 
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from urllib.parse import parse_qs, urlsplit
+from asyncio import get_running_loop, timeout, timeout_at
+from contextlib import suppress
 
 from ...asgi import Message, Receive
 from ...canon import HttpRequest
-from ...dialects import COMMON, NAMES, Rejected, get_dialect
-from ...errors import BadParameter, MissingExtra
-from ..config.model import GatewayKey
-from ..config.secrets import find_holder
-from ..server.context import GatewayContext, Requester
-from ..state.redis_link import SharedStateLost
-from .errors import error_response
+from ...errors import BadParameter, MissingExtra, PonderoError
 
-_LOCAL = Requester()
-_AWS = "AWS4-HMAC-SHA256 "
+LONGEST_NAME = 512
+"""Maximum characters of a name in a path."""
+BODY_SILENCE = 30.0
+"""Seconds that a body may pause."""
+BODY_RATE = 1024
+"""Bytes per second that a body must have on average, once it has taken ``BODY_SILENCE``."""
+
+_SKIP_SECONDS = 1.0
+_SKIP_BYTES = 1 << 20
 
 
 class TooLarge(Exception):
     """The body exceeds the gateway's limit, compressed or not."""
 
 
-async def read_body(receive: Receive, limit: int) -> bytes | None:
-    """Return the body; None if the client disconnected. Raises TooLarge."""
-    pieces: list[bytes] = []
-    size, more = 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        pieces.append(message.get("body", b""))
-        size += len(pieces[-1])
-        if size > limit:
-            raise TooLarge
-        more = message.get("more_body", False)
-    return b"".join(pieces) if len(pieces) > 1 else pieces[0]
+class ClientLeft(Exception):
+    """The client disconnected before its request was whole."""
 
 
-def make_http_request(scope: Message, body: bytes, limit: int) -> HttpRequest:
-    """Return the request with its body decompressed; raises TooLarge and BadParameter."""
+class BodyProblem(Exception):
+    """The body is rejected with ``status``."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def read_head(scope: Message) -> HttpRequest:
+    """Return the request without its body."""
     headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
-    encoding = headers.pop("content-encoding", "").strip().lower()
-    if encoding not in ("", "identity"):
-        body = decompress(body, encoding, limit)
+    if len(headers) != len(scope["headers"]):  # of two hosts, a proxy may have checked the other
+        hosts = [v.decode("latin-1") for k, v in scope["headers"] if k == b"host"]
+        if len(hosts) > 1:
+            headers["host"] = ", ".join(hosts)
     path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
     query = scope.get("query_string", b"").decode("latin-1")
-    url = f"http://gateway{path}{'?' if query else ''}{query}"
-    return HttpRequest(scope["method"], url, headers, body)
+    return HttpRequest(
+        scope["method"], f"http://gateway{path}{'?' if query else ''}{query}", headers, b""
+    )
+
+
+def announces_body(http: HttpRequest) -> bool:
+    """Return whether a body follows the head."""
+    return "transfer-encoding" in http.headers or http.headers.get("content-length", "0") != "0"
+
+
+async def read_body(http: HttpRequest, receive: Receive, limit: int) -> HttpRequest:
+    """Return the request with its body decompressed; raises BodyProblem and ClientLeft."""
+    try:
+        _check_length(http.headers.get("content-length", ""), limit)
+        body = await _receive_body(receive, limit)
+        headers = http.headers
+        if "content-encoding" in headers:
+            encoding = headers["content-encoding"].strip().lower()
+            headers = {k: v for k, v in headers.items() if k != "content-encoding"}
+            if encoding not in ("", "identity"):
+                body = decompress(body, encoding, limit)
+    except TooLarge:
+        raise BodyProblem(413, f"a request may have {limit:,} bytes") from None
+    except TimeoutError:
+        raise BodyProblem(408, "the body of the request did not arrive in time") from None
+    except PonderoError as error:
+        raise BodyProblem(400, str(error)) from None
+    return HttpRequest(http.method, http.url, headers, body)
+
+
+def _check_length(length: str, limit: int) -> None:
+    if length.isdecimal() and int(length[:20]) > limit:
+        raise TooLarge
+
+
+async def skip_body(receive: Receive) -> None:
+    """Read and forget some of a body."""
+    size, more = 0, True
+    with suppress(TimeoutError):
+        async with timeout(_SKIP_SECONDS):
+            while more and size < _SKIP_BYTES:
+                message = await receive()
+                size += len(message.get("body", b""))
+                more = message.get("more_body", False)
+
+
+async def _receive_body(receive: Receive, limit: int) -> bytes:
+    now = get_running_loop().time
+    begun = now()
+    pieces: list[bytes] = []
+    size, more = 0, True
+    async with timeout_at(begun + BODY_SILENCE) as deadline:
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            if size > limit:
+                raise TooLarge
+            more = message.get("more_body", False)
+            if more:
+                whole = begun + BODY_SILENCE + size / BODY_RATE
+                deadline.reschedule(min(now() + BODY_SILENCE, whole))
+    return b"".join(pieces) if len(pieces) > 1 else pieces[0]
 
 
 def decompress(body: bytes, encoding: str, limit: int) -> bytes:
@@ -102,58 +167,3 @@ def _zstd(body: bytes, limit: int) -> bytes:
 
 
 _DECODERS = {"gzip": _gzip, "x-gzip": _gzip, "deflate": _deflate, "zstd": _zstd}
-
-
-async def identify(
-    gateway: GatewayContext, http: HttpRequest, client_dialect: str | None
-) -> Requester:
-    """Return who asks; raises Rejected, or SharedStateLost if ``on_state_loss`` refuses."""
-    try:
-        await gateway.shared.look()
-    except SharedStateLost:
-        if gateway.config.server.on_state_loss == "refuse":
-            raise
-    requester = find_requester(http, await gateway.keys.all())
-    if requester is None:
-        service = get_dialect(client_dialect or guess_dialect(http)).service()
-        message = "unknown gateway key; create one with 'pondero keys create --gateway'"
-        raise Rejected(error_response(service, 401, message))
-    return requester
-
-
-def guess_dialect(http: HttpRequest) -> str:
-    """Return the dialect that a request to an unknown address most likely speaks."""
-    sent = http.headers.keys()
-    for name in NAMES:
-        service = get_dialect(name).service()
-        asks = service.models.classify(http) if service.models else None
-        if asks or service.own_headers & sent:
-            return name
-    return COMMON
-
-
-def find_requester(http: HttpRequest, keys: Sequence[GatewayKey]) -> Requester | None:
-    """Return who asks; None if the key is unknown or blocked. Without keys, all pass."""
-    if not keys:
-        return _LOCAL
-    for shown in _iter_keys(http.headers, http.url):
-        found = find_holder(keys, shown)
-        if found is not None and not found.blocked:
-            return Requester(found.name, found)
-    return None
-
-
-def _iter_keys(headers: Mapping[str, str], url: str) -> Iterator[str]:
-    """Yield the keys in a request, wherever a vendor's SDK puts them."""
-    for name in ("x-api-key", "x-goog-api-key", "api-key"):
-        if key := headers.get(name):
-            yield key
-    authorization = headers.get("authorization", "")
-    if authorization[:7].lower() == "bearer ":
-        yield authorization[7:].strip()
-    elif authorization.startswith(
-        _AWS
-    ):  # boto3 signs requests; the access key id is the gateway key
-        _, _, credential = authorization.partition("Credential=")
-        yield credential.partition("/")[0]
-    yield from parse_qs(urlsplit(url).query).get("key", ())

@@ -1,7 +1,7 @@
 """Writes one answer over ASGI; before the first piece nothing, so another model can be asked."""
 
 from asyncio import Task, current_task, ensure_future, sleep
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any
@@ -30,10 +30,17 @@ class ResponseWriter:
         self.ended: bool = False
         self.last: float = monotonic()
 
-    async def whole(self, response: HttpResponse) -> None:
-        """Send a whole response."""
+    async def whole(
+        self, response: HttpResponse, linger: Callable[[], Awaitable[None]] | None = None
+    ) -> None:
+        """Send a whole response; ``linger`` is awaited after its last byte and before its end."""
         self.begun = self.ended = True
         await self._start(response.status, {**response.headers, **_length(response.body)})
+        if linger is not None:
+            message = {"type": "http.response.body", "body": response.body, "more_body": True}
+            await self._send(message)
+            await linger()
+            response = HttpResponse(response.status)
         await self._send({"type": "http.response.body", "body": response.body})
 
     def streams(self, headers: Mapping[str, str], ping: bytes) -> None:

@@ -1,29 +1,39 @@
 """The gateway as an ASGI application: finds the handler for an address."""
 
 import logging
+from asyncio import CancelledError
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
+
 from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
-from ...dialects import COMMON, NAMES, Rejected, get_dialect
-from ...errors import PonderoError
+from ...dialects import COMMON, NAMES, get_dialect
 from ..admin.api import Admin
 from ..observability.observers import Observers
-from ..requests.errors import error_response, write_error
+from ..observability.receipt import make_id
+from ..observability.request_record import RequestRecord
+from ..requests.errors import describe_reason, error_response, read_reason, write_error
 from ..requests.model_list import answer_model_list
 from ..requests.pipeline import answer_request
 from ..requests.read_request import (
-    TooLarge,
-    guess_dialect,
-    identify,
-    make_http_request,
+    LONGEST_NAME,
+    BodyProblem,
+    ClientLeft,
+    announces_body,
     read_body,
+    read_head,
+    skip_body,
 )
+from ..requests.requester import AccessDenied, check_site, guess_dialect, identify
 from ..requests.response_writer import ResponseWriter
+from ..requests.routed_request import ClientRequest
 from ..requests.token_count import count_prompt
 from ..state.redis_link import SharedStateLost
-from .context import GatewayContext
+from .context import GatewayContext, Requester
+from .limits import HEAD_BYTES, HEAD_LINES
+from .rejections import Rejections
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -38,6 +48,7 @@ _LAME = HttpResponse(
     {"content-type": "application/json"},
     b'{"status":"ok","ledger":"away"}',
 )
+_LOGGED = 200  # characters of a path
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 
 
@@ -49,6 +60,7 @@ class App:
         self.seen: Observers = seen or Observers()
         if self.seen.metrics is not None:
             self.seen.metrics.breakers = gateway.breakers.states
+        self.rejections: Rejections = Rejections(gateway)
         self._admin = Admin(gateway)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -60,80 +72,239 @@ class App:
             await _reject_websocket(scope, receive, send)
             return
         writer = ResponseWriter(send)
-        most = self.gateway.config.server.max_body
+        head = read_head(scope)
         try:
-            body = await read_body(receive, most)
-            if body is None:
-                return
-            http = make_http_request(scope, body, most)
-        except TooLarge:
-            await writer.whole(
-                _write_plain(413, f"a request may have {most:,} bytes", scope["path"])
-            )
+            await self._serve(_Arrival(scope, head, receive, writer))
+        except ClientLeft:
             return
-        except PonderoError as error:
-            await writer.whole(_write_plain(400, str(error), scope["path"]))
-            return
-        with self.gateway.watch.watch(writer, receive):
-            await self._serve(http, writer)
 
     async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         """Handle start and stop of the server."""
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
+        self.rejections.close()
         await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
-    async def _serve(self, http: HttpRequest, writer: ResponseWriter) -> None:
-        path = urlsplit(http.url).path
-        client_dialect = find_dialect(path)
-        service = get_dialect(client_dialect or COMMON).service()
+    async def _serve(self, arrival: "_Arrival") -> None:
+        """Answer a request: whatever its head decides comes before its body is read."""
+        head, writer = arrival.head, arrival.writer
+        path = urlsplit(head.url).path
         try:
-            if self._admin.serves(path):
-                await self._admin.answer(http, path, writer)
-            elif not await self._answer_public(http, path, writer):
-                await self._answer_with_key(http, client_dialect, writer)
-        except Rejected as rejection:
-            await writer.whole(rejection.response)
+            if (problem := find_head_problem(arrival.scope)) is not None:
+                await self._reject(arrival, problem)
+            elif self._admin.serves(path):
+                await self._serve_admin(arrival, path)
+            elif (found := self._find_public(head, path)) is not None:
+                if not await self.gateway.keys.all():
+                    check_site(head.headers, self.gateway.config)
+                await self._answer_unread(arrival, found)
+                if found.status >= 400:
+                    self.rejections.note(arrival.address, found.status, "WebSocket")
+            else:
+                await self._answer_with_key(arrival, find_dialect(path))
+        except AccessDenied as denied:
+            await self._reject(arrival, denied)
         except SharedStateLost as error:
-            await writer.whole(write_error(error, client_dialect or "", service))
+            front = find_dialect(path) or guess_dialect(head)
+            response = write_error(error, front, get_dialect(front).service())
+            reason = describe_reason(error)
+            self.rejections.note(arrival.address, response.status, reason, front=front)
+            await self._answer_unread(arrival, response)
         except Exception:
-            LOG.exception("a request to %s failed", path)
+            LOG.exception("a request to %s failed", path[:_LOGGED])
             if not writer.begun:
-                await writer.whole(write_error(RuntimeError(), client_dialect or "", service))
+                service = get_dialect(find_dialect(path) or COMMON).service()
+                await self._answer_unread(arrival, write_error(RuntimeError(), "", service))
 
-    async def _answer_public(self, http: HttpRequest, path: str, writer: ResponseWriter) -> bool:
-        """Answer a request that needs no key; return whether it was one."""
+    def _find_public(self, http: HttpRequest, path: str) -> HttpResponse | None:
+        """Return the answer to a request that needs no key; None to any other."""
         if http.headers.get("upgrade", "").lower() == "websocket":
-            await writer.whole(_UPGRADE)
-        elif http.method == "HEAD" and path in _GREETINGS:
-            await writer.whole(HttpResponse(200))
-        elif http.method == "GET" and path == "/":
-            await writer.whole(_HELLO)
-        elif http.method == "GET" and path == "/health":
+            return _UPGRADE
+        if http.method == "HEAD" and path in _GREETINGS:
+            return HttpResponse(200)
+        if http.method == "GET" and path == "/":
+            return _HELLO
+        if http.method == "GET" and path == "/health":
             ledger = self.seen.ledger
-            await writer.whole(_LAME if ledger is not None and ledger.away else _HELLO)
-        else:
-            return False
-        return True
+            return _LAME if ledger is not None and ledger.away else _HELLO
+        return None
 
-    async def _answer_with_key(
-        self, http: HttpRequest, client_dialect: str | None, writer: ResponseWriter
+    async def _serve_admin(self, arrival: "_Arrival", path: str) -> None:
+        await self._admin.check(arrival.head, path)
+        try:
+            http = await arrival.read_body(self.gateway.config.server.max_body)
+        except BodyProblem as problem:
+            await self._reject(arrival, AccessDenied(problem.status, str(problem)))
+            return
+        with self.gateway.watch.watch(arrival.writer, arrival.receive):
+            await self._admin.answer(http, path, arrival.writer)
+
+    async def _answer_with_key(self, arrival: "_Arrival", client_dialect: str | None) -> None:
+        gateway, head, writer = self.gateway, arrival.head, arrival.writer
+        requester = await identify(gateway, head)
+        if self.seen.metrics is not None and urlsplit(head.url).path == "/metrics":
+            _check_metrics_key(requester)
+            await self._answer_unread(arrival, self.seen.metrics.page())
+            return
+        try:
+            http = await arrival.read_body(gateway.config.server.max_body)
+        except BodyProblem as problem:
+            front = client_dialect or guess_dialect(head)
+            response = error_response(get_dialect(front).service(), problem.status, str(problem))
+            self._record(head, front, requester, response).finish()
+            await self._answer_unread(arrival, response)
+            return
+        except ClientLeft:
+            record = self._record(head, client_dialect or guess_dialect(head), requester)
+            record.note(end="left", reason="the client left before its request was whole")
+            record.finish()
+            raise
+        with gateway.watch.watch(writer, arrival.receive):
+            if client_dialect is not None and http.method == "POST":
+                await answer_request(gateway, http, client_dialect, requester, writer)
+            else:
+                await self._answer_other(http, requester, writer)
+
+    async def _answer_other(
+        self, http: HttpRequest, requester: Requester, writer: ResponseWriter
     ) -> None:
+        """Answer what is no conversation: token counts and model lists."""
         gateway = self.gateway
-        if client_dialect is not None and http.method == "POST":
-            await answer_request(gateway, http, client_dialect, writer)
+        record = self._record(http, guess_dialect(http), requester)
+        what = "token count"
+        try:
+            found = await count_prompt(gateway, http, requester)
+            if found is None:
+                what = "model list"
+                found = answer_model_list(http, gateway.routing, requester.key)
+            found = found or write_not_found(http)
+            _note_response(record, found, what)
+            await writer.whole(found)
+        except CancelledError:
+            record.note(end="left", reason=what)
+            raise
+        except Exception as error:
+            record.note(status=500, end="failed", reason=describe_reason(error))
+            raise
+        finally:
+            record.finish()
+
+    def _record(
+        self,
+        http: HttpRequest,
+        front: str,
+        requester: Requester,
+        response: HttpResponse | None = None,
+    ) -> RequestRecord:
+        id = make_id(self.gateway.now())
+        call = ClientRequest(id=id, client_dialect=front, http=http, requester=requester)
+        record = RequestRecord(self.gateway, call)
+        if response is not None:
+            _note_response(record, response)
+        return record
+
+    # -- rejections by the head --------------------------------------------------------------------
+
+    def note_rejection(self, address: str, status: int, reason: str) -> None:
+        """Record a request that the server's protocol rejected."""
+        self.rejections.note(address, status, reason)
+
+    async def _reject(self, arrival: "_Arrival", denied: AccessDenied) -> None:
+        """Reject a request by its head; an address with many wrong keys has to wait."""
+        head, path = arrival.head, urlsplit(arrival.head.url).path
+        if (
+            denied.status == 401
+            and self._admin.serves(path)
+            and "authorization" not in head.headers
+        ):
+            # The console asks so whether it needs a key; no key was tried.
+            await self._answer_unread(arrival, self._admin.write_error(401, str(denied)))
             return
-        requester = await identify(gateway, http, client_dialect)
-        if self.seen.metrics is not None and urlsplit(http.url).path == "/metrics":
-            await writer.whole(self.seen.metrics.page())
+        status, reason, wait = denied.status, str(denied), None
+        if status == 401 and (wait := self.rejections.find_wait(arrival.address)) is not None:
+            status = 429
+            message = f"too many requests without a valid key from your address; wait {wait} s"
+        else:
+            message = reason
+        if self._admin.serves(path):
+            front, response = "", self._admin.write_error(status, message)
+        else:
+            front = find_dialect(path) or guess_dialect(head)
+            service = get_dialect(front).service()
+            response = service.error(status, message, code=None, retry_after=wait)
+        self.rejections.note(arrival.address, status, reason, front=front, key=denied.key)
+        await self._answer_unread(arrival, response)
+
+    async def _answer_unread(self, arrival: "_Arrival", response: HttpResponse) -> None:
+        """Answer without the body; if one was announced, the connection ends with the answer."""
+        if arrival.is_read or not announces_body(arrival.head):
+            await arrival.writer.whole(response)
             return
-        found = (
-            await count_prompt(gateway, http, requester)
-            or answer_model_list(http, gateway.routing, requester.key)
-            or write_not_found(http)
-        )
-        await writer.whole(found)
+        closing = {**response.headers, "connection": "close"}
+        await arrival.writer.whole(replace(response, headers=closing), linger=arrival.skip_body)
+
+
+class _Arrival:
+    """A request whose head has arrived."""
+
+    __slots__ = ("head", "is_read", "receive", "scope", "writer")
+
+    def __init__(
+        self, scope: Message, head: HttpRequest, receive: Receive, writer: ResponseWriter
+    ) -> None:
+        self.scope = scope
+        self.head = head
+        self.receive = receive
+        self.writer = writer
+        self.is_read = False
+
+    @property
+    def address(self) -> str:
+        """Return the address of the client, or of the proxy before it."""
+        client = self.scope.get("client")
+        return str(client[0]) if client else ""
+
+    async def read_body(self, limit: int) -> HttpRequest:
+        """Return the request with its body; raises BodyProblem and ClientLeft."""
+        http = await read_body(self.head, self.receive, limit)
+        self.is_read = True
+        return http
+
+    async def skip_body(self) -> None:
+        """Read on for a moment: closing a connection with unread bytes destroys the answer."""
+        await skip_body(self.receive)
+
+
+def find_head_problem(scope: Message) -> AccessDenied | None:
+    """Return why a head is rejected before any other code looks at it; None if it is not."""
+    headers = scope["headers"]
+    size = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
+    size += sum(len(name) + len(value) + 4 for name, value in headers)
+    if size > HEAD_BYTES or len(headers) > HEAD_LINES:
+        message = f"the head of a request may have {HEAD_BYTES:,} bytes and {HEAD_LINES} lines"
+        return AccessDenied(431, message)
+    path = scope["path"]
+    if len(path) > LONGEST_NAME and max(map(len, path.split("/"))) > LONGEST_NAME:
+        return AccessDenied(404, f"a name in a path may have {LONGEST_NAME} characters")
+    return None
+
+
+def _check_metrics_key(requester: Requester) -> None:
+    """Raise AccessDenied for a key that may not see the names and the use of all others."""
+    key = requester.key
+    if key is not None and not (key.admin or key.metrics):
+        message = f"the key {key.name!r} may not read metrics; write metrics = true under [[key]]"
+        raise AccessDenied(403, message, key=key.name)
+
+
+def _note_response(record: RequestRecord, response: HttpResponse, label: str | None = None) -> None:
+    failed = response.status >= 400
+    record.note(
+        status=response.status,
+        end="refused" if failed else "done",
+        reason=read_reason(response) if failed else label,
+    )
 
 
 @lru_cache(maxsize=256)
@@ -150,10 +321,6 @@ def write_not_found(http: HttpRequest) -> HttpResponse:
         message = "this gateway does not compact conversations; the client can do it itself"
         return error_response(service, 501, message)
     return error_response(service, 404, f"the gateway serves no {http.method} {path}")
-
-
-def _write_plain(status: int, message: str, path: str) -> HttpResponse:
-    return error_response(get_dialect(find_dialect(path) or COMMON).service(), status, message)
 
 
 async def _reject_websocket(scope: Message, receive: Receive, send: Send) -> None:

@@ -27,6 +27,7 @@ from ..state.keys import FileKeys
 from ..state.shared_state import make_shared_state
 from .app import App
 from .context import GatewayContext
+from .limits import KEEP_ALIVE
 from .workers import END, Workers, block_signals, unblock_signals
 
 LOG = logging.getLogger("pondero.gateway")
@@ -191,6 +192,7 @@ def _make_transport() -> AsyncTransport:
 def _check_extra() -> None:
     try:
         import aiohttp  # noqa: F401, PLC0415 - an extra
+        import httptools  # noqa: F401, PLC0415 - an extra
         import prometheus_client  # noqa: F401, PLC0415 - an extra
         import uvicorn  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
@@ -202,8 +204,13 @@ def _make_server(gateway: GatewayContext, seen: Observers | None = None) -> Any:
     _check_extra()
     import uvicorn  # noqa: PLC0415 - an extra
 
+    from .protocol import make_protocol  # noqa: PLC0415 - an extra
+
+    app = App(gateway, seen)
     settings = uvicorn.Config(
-        App(gateway, seen),
+        app,
+        http=make_protocol(app.note_rejection),
+        timeout_keep_alive=KEEP_ALIVE,
         log_level="critical",
         access_log=False,
         lifespan="on",

@@ -11,7 +11,7 @@ from ...canon import Json, convert_json, dump_json
 from ...errors import BadParameter, BadThinking
 from ...store import Database, Schema, data_folder
 from ...thinking import parse_intent
-from ..config.model import GatewayKey
+from ..config.model import GatewayKey, find_name_problem, parse_expiry
 from ..config.secrets import hash_key, make_key
 
 FILE = "gateway-keys.db"
@@ -186,7 +186,11 @@ def _merge(configured: Sequence[GatewayKey], rows: Rows) -> tuple[GatewayKey, ..
 
 
 def _build_key(row: Mapping[str, Json]) -> GatewayKey:
+    if (problem := find_name_problem(str(row.get("name", "")))) is not None:
+        raise BadParameter(problem)
     try:
+        if row.get("expires") is not None:
+            row = {**row, "expires": parse_expiry(row["expires"])}
         key = convert_json(row, GatewayKey)
         for word in (key.thinking.default, key.thinking.force):
             parse_intent(word)
@@ -194,7 +198,7 @@ def _build_key(row: Mapping[str, Json]) -> GatewayKey:
             if parse_intent(word).kind == "auto":
                 message = f"invalid {word!r}; use a level"
                 raise BadThinking(message)  # noqa: TRY301 - reported like any other
-    except (msgspec.ValidationError, BadThinking) as error:
+    except (msgspec.ValidationError, BadThinking, ValueError) as error:
         message = f"invalid key: {str(error).replace('`', '')}"
         raise BadParameter(message) from None
     for bound in (key.budget, key.limit):

@@ -1,0 +1,150 @@
+"""Who sends a request, found from its head alone: its key, or that it comes from this machine."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC
+from urllib.parse import parse_qs, urlsplit
+
+from ...canon import HttpRequest
+from ...dialects import COMMON, NAMES, get_dialect
+from ..config.model import GatewayConfig, GatewayKey, is_loopback
+from ..config.secrets import find_holder
+from ..server.context import GatewayContext, Requester
+from ..state.redis_link import SharedStateLost
+
+_LOCAL = Requester()
+_AWS = "AWS4-HMAC-SHA256 "
+_OWN_PAGE = ("same-origin", "none")  # of sec-fetch-site: this page itself, or a typed address
+_PARAMETERS = 64  # of a query that may contain a key
+_UNKNOWN = "unknown gateway key; create one with 'pondero keys create --gateway'"
+
+
+class AccessDenied(Exception):
+    """The request is rejected by its head; ``status`` 401 means that another key would help.
+
+    ``key`` is the name of the key that was shown, if there is such a key.
+    """
+
+    def __init__(self, status: int, message: str, *, key: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.key = key
+
+
+async def identify(gateway: GatewayContext, http: HttpRequest) -> Requester:
+    """Return who asks; raises AccessDenied, or SharedStateLost if ``on_state_loss`` refuses."""
+    try:
+        await gateway.shared.look()
+    except SharedStateLost:
+        if gateway.config.server.on_state_loss == "refuse":
+            raise
+    keys = await gateway.keys.all()
+    if not keys:
+        check_site(http.headers, gateway.config)
+    return find_requester(http, keys, gateway.now())
+
+
+def find_requester(http: HttpRequest, keys: Sequence[GatewayKey], now: float) -> Requester:
+    """Return who asks; without keys, all pass. Raises AccessDenied."""
+    if not keys:
+        return _LOCAL
+    problem = AccessDenied(401, _UNKNOWN)
+    for shown in _iter_keys(http.headers, http.url):
+        found = find_holder(keys, shown)
+        if found is None:
+            continue
+        if (end := _find_end(found, now)) is None:
+            return Requester(found.name, found)
+        problem = AccessDenied(401, f"the gateway key {found.name!r} {end}", key=found.name)
+    raise problem
+
+
+def _find_end(key: GatewayKey, now: float) -> str | None:
+    """Return why a key is not valid any more, which only its holder is told; None if it is."""
+    if key.blocked:
+        return "is blocked"
+    if key.expires is not None and key.expires.timestamp() <= now:
+        return f"expired at {key.expires.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return None
+
+
+def _iter_keys(headers: Mapping[str, str], url: str) -> Iterator[str]:
+    """Yield the keys in a request, wherever a vendor's SDK puts them; a few at most."""
+    for name in ("x-api-key", "x-goog-api-key", "api-key"):
+        if key := headers.get(name, "").strip():
+            yield key
+    authorization = headers.get("authorization", "").strip()
+    if authorization[:7].lower() == "bearer ":
+        yield authorization[7:].strip()
+    elif authorization.startswith(
+        _AWS
+    ):  # boto3 signs requests; the access key id is the gateway key
+        _, _, credential = authorization.partition("Credential=")
+        yield credential.partition("/")[0]
+    query = urlsplit(url).query
+    if "key" in query:
+        try:
+            found = parse_qs(query, max_num_fields=_PARAMETERS).get("key", ())
+        except ValueError:  # no SDK sends so many
+            return
+        yield from (key.strip() for key in found[:1])
+
+
+def guess_dialect(http: HttpRequest) -> str:
+    """Return the dialect that a request to an unknown address most likely speaks."""
+    sent = http.headers.keys()
+    for name in NAMES:
+        service = get_dialect(name).service()
+        asks = service.models.classify(http) if service.models else None
+        if asks or service.own_headers & sent:
+            return name
+    return COMMON
+
+
+# -- web pages ------------------------------------------------------------------------------------
+
+
+def check_site(headers: Mapping[str, str], config: GatewayConfig) -> None:
+    """Raise AccessDenied for a request that a web page of another site sends.
+
+    A gateway without keys trusts its machine, and any page in a browser there can reach it: by its
+    address (``Origin``, ``Sec-Fetch-Site``), or by a name of its own that leads to this machine
+    (``Host``, DNS rebinding). Clients that are no browser send neither of the first two.
+    """
+    host = headers.get("host", "")
+    if host and not is_own_name(find_host_name(host), config):
+        message = (
+            f"without keys the gateway is available on this machine only, not as {host[:100]!r}; "
+            "create a key with 'pondero keys create --gateway'"
+        )
+        raise AccessDenied(403, message)
+    check_page(headers)
+
+
+def check_page(headers: Mapping[str, str]) -> None:
+    """Raise AccessDenied for a page of another site."""
+    origin = headers.get("origin")
+    if origin is not None and _find_netloc(origin) != headers.get("host", ""):
+        raise AccessDenied(403, "cross-site request blocked")
+    if headers.get("sec-fetch-site", "none") not in _OWN_PAGE:
+        raise AccessDenied(403, "cross-site request blocked")
+
+
+def is_own_name(name: str, config: GatewayConfig) -> bool:
+    """Return whether a host name means this machine, whatever a name server says."""
+    return is_loopback(name) or name == config.server.host.strip("[]").lower()
+
+
+def find_host_name(host: str) -> str:
+    """Return the name in a ``Host`` header, without its port; empty if it is invalid."""
+    try:
+        parts = urlsplit(f"//{host}")
+        return (parts.hostname or "") if parts.username is None and not parts.path else ""
+    except ValueError:
+        return ""
+
+
+def _find_netloc(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc or None
+    except ValueError:
+        return None

@@ -1,0 +1,136 @@
+"""Records requests that were rejected before their key was known: few rows for many requests.
+
+All who reach the gateway can send them, and must not be able to fill the disk. The first of
+an address in a minute have a row each, the others one row together.
+"""
+
+from asyncio import TimerHandle, get_running_loop
+from ipaddress import IPv6Address, ip_address, ip_network
+from math import ceil
+
+from ..observability.receipt import Receipt, make_id
+from .context import GatewayContext
+
+PER_ADDRESS = 20
+"""Rejections of an address in a minute that are answered and recorded one by one."""
+IN_ALL = 600
+"""Rows of single rejections in a minute, of all addresses."""
+ADDRESSES = 4096
+"""Addresses that are counted at a time; the oldest is forgotten."""
+
+_MINUTE = 60.0
+
+
+class _Window:
+    """The rejections of one address in a minute."""
+
+    __slots__ = ("count", "last", "since", "unrecorded")
+
+    def __init__(self, since: float) -> None:
+        self.since = since
+        self.count = 0
+        self.unrecorded = 0
+        self.last: Receipt | None = None
+
+
+class Rejections:
+    """Counts rejections by address; one with a valid key is never asked for."""
+
+    def __init__(self, gateway: GatewayContext) -> None:
+        self._gateway = gateway
+        self._windows: dict[str, _Window] = {}
+        self._all = _Window(0.0)
+        self._timer: TimerHandle | None = None
+
+    def find_wait(self, address: str) -> int | None:
+        """Return the seconds until an address may fail again; None if it may do so now."""
+        window = self._find_window(group_address(address))
+        if window.count < PER_ADDRESS:
+            return None
+        return max(1, ceil(window.since + _MINUTE - self._gateway.now()))
+
+    def note(
+        self, address: str, status: int, reason: str, *, front: str = "", key: str = ""
+    ) -> None:
+        """Record a rejection, alone or together with others of its address."""
+        group = group_address(address)
+        window = self._find_window(group)
+        window.count += 1
+        now = self._gateway.now()
+        receipt = Receipt(
+            id=make_id(now),
+            at=now,
+            key=key,
+            front=front,
+            status=status,
+            end="refused",
+            reason=f"{reason} (from {group or 'an unknown address'})",
+        )
+        if now - self._all.since >= _MINUTE:
+            self._all = _Window(now)
+        if window.count <= PER_ADDRESS and self._all.count < IN_ALL:
+            self._all.count += 1
+            self._gateway.notify_observers(receipt)
+            return
+        window.unrecorded += 1
+        window.last = receipt
+        if self._timer is None:
+            self._timer = get_running_loop().call_later(_MINUTE, self._write_ended)
+
+    def close(self) -> None:
+        """Record what was counted so far."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for window in self._windows.values():
+            self._write(window)
+
+    def _find_window(self, group: str) -> _Window:
+        now = self._gateway.now()
+        window = self._windows.get(group)
+        if window is None or now - window.since >= _MINUTE:
+            if window is not None:
+                self._write(self._windows.pop(group))
+            window = self._windows[group] = _Window(now)
+            if len(self._windows) > ADDRESSES:
+                self._write(self._windows.pop(next(iter(self._windows))))
+        return window
+
+    def _write_ended(self) -> None:
+        self._timer = None
+        now = self._gateway.now()
+        for group, window in list(self._windows.items()):
+            if now - window.since >= _MINUTE:
+                self._write(self._windows.pop(group))
+        if any(window.unrecorded for window in self._windows.values()):
+            self._timer = get_running_loop().call_later(_MINUTE, self._write_ended)
+
+    def _write(self, window: _Window) -> None:
+        """Record the rejections that have no row of their own."""
+        last, window.last = window.last, None
+        if last is None:
+            return
+        count, window.unrecorded = window.unrecorded, 0
+        reason = f"{count} more rejected in a minute, the last: {last.reason}"
+        self._gateway.notify_observers(
+            Receipt(
+                id=last.id,
+                at=last.at,
+                key=last.key,
+                front=last.front,
+                status=last.status,
+                end="refused",
+                reason=reason,
+            )
+        )
+
+
+def group_address(address: str) -> str:
+    """Return what is counted together: an address, or the network that an IPv6 host owns."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address[:100]
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is None:
+        return str(ip_network((parsed, 64), strict=False))
+    return address
