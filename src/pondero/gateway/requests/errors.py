@@ -31,6 +31,8 @@ from ...errors import (
 )
 from ...store import redact_secrets
 
+SHUTDOWN = Overloaded("the gateway stops; ask again", status=503)
+"""What a client is told whose answer is cut by the end of the gateway."""
 TOO_LONG = "context_length_exceeded"
 """The code of a prompt that is too long; each client API has its own text for it."""
 
@@ -60,6 +62,7 @@ _CODES: Mapping[type[PonderoError], str] = {
     UnknownProvider: "model_not_found",
 }
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d{4,}")
+_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _AGAIN = ("retry-after", "retry-after-ms", "x-should-retry")
 
 
@@ -75,7 +78,7 @@ def write_error(
         headers = {"content-type": "application/json"}
         shape = service.error(error.status or 500, "", code=None, retry_after=error.retry_after)
         headers |= {name: value for name, value in shape.headers.items() if name in _AGAIN}
-        return HttpResponse(error.status or 500, headers, _redact(error.body))
+        return HttpResponse(error.status or 500, headers, redact_bytes(error.body))
     again = error.retry_after if isinstance(error, ServiceError) else None
     code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
     status = find_status(error, service)
@@ -89,6 +92,11 @@ def find_status(error: Exception, service: Service[Json]) -> int:
     found = (status for kind, status in _STATUSES.items() if isinstance(error, kind))
     numbers = error.status if isinstance(error, ServiceError) else None
     return next(found, numbers or 500)
+
+
+def describe_reason(error: Exception) -> str:
+    """Return the reason of a failure for records: the kind of error, without quoted content."""
+    return _CAPITAL.sub("_", type(error).__name__).lower()
 
 
 def error_response(
@@ -108,7 +116,7 @@ def _is_own(error: ServiceError, client_dialect: str, entry: ModelEntry | None) 
     return same and bool(error.body) and not isinstance(error, AuthFailed | BillingFailed)
 
 
-def _redact(body: bytes) -> bytes:
+def redact_bytes(body: bytes) -> bytes:
     """Return a service's error without the gateway's key, which some services quote."""
     return redact_secrets(body.decode("utf-8", "surrogateescape")).encode(
         "utf-8", "surrogateescape"

@@ -14,7 +14,7 @@ from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .attempt import make_attempt
 from .delivery import deliver
-from .errors import add_response_headers, write_error
+from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .read_request import identify
 from .response_writer import ResponseWriter
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
@@ -47,15 +47,29 @@ async def answer_request(
         )
         record.requested_model = parsed.request.model
         record.note(stream=parsed.request.stream)
-        record.admission = await admit(gateway, routed)
+        routed, admission = await admit(gateway, routed)
+        record.admit(admission)
         await _attempt_in_order(gateway, routed, writer, record)
     except (PonderoError, Rejected) as error:
         await _write_rejection(error, call, service, writer, record)
     except CancelledError:
-        record.note(end="left")
+        if writer.left:
+            record.note_left()
+        else:
+            await _write_shutdown(call, service, writer, record)
         raise
     finally:
         record.finish()
+
+
+async def _write_shutdown(
+    call: ClientRequest, service: Service[Json], writer: ResponseWriter, record: RequestRecord
+) -> None:
+    """Tell a client that the gateway stops before its answer began."""
+    response = write_error(SHUTDOWN, call.client_dialect, service)
+    record.note(status=response.status, end="failed", reason="shutdown")
+    if not writer.begun:
+        await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
 
 
 async def _attempt_in_order(
@@ -85,6 +99,8 @@ async def _attempt_in_order(
             raise
         else:
             await gateway.breakers.record_success(entry.id)
+            if writer.left:
+                record.note_left()
             return
     if failed is None:
         raise Overloaded("no model is there to answer", status=503)
@@ -115,7 +131,7 @@ async def _write_failure(
     """Tell the client why no model answered; ``entry`` is the last one."""
     call = routed.call
     response = write_error(error, call.client_dialect, routed.service, entry)
-    record.note(status=response.status, end="failed")
+    record.note(status=response.status, end="failed", reason=describe_reason(error))
     if not writer.begun:
         await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
         return

@@ -1,7 +1,7 @@
 """Writes one answer over ASGI; before the first piece nothing, so another model can be asked."""
 
 from asyncio import Task, current_task, ensure_future, sleep
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any
@@ -11,14 +11,23 @@ from ...canon import HttpResponse
 
 SILENCE = 15.0
 """Seconds without a byte before a ping."""
+READ_ON = 5.0
+"""Seconds to read the end of an answer whose client has left, for its token counts."""
 _LOOK = 0.05  # seconds
 _ENDS = (b"\n\n", b"\r\n\r\n")  # of an event
 
 
 class ResponseWriter:
-    """One response to a client."""
+    """One response to a client; ``left``: the client hung up before its end.
 
-    __slots__ = ("_busy", "_ends_whole", "_head", "_ping", "_send", "begun", "ended", "last")
+    ``is_ending`` returns whether the answer is nearly complete, so that it is read on for its token
+    counts although the client has left.
+    """
+
+    __slots__ = (
+        *("_busy", "_ends_whole", "_head", "_ping", "_send"),
+        *("begun", "ended", "is_ending", "last", "left"),
+    )
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -29,6 +38,8 @@ class ResponseWriter:
         self.begun: bool = False
         self.ended: bool = False
         self.last: float = monotonic()
+        self.left: bool = False
+        self.is_ending: Callable[[], bool] = bool
 
     async def whole(self, response: HttpResponse) -> None:
         """Send a whole response."""
@@ -43,7 +54,7 @@ class ResponseWriter:
 
     async def write(self, data: bytes) -> None:
         """Send a piece of a stream, after its head."""
-        if not data:
+        if not data or self.left:
             return
         await self._begin()
         self._ends_whole = data is self._ping or data.endswith(_ENDS)
@@ -132,5 +143,10 @@ class ClientWatch:
 async def _hang_up(receive: Receive, writer: ResponseWriter, task: Task[Any]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+    if writer.ended:
+        return
+    writer.left = True
+    if writer.is_ending():
+        await sleep(READ_ON)
     if not writer.ended:
         task.cancel()
