@@ -73,7 +73,8 @@ CODES: dict[str, str] = {
 
 BENIGN = frozenset(
     {
-        *("answer_room", "calibrated", "context_cap", "fell_back", "level_as_budget"),
+        *("answer_room", "budget_max_tokens", "calibrated", "context_cap", "fell_back"),
+        *("level_as_budget",),
         *("model_spelt", "off_floor", "on_as_level", "tool_loop_retold", "tool_renamed"),
         *("tool_replaced", "tool_server_lost", "unknown_model"),
     }

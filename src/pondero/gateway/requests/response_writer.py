@@ -14,6 +14,7 @@ SILENCE = 15.0
 READ_ON = 5.0
 """Seconds to read the end of an answer whose client has left, for its token counts."""
 _LOOK = 0.05  # seconds
+_CLOSING = 2.0  # seconds
 _ENDS = (b"\n\n", b"\r\n\r\n")  # of an event
 
 
@@ -126,6 +127,12 @@ class ClientWatch:
             self._new.pop(writer, None)
             if (waits := self._waits.pop(writer, None)) is not None:
                 waits.cancel()
+
+    async def wait_until_closed(self) -> None:
+        """Wait until no response is open, for a short time."""
+        until = monotonic() + _CLOSING
+        while self._open and monotonic() < until:  # noqa: ASYNC110 - only when a server stops
+            await sleep(_LOOK)
 
     async def _look(self) -> None:
         while self._open:

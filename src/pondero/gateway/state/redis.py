@@ -27,7 +27,7 @@ _VERSION = "keys:version"
 
 
 class RedisUsageCounter:
-    """Counts for all replicas; ``hold``: seconds before an unconfirmed reservation counts as used."""
+    """Counts for all replicas; ``hold``: seconds before an unconfirmed reservation is use."""
 
     def __init__(self, link: RedisLink, *, hold: float = HOLD) -> None:
         self._link = link
