@@ -302,7 +302,12 @@ def _messages_stream(
     _think(script, row, limit)
     base = {"id": "msg_1", "type": "message", "role": "assistant", "model": row.model}
     first = {"input_tokens": row.input, "output_tokens": 1}
-    empty = {"content": [], "stop_reason": None, "stop_sequence": None, "usage": first}
+    empty: dict[str, Any] = {
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": first,
+    }
     yield event("message_start", message={**base, **empty})
     yield event("content_block_start", index=0, content_block={"type": "text", "text": ""})
     for word in _words(row, limit):

@@ -268,7 +268,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize("unit", KEYS)
-@settings(max_examples=max(settings.default.max_examples, 30))  # type: ignore[union-attr]  # set by conftest
+@settings(max_examples=30)
 @given(data=st.data())
 def test_nothing_shows_less_than_was_served(unit, data, tmp_path_factory):
     key, models = KEYS[unit]
