@@ -197,7 +197,7 @@ class Counted:
         assert taken["tokens"] == shown
         assert taken["thinking_tokens"] == shown_thinking
         if "money" in taken:
-            cost = sum((each.cost or 0) for each in self.receipts)
+            cost = sum((each.cost or Decimal(0) for each in self.receipts), Decimal(0))
             assert abs(taken["money"] - cost * BILLION) <= len(self.receipts)
         self.ledger.close()
         self._judge_tables(shown, shown_thinking)

@@ -1,8 +1,8 @@
 """Admits a request under the quotas of its key and its route.
 
 Until ``settle`` the most it can use is reserved: the estimated prompt plus a quarter, and all
-tokens the model may write. If a budget does not cover that, the output limit is lowered to what is
-left; below a useful answer the request is rejected. A rejected request counts nothing.
+tokens the model may write. If a budget does not cover that, the output limit is lowered until it
+does; without room for a useful answer the request is rejected. A rejected request counts nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -96,7 +96,7 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     """Reserve the most a request may use; return it with the output limit that this allows.
 
     Raises RateLimited, QuotaSpent and PermissionDenied; BadParameter for an answer in the
-    background, whose use nobody would count.
+    background, whose use could not be counted.
     """
     call = routed.call
     quotas = find_quotas(call.requester.key, routed.resolved.route)

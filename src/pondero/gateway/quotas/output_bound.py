@@ -51,7 +51,7 @@ def count_answers(routed: RoutedRequest, entry: ModelEntry) -> int:
 
 
 def runs_in_background(routed: RoutedRequest) -> bool:
-    """Return whether the answer is written after the response, where nobody counts it."""
+    """Return whether the answer is written after the response, so that it cannot be counted."""
     return any(_values(routed, routed.service.passthrough.background_at))
 
 

@@ -23,8 +23,9 @@ class LoweredLimit(Struct, frozen=True, kw_only=True):
 
 def describe_quotas(rules: GatewayKey | GatewayRoute) -> str:
     """Return the rate limits and budgets of a key or a route; empty if it has none."""
-    is_key = isinstance(rules, GatewayKey)
-    quotas = find_quotas(rules, None) if is_key else find_quotas(None, rules)
+    key = rules if isinstance(rules, GatewayKey) else None
+    route = rules if isinstance(rules, GatewayRoute) else None
+    quotas = find_quotas(key, route)
     return ", ".join(_describe(quota) for quota in quotas)
 
 

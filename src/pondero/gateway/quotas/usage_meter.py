@@ -1,7 +1,7 @@
 """Counts what the services of one request served; budget, ledger, metrics and log show its figures.
 
 Every call of a service counts, also one before a retry or a fallback. Where the service did not
-report all tokens (a client left, a connection broke), the most that it may have served stands in,
+report all tokens (a client left, a connection broke), the most that it may have served is counted,
 and the figures are ``estimated``: they are never less than what was served.
 """
 
@@ -24,8 +24,7 @@ from .output_bound import OutputBound, find_output_bound, runs_in_background
 from .quota import BILLION, Unit
 
 _LONGEST_TOKEN = 8
-"""Characters per token of an answer, which no service exceeds on average: visible text has at
-least so many tokens."""
+"""Characters per token of an answer, which no service exceeds on average."""
 
 
 class Figures(Struct, frozen=True, kw_only=True):
@@ -206,5 +205,6 @@ def _add_usages(usages: Iterable[Usage]) -> Usage:
     return total
 
 
-def _add(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one if other is None else one + other
+def _add(first: int | None, second: int | None) -> int | None:
+    known = [count for count in (first, second) if count is not None]
+    return sum(known) if known else None

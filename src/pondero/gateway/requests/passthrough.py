@@ -224,7 +224,7 @@ class Passthrough:
     def fail(self, response: HttpResponse, error: PonderoError) -> bytes:
         """Return the bytes that report an error inside the stream, once.
 
-        The service's own error event passes on as it came. A connection that broke has none.
+        The service's own error event is passed on unchanged. A broken connection has none.
         """
         if isinstance(error, ServiceError) and error is not SHUTDOWN:
             return redact_bytes(self.feed([]))
