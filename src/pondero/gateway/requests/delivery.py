@@ -117,7 +117,7 @@ class _Delivery:
                 await self._write_failure(error, describe_reason(error))
             raise
         except CancelledError:
-            if wrote and not writer.left and not writer.ended:  # the gateway stops
+            if writer.begun and not writer.left and not writer.ended:  # the gateway stops
                 await self._write_failure(SHUTDOWN, "shutdown")
             raise
         self._note_reply(step)
