@@ -312,7 +312,7 @@ class Truncated(WireError):
 
 
 class TransportError(PonderoError):
-    """No response arrived.
+    """No response arrived; ``connected``: the service may have had the request.
 
     >>> try:
     ...     client.ask("claude-opus-5", "What is 17 * 23?")
@@ -322,6 +322,7 @@ class TransportError(PonderoError):
     """
 
     category: ClassVar[str] = "network"
+    connected: bool = True
 
 
 class Timeout(TransportError):

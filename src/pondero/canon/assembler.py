@@ -2,7 +2,17 @@
 
 from collections.abc import Iterable
 
-from .events import Event, Finished, PartEnd, PartStart, Started, TextDelta, ThinkingDelta
+from .events import (
+    Event,
+    Finished,
+    PartEnd,
+    PartStart,
+    Started,
+    TextDelta,
+    ThinkingDelta,
+    Usage,
+    UsageUpdate,
+)
 from .parts import Message, Origin, Part, Text, Thinking
 
 _MANY = 64
@@ -23,7 +33,8 @@ class Assembler:
 
     A part that was cut off keeps its text and has no signature. A tool call that was cut off is
     left out: half a call cannot be answered. Events are processed on demand or in bulk, because
-    most streams are read once, at their end.
+    most streams are read once, at their end. ``usage`` has the last counts that arrived before
+    the end. ``ending``: the service has said that the answer is over; its counts are still to come.
     """
 
     def __init__(self) -> None:
@@ -32,6 +43,8 @@ class Assembler:
         self._done: dict[int, Part] = {}
         self._started: Started | None = None
         self._finished: Finished | None = None
+        self.usage: Usage | None = None
+        self.ending: bool = False
 
     def feed(self, event: Event) -> None:
         """Add one event."""
@@ -79,6 +92,8 @@ class Assembler:
                 self._done[event.index] = event.part
             elif isinstance(event, Started):
                 self._started = event
+            elif isinstance(event, UsageUpdate):
+                self.usage = event.usage
             elif isinstance(event, Finished):
                 self._finished = event
         for _, texts in self._open.values():

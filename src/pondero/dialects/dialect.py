@@ -47,6 +47,10 @@ class AnswerContext(Struct, frozen=True):
 class EventStream(Protocol):
     """The decoder of one streamed answer: bytes in, events out."""
 
+    @property
+    def ending(self) -> bool:
+        """Return whether the service has said that the answer is over; counts may still come."""
+
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that these bytes complete; chunks can be split anywhere."""
 
@@ -294,11 +298,22 @@ class SignatureSlots(Struct, frozen=True, kw_only=True):
 
 
 class PassthroughRules(Struct, frozen=True, kw_only=True):
-    """Rules for a gateway that passes through; ``model_at``: paths of the model's name."""
+    """Rules for a gateway that passes through; ``model_at``: paths of the model's name.
+
+    The other paths are places in a request: ``limits_at`` of the most tokens to write,
+    ``answers_at`` of the number of answers, ``background_at`` of the wish for an answer that is
+    fetched later. ``usage_at`` asks for token counts in a stream; ``is_usage_event`` recognises the
+    data of the event that the service then adds.
+    """
 
     model_at: tuple[tuple[str, ...], ...] = ()
     headers: tuple[str, ...] = ()
     added_fields: tuple[str, ...] = ()
+    limits_at: tuple[tuple[str, ...], ...] = ()
+    answers_at: tuple[tuple[str, ...], ...] = ()
+    background_at: tuple[tuple[str, ...], ...] = ()
+    usage_at: tuple[str, str] | None = None
+    is_usage_event: Callable[[bytes], bool] | None = None
 
 
 class Service(Struct, Generic[C], frozen=True, kw_only=True):

@@ -256,6 +256,8 @@ class _Attempt:
             while data is not None:
                 # Many streams wait at once: none keeps the bytes that it has read, or their events.
                 steps = [self._next_step(stream.feed(data))]
+                if stream.ending:
+                    self._so_far.ending = True
                 data = None
                 data = yield steps.pop()
             if isinstance(last := self._next_step(stream.eof()), Emit):

@@ -40,6 +40,11 @@ class FrameHandler(Protocol[F]):
         """Return whether the answer has ended; later frames are ignored."""
         ...
 
+    @property
+    def ending(self) -> bool:
+        """Return whether the service has said that the answer is over; counts may still come."""
+        ...
+
     def take(self, frames: list[F], events: list[Event]) -> None:
         """Add the events of these frames; raises the service's error."""
         ...
@@ -62,6 +67,11 @@ class FrameStream(Generic[F]):
         self._reading = reading
         self._unit = unit
         self._failure: PonderoError | None = None
+
+    @property
+    def ending(self) -> bool:
+        """Return whether the service has said that the answer is over, before its last event."""
+        return self._reading.ending
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that these bytes complete."""

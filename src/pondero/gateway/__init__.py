@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from .observability.ledger import load_usage
     from .observability.observers import open_observers
+    from .quotas.quota_preview import describe_quotas, find_lowered_limits
     from .server.run import run, run_gateway_in_thread
     from .state.keys import KeyRing
     from .state.shared_state import load_keys
@@ -43,6 +44,7 @@ _NAMES = {
     ),
     "observability.ledger": "load_usage",
     "observability.observers": "open_observers",
+    "quotas.quota_preview": "describe_quotas find_lowered_limits",
     "server.run": "run run_gateway_in_thread",
     "state.keys": "KeyRing",
     "state.shared_state": "load_keys",
@@ -60,6 +62,8 @@ __all__ = [
     "Routing",
     "check_exposure",
     "copy_back",
+    "describe_quotas",
+    "find_lowered_limits",
     "find_name_problem",
     "find_provider_key",
     "find_provider_url",

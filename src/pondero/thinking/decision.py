@@ -43,6 +43,7 @@ CODES: dict[str, str] = {
     "off_omitted": "the policy sends nothing for off; the model may think by default",
     "dropped_parameter": "a parameter that the model rejects or ignores was left out",
     "max_tokens_clamped": "max_tokens was changed to fit the range of the model and the service",
+    "budget_max_tokens": "the gateway lowered max_tokens, or set it, so that a budget covers it",
     "parameter_clamped": "a parameter was changed to fit the service's range",
     "max_tokens_level": "this level cannot be combined with max_tokens; a lower one is used",
     "forced_tool_choice": "a forced tool choice cannot be combined with thinking here",
@@ -72,7 +73,8 @@ CODES: dict[str, str] = {
 
 BENIGN = frozenset(
     {
-        *("answer_room", "calibrated", "context_cap", "fell_back", "level_as_budget"),
+        *("answer_room", "budget_max_tokens", "calibrated", "context_cap", "fell_back"),
+        *("level_as_budget",),
         *("model_spelt", "off_floor", "on_as_level", "tool_loop_retold", "tool_renamed"),
         *("tool_replaced", "tool_server_lost", "unknown_model"),
     }

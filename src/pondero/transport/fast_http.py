@@ -9,7 +9,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from ..canon import HttpRequest, ResponseHead
-from ..errors import BadParameter, MissingExtra, PonderoError, Timeout, Unreachable
+from ..errors import BadParameter, MissingExtra, PonderoError, Timeout, TransportError, Unreachable
 from ..exchange import Timeouts
 from .proxies import Proxies
 
@@ -225,9 +225,15 @@ class Sockets:
 def _translate_error(error: Exception, url: str, seconds: float) -> PonderoError:
     host = url.partition("://")[2].partition("/")[0]
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return Timeout(f"no connection to {host} in time")
+        return _never_sent(Timeout(f"no connection to {host} in time"))
     if isinstance(error, TimeoutError):
         return Timeout(f"nothing came from {host} for {seconds:g} s")
     if isinstance(error, aiohttp.InvalidURL):
         return BadParameter(f"invalid address {url!r}; it begins with http:// or https://")
-    return Unreachable(f"{host}: {str(error) or type(error).__name__}")
+    failed = Unreachable(f"{host}: {str(error) or type(error).__name__}")
+    return _never_sent(failed) if isinstance(error, aiohttp.ClientConnectorError) else failed
+
+
+def _never_sent(error: TransportError) -> TransportError:
+    error.connected = False
+    return error

@@ -93,6 +93,7 @@ def test_what_was_taken_adds_up_by_key_model_and_level(database, tmp_path):
     each = [
         *receipts(3),
         replace(RECEIPT, id="left", end="left", usage=Usage(9, output=9)),
+        replace(RECEIPT, id="failed", end="failed", usage=Usage(), cost=None),
         replace(RECEIPT, id="other", key="you", usage=Usage(1), cost=None),
         replace(RECEIPT, id="emulated", offline=True),
         replace(RECEIPT, id="refused", model=None, provider=None, end="refused", status=404),
@@ -101,9 +102,9 @@ def test_what_was_taken_adds_up_by_key_model_and_level(database, tmp_path):
     found = {(each.key, each.offline): each for each in query_usage(database)}
     assert set(found) == {("ci", False), ("ci", True), ("you", False)}
     mine = found["ci", False]
-    assert (mine.model, mine.level, mine.replies, mine.priced) == ("north:m1", "medium", 3, 3)
-    assert (mine.input, mine.cached, mine.thinking, mine.output) == (300, 15, 240, 60)
-    assert (mine.cost, mine.seconds) == ("0.000037038", 4.5)
+    assert (mine.model, mine.level, mine.replies, mine.priced) == ("north:m1", "medium", 4, 4)
+    assert (mine.input, mine.cached, mine.thinking, mine.output) == (309, 15, 240, 69)
+    assert (mine.cost, mine.seconds) == ("0.000049384", 6.0)
     yours = found["you", False]
     assert (yours.thinking, yours.output, yours.cost, yours.priced) == (None, None, None, 0)
     assert query_usage(database, days=1) == []

@@ -144,7 +144,9 @@ def test_redis_counts_as_this_process_does(redis, played, later):
     asyncio.run(run())
 
 
-def test_a_reservation_that_nobody_renews_expires(redis):
+def test_a_reservation_that_nobody_renews_counts_as_used(redis):
+    """Its worker was killed, and the service may have served all of it."""
+
     async def run() -> None:
         redis.empty()
         clock = Clock()
@@ -156,11 +158,13 @@ def test_a_reservation_that_nobody_renews_expires(redis):
         assert full is not None
         assert (full.taken, full.amount) == (70, 70)
         clock.now += 90_001
-        assert await lives.reserve("b", [QuotaUse(bound, 70)]) is None
+        full = await lives.reserve("b", [QuotaUse(bound, 70)])
+        assert full is not None
         assert await lives.current_use([bound]) == [70]
         died.settle("a", [QuotaUse(bound, 25)])  # it was only asleep
         await died.wait_until_counted()
-        assert await lives.current_use([bound]) == [95]
+        assert await lives.current_use([bound]) == [25]
+        assert await lives.reserve("b", [QuotaUse(bound, 70)]) is None
         for state, link in zip((died, lives), links, strict=True):
             await state.aclose()
             await link.aclose()

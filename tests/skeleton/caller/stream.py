@@ -38,6 +38,8 @@ def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
 class _Reading:
     """One short method for each kind of event; kinds we do not know are passed over."""
 
+    ending = False  # the last event has the counts too
+
     def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
         self.over = False
         self._head = head

@@ -160,6 +160,7 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
     if config.routes:
         _print_text(f"{said} On {where} it serves:")
         _print_routes(config)
+        _print_keys(config, routing)
     else:
         _print_text(f"{said} On {where} models are served under their own names:")
         _print_providers(routing)
@@ -175,17 +176,31 @@ def _print_check(config: "GatewayConfig", routing: "Routing", *, offline: bool) 
 
 
 def _print_routes(config: "GatewayConfig") -> None:
+    from ...gateway import describe_quotas
+
     width = max(len(route.match) for route in config.routes)
     for route in config.routes:
         _print_row(f"{route.match:<{width}}", ", then ".join(route.to))
         if dial := _describe_rules(route.thinking):
             _print_row(" " * width, f"thinking: {dial}")
+        if quotas := describe_quotas(route):
+            _print_row(" " * width, f"at most {quotas}")
+
+
+def _print_keys(config: "GatewayConfig", routing: "Routing") -> None:
+    from ...gateway import describe_quotas, find_lowered_limits
+
     for key in config.keys:
         models = " ".join(key.models) or "everything"
         dial = _describe_rules(key.thinking)
         state = " (blocked)" if key.blocked else ""
         said = f"key {key.name}{state}: {models}{f'; thinking: {dial}' if dial else ''}"
+        if quotas := describe_quotas(key):
+            said += f"; at most {quotas}"
         _print_text(said, indent=2)
+        for each in find_lowered_limits(key, routing)[:_SHOWN]:
+            text = f"its budget covers answers of {each.max_tokens:,} tokens on {each.model}"
+            _print_text(text, indent=4)
 
 
 def _describe_rules(dial: "LevelRules") -> str:

@@ -15,6 +15,7 @@ from ..observability.feed import KEPT
 from ..observability.figures import SPANS, RequestRow, latest, load_figures, load_requests
 from ..observability.receipt import Receipt
 from ..quotas.quota import BILLION, Quota, find_quotas
+from ..quotas.quota_preview import find_lowered_limits
 from ..requests.response_writer import ResponseWriter
 from ..server.context import GatewayContext
 from . import console
@@ -28,6 +29,7 @@ _PING = b": still here\n\n"
 _GATHER = 0.2  # seconds of receipts in one event, so that a burst does not flood the page
 _LOOK = 1.0  # seconds between reads of other processes' rows in the ledger
 _SEEN = 4 * KEPT
+_LOWERED = 3  # models whose answers a budget shortens, as examples
 
 
 class Admin:
@@ -143,6 +145,7 @@ async def _describe_key(gateway: GatewayContext, key: GatewayKey) -> Json:
         **rules,
         "made_here": not gateway.keys.is_configured(key.name),
         "bounds": [_describe_quota(*pair) for pair in zip(bounds, taken, strict=True)],
+        "lowered": to_builtins(find_lowered_limits(key, gateway.routing)[:_LOWERED]),
     }
 
 

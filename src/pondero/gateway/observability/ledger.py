@@ -173,13 +173,16 @@ def load_usage(ledger: str, *, days: float | None = None) -> list[UsageTotal]:
 
 
 def query_usage(database: LedgerDatabase, *, days: float | None = None) -> list[UsageTotal]:
-    """Return usage by key, model and level, in the last ``days`` or ever."""
+    """Return usage by key, model and level, in the last ``days`` or ever.
+
+    Also of answers that failed or whose client left: services charge for them.
+    """
     since = 0 if days is None else int((time() - days * 86_400) // 60)
     rows = database.rows(
         "SELECT key, provider || ':' || model, sent, offline, count(*), sum(input), "
         "sum(coalesce(cache_read, 0) + coalesce(cache_write, 0)), sum(thinking), sum(output), "
         "sum(cost), count(cost), sum(seconds) FROM pondero_receipts "
-        "WHERE ended = 'done' AND model IS NOT NULL AND minute >= ? "
+        "WHERE (ended = 'done' OR input IS NOT NULL) AND model IS NOT NULL AND minute >= ? "
         "GROUP BY key, provider, model, sent, offline ORDER BY 1, 2, 3, 4",
         (since,),
     )

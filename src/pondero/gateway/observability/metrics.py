@@ -46,6 +46,9 @@ class Metrics:
         counter = self._counter
         self._requests = counter("requests", "Requests", "front model key status end")
         self._tokens = counter("tokens", "Tokens by kind", "model key kind")
+        self._estimated = counter(
+            "estimated_tokens", "Tokens that the service did not report", "model key"
+        )
         self._thinking = counter("thinking_tokens", "Tokens of thinking", "model level key")
         self._cost = counter("cost_dollars", "Dollars, where a price is known", "model key")
         self._changes = counter("adjustments", "Adjustments by code", "model code")
@@ -83,6 +86,8 @@ class Metrics:
                 self._find_series(self._tokens, model, key, kind).inc(count)
         if usage.thinking and usage.thinking > 0:
             self._find_series(self._thinking, model, _level(receipt.sent), key).inc(usage.thinking)
+        if receipt.estimated:
+            self._find_series(self._estimated, model, key).inc(usage.known_total)
         if receipt.cost:
             self._find_series(self._cost, model, key).inc(float(receipt.cost))
         for code in receipt.adjustments:

@@ -5,13 +5,14 @@ from time import monotonic
 from ...canon import Json
 from ..config.routing import LONGEST_MODEL
 from ..quotas.admission import Admission
+from ..quotas.usage_meter import UsageMeter
 from ..requests.routed_request import ClientRequest
 from ..server.context import GatewayContext
 from .receipt import Receipt
 
 
 class RequestRecord:
-    """The receipt of one request in the making."""
+    """The receipt of one request in the making; ``meter`` counts what services serve for it."""
 
     def __init__(self, gateway: GatewayContext, call: ClientRequest) -> None:
         self._begun = monotonic()
@@ -24,8 +25,13 @@ class RequestRecord:
             "trace": call.http.headers.get("traceparent"),
         }
         self.requested_model = ""
-        self.tries = 0
-        self.admission: Admission | None = None
+        self.meter = UsageMeter()
+        self._admission: Admission | None = None
+
+    def admit(self, admission: Admission) -> None:
+        """Keep the reservation, until ``finish`` settles it."""
+        self._admission = admission
+        self.meter.extend = admission.extend
 
     def note(self, **facts: Json) -> None:
         """Set fields of the receipt."""
@@ -35,14 +41,23 @@ class RequestRecord:
         """Set the time of the first piece of an answer, once."""
         self._facts.setdefault("first", monotonic() - self._begun)
 
+    def note_left(self) -> None:
+        """Record that the client hung up, unless the answer had failed before."""
+        if self._facts.get("end") != "failed":
+            self._facts["end"] = "left"
+
     def finish(self) -> None:
-        """Give the receipt to the observers, and settle its reservation."""
+        """Give the receipt to the observers, and settle its reservation with the same figures."""
+        figures = self.meter.find_figures()
+        if self._admission is not None:
+            self._admission.settle(figures)
         receipt = Receipt(
             **self._facts,
             said=self.requested_model[:LONGEST_MODEL],
-            tries=self.tries,
+            tries=figures.calls,
             seconds=monotonic() - self._begun,
+            usage=figures.usage,
+            estimated=figures.estimated,
+            cost=figures.cost,
         )
         self._gateway.notify_observers(receipt)
-        if self.admission is not None:
-            self.admission.settle(receipt)

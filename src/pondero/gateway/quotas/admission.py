@@ -1,29 +1,47 @@
 """Admits a request under the quotas of its key and its route.
 
 Until ``settle`` the most it can use is reserved: the estimated prompt plus a quarter, and all
-tokens the model may write. A rejected request counts nothing.
+tokens the model may write. If a budget does not cover that, the output limit is lowered until it
+does; without room for a useful answer the request is rejected. A rejected request counts nothing.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from math import ceil
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Event, Reply, TextDelta, Thinking, ThinkingDelta, ToolDelta, Usage, UsageUpdate
+from ...canon import Usage
 from ...catalog import ModelEntry
-from ...errors import PermissionDenied, QuotaSpent, RateLimited, ServiceError, UsageError
+from ...errors import (
+    BadParameter,
+    PermissionDenied,
+    QuotaSpent,
+    RateLimited,
+    ServiceError,
+    UsageError,
+)
 from ...store import has_prices, price_usage
-from ..observability.receipt import Receipt
+from ...thinking import Plan
 from ..requests.attempt import plan_attempt
-from ..requests.routed_request import RoutedRequest
-from ..requests.token_count import CHARACTERS, estimate
+from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
+from ..requests.token_count import estimate_most
 from ..server.context import GatewayContext
+from .output_bound import (
+    OutputBound,
+    count_answers,
+    find_limit,
+    find_output_bound,
+    runs_in_background,
+)
 from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
-from .usage_counter import QuotaShortfall
+from .usage_counter import QuotaShortfall, find_window
+from .usage_meter import Figures
 
-_MARGIN = 1.25  # an estimated prompt may be this much larger
-_UNKNOWN_OUTPUT = 32_000  # tokens, for a model with an unknown maximum
+USEFUL_ANSWER = 1_024
+"""Tokens beyond the least thinking: if a budget has room for fewer, the request is rejected."""
+_TRIES = 3  # others may take what is left meanwhile
 _WORDS: Mapping[Unit, str] = {
     "requests": "requests",
     "tokens": "tokens",
@@ -32,103 +50,77 @@ _WORDS: Mapping[Unit, str] = {
 }
 
 Amounts = Mapping[Unit, int]
-
-
-class Admission:
-    """The use of one admitted request, as far as it is known."""
-
-    def __init__(
-        self, gateway: GatewayContext, id: str, quotas: Sequence[Quota], prompt: int
-    ) -> None:
-        self._gateway = gateway
-        self._id = id
-        self._quotas = quotas
-        self._prompt = prompt
-        self._begun = False
-        self._thought = 0  # characters
-        self._said = 0
-        self._usage = Usage()
-        self._reply: Reply | None = None
-
-    def feed(self, events: Iterable[Event]) -> None:
-        """Count streamed events, in case the stream breaks off."""
-        if not self._quotas:
-            return
-        self._begun = True
-        for event in events:
-            match event:
-                case TextDelta():
-                    self._said += len(event.text)
-                case ThinkingDelta():
-                    self._thought += len(event.text)
-                case ToolDelta():
-                    self._said += len(event.json)
-                case UsageUpdate():
-                    self._usage = event.usage
-
-    def finish(self, reply: Reply) -> None:
-        """Take the whole answer."""
-        self._reply = reply
-
-    def settle(self, receipt: Receipt) -> None:
-        """Replace the reservation by the actual use."""
-        if self._quotas:
-            took = self._count_use(receipt)
-            uses = [QuotaUse(bound, took[bound.unit]) for bound in self._quotas]
-            self._gateway.state.settle(self._id, uses)
-
-    def _count_use(self, receipt: Receipt) -> Amounts:
-        if receipt.tries == 0:
-            return _NOTHING  # no model was asked
-        usage = self._find_usage(receipt)
-        price = None
-        if receipt.provider is not None and receipt.model is not None:
-            price = price_usage(receipt.provider, receipt.model, usage)
-        return {
-            "requests": 1,
-            "tokens": usage.known_total,
-            "thinking_tokens": usage.thinking or 0,
-            "money": ceil((price or 0) * BILLION),
-        }
-
-    def _find_usage(self, receipt: Receipt) -> Usage:
-        """Return the tokens of a request: as the service counted, else estimated from its text."""
-        if self._reply is not None and (usage := self._reply.usage).known_total:
-            thought = usage.thinking
-            if thought is None:
-                parts = self._reply.message.parts
-                words = sum(len(part.text) for part in parts if isinstance(part, Thinking))
-                thought = min(usage.output or 0, ceil(words / CHARACTERS))
-            seen = replace(usage, input=usage.input or 0, thinking=thought)
-            apart = usage.thinking or 0  # without a separate count, output includes it
-            return replace(seen, output=(usage.output or 0) - (thought - apart))
-        if not self._begun and receipt.end != "left":
-            return Usage(input=0, output=0)  # services charge nothing for an error
-        said, thought = ceil(self._said / CHARACTERS), ceil(self._thought / CHARACTERS)
-        return replace(
-            self._usage,
-            input=self._usage.input if self._usage.input is not None else self._prompt,
-            output=max(self._usage.output or 0, said),
-            thinking=max(self._usage.thinking or 0, thought),
-        )
-
-
 _NOTHING: Amounts = {"requests": 0, "tokens": 0, "thinking_tokens": 0, "money": 0}
 
 
-async def admit(gateway: GatewayContext, routed: RoutedRequest) -> Admission:
-    """Reserve the most a request may use; raises RateLimited, QuotaSpent and PermissionDenied."""
+class Admission:
+    """The reservation of one admitted request."""
+
+    def __init__(self, gateway: GatewayContext, id: str, uses: Sequence[QuotaUse]) -> None:
+        self._gateway = gateway
+        self._id = id
+        self._uses = uses
+        self._more: list[str] = []
+
+    async def extend(self) -> None:
+        """Reserve as much again: an earlier call of a service may have used all of it."""
+        if not self._uses:
+            return
+        id = f"{self._id}.{len(self._more) + 1}"
+        uses = [each for each in self._uses if each.bound.unit != "requests"]
+        full = await self._gateway.state.reserve(id, uses)
+        if full is not None:
+            raise _make_rejection(full, self._gateway.now())
+        self._more.append(id)
+
+    def settle(self, figures: Figures) -> None:
+        """Replace the reservation by the actual use."""
+        if not self._uses:
+            return
+        took = figures.amounts()
+        quotas = [each.bound for each in self._uses]
+        settle = self._gateway.state.settle
+        settle(self._id, [QuotaUse(quota, took[quota.unit]) for quota in quotas])
+        for id in self._more:
+            settle(id, [QuotaUse(quota, 0) for quota in quotas if quota.unit != "requests"])
+
+
+class _Need(Struct, frozen=True):
+    """What a request needs: the most it can use, with this output limit."""
+
+    routed: RoutedRequest
+    amounts: Amounts
+
+
+async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedRequest, Admission]:
+    """Reserve the most a request may use; return it with the output limit that this allows.
+
+    Raises RateLimited, QuotaSpent and PermissionDenied; BadParameter for an answer in the
+    background, whose use could not be counted.
+    """
     call = routed.call
     quotas = find_quotas(call.requester.key, routed.resolved.route)
     units = {bound.unit for bound in quotas}
-    prompt = 0 if units <= {"requests"} else estimate(routed.request)
-    if quotas:
-        amounts = _reserve_amounts(routed, units, ceil(prompt * _MARGIN))
-        uses = [_make_use(bound, amounts[bound.unit]) for bound in quotas]
-        full = await gateway.state.reserve(call.id, uses)
-        if full is not None:
+    if units <= {"requests"}:
+        need = _Need(routed, {**_NOTHING, "requests": 1})
+    else:
+        if runs_in_background(routed):
+            message = (
+                "background: an answer in the background cannot be counted, and this key or route "
+                "has a budget or a token limit; ask without background"
+            )
+            raise BadParameter(message)
+        need = _find_need(_bound_output(routed), units)
+    tries = 0
+    while True:
+        uses = [_make_use(quota, need.amounts[quota.unit]) for quota in quotas]
+        full = await gateway.state.reserve(call.id, uses) if uses else None
+        if full is None:
+            return need.routed, Admission(gateway, call.id, uses)
+        tries += 1
+        if full.bound.rolling or tries == _TRIES:
             raise _make_rejection(full, gateway.now())
-    return Admission(gateway, call.id, quotas, prompt)
+        need = await _lower_need(gateway, need, quotas)
 
 
 def _make_use(bound: Quota, amount: int) -> QuotaUse:
@@ -136,42 +128,117 @@ def _make_use(bound: Quota, amount: int) -> QuotaUse:
     return QuotaUse(bound, min(amount, bound.most) if bound.rolling else amount)
 
 
-def _reserve_amounts(routed: RoutedRequest, units: Iterable[Unit], prompt: int) -> Amounts:
+def _bound_output(routed: RoutedRequest) -> RoutedRequest:
+    """Return a request whose output limit is certain: its own, the models', or one that we set."""
+    asked = routed.request.max_tokens
+    if asked is not None and asked > 0:
+        return _limit_output(routed, asked)
+    known = [entry.capability.max_output for entry in routed.resolved.entries]
+    if all(known):
+        return routed
+    return replace(_limit_output(routed, UNKNOWN_OUTPUT), is_lowered=True)
+
+
+def _limit_output(routed: RoutedRequest, limit: int) -> RoutedRequest:
+    request = replace(routed.request, max_tokens=limit)
+    return replace(routed, request=request, output_limit=limit)
+
+
+def _find_need(routed: RoutedRequest, units: Iterable[Unit]) -> _Need:
     """Return the most a request can use of each unit, whichever of its models answers."""
-    if not set(units) - {"requests"}:
-        return {**_NOTHING, "requests": 1}
+    prompt = estimate_most(routed.request)
     tokens = thinking = cost = 0
     for entry in routed.resolved.entries:
-        output, thought = _find_max_output(routed, entry)
-        tokens, thinking = max(tokens, output), max(thinking, thought)
+        bound = _find_bound(routed, entry)
+        tokens, thinking = max(tokens, bound.output), max(thinking, bound.thinking)
         if "money" in units:
-            cost = max(cost, _price_in_billionths(entry, Usage(input=prompt, output=output)))
-    return {
+            cost = max(cost, _price_in_billionths(entry, prompt, bound.output))
+    amounts: Amounts = {
         "requests": 1,
         "tokens": prompt + tokens,
         "thinking_tokens": thinking,
         "money": cost,
     }
+    return _Need(routed, amounts)
 
 
-def _find_max_output(routed: RoutedRequest, entry: ModelEntry) -> tuple[int, int]:
-    """Return the most tokens a model may write, and the most of them that are thinking."""
-    asked = routed.request.max_tokens
-    output = asked or entry.capability.max_output or _UNKNOWN_OUTPUT
+def _find_plan(routed: RoutedRequest, entry: ModelEntry) -> Plan | None:
     try:
-        plan = plan_attempt(routed, entry)[1]
+        return plan_attempt(routed, entry)[1]
     except UsageError:  # the attempt will report it
-        return output, output
-    output = max(output, plan.budget or 0)
-    if plan.will_think is False:
-        return output, 0
-    return output, output if plan.budget is None else min(plan.budget, output)
+        return None
 
 
-def _price_in_billionths(entry: ModelEntry, usage: Usage) -> int:
-    price = price_usage(entry.provider.name, entry.model, usage)
-    if price is not None:
-        return ceil(price * BILLION)
+def _find_bound(routed: RoutedRequest, entry: ModelEntry) -> OutputBound:
+    plan = _find_plan(routed, entry)
+    if plan is not None:
+        return find_output_bound(routed, entry, plan)
+    most = routed.request.max_tokens or entry.capability.max_output or UNKNOWN_OUTPUT
+    most *= count_answers(routed, entry)
+    return OutputBound(most, most)
+
+
+async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quota]) -> _Need:
+    """Return the request with the highest output limit that all budgets cover; or reject it."""
+    budgets = [quota for quota in quotas if not quota.rolling]
+    taken = await gateway.state.current_use(budgets)
+    rooms = [(quota, quota.most - used) for quota, used in zip(budgets, taken, strict=True)]
+    units = {quota.unit for quota in quotas}
+
+    def with_limit(limit: int) -> _Need:
+        return _find_need(_limit_output(need.routed, limit), units)
+
+    low, high = _find_useful(need.routed), _find_highest(need.routed)
+    lowest = with_limit(min(low, high))
+    for quota, room in rooms:
+        if (amount := lowest.amounts[quota.unit]) > room:
+            raise _make_rejection(
+                QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota)),
+                gateway.now(),
+            )
+    best, highest = lowest, high
+    while low < high:
+        middle = (low + high + 1) // 2
+        tried = with_limit(middle)
+        if all(tried.amounts[quota.unit] <= room for quota, room in rooms):
+            low, best = middle, tried
+        else:
+            high = middle - 1
+    limit = best.routed.output_limit or highest
+    is_lowered = need.routed.is_lowered or limit < highest
+    return _Need(replace(best.routed, is_lowered=is_lowered), best.amounts)
+
+
+def _find_useful(routed: RoutedRequest) -> int:
+    """Return the tokens of the shortest useful answer, after the least thinking of its models."""
+    thinking = 0
+    for entry in routed.resolved.entries:
+        plan, budget = _find_plan(routed, entry), entry.capability.budget
+        if plan is not None and plan.budget is not None and budget is not None:
+            thinking = max(thinking, min(plan.budget, budget.min))
+    return USEFUL_ANSWER + thinking
+
+
+def _find_highest(routed: RoutedRequest) -> int:
+    plans = ((entry, _find_plan(routed, entry)) for entry in routed.resolved.entries)
+    limits = [find_limit(routed, entry, plan) for entry, plan in plans if plan is not None]
+    return max(limits, default=routed.request.max_tokens or UNKNOWN_OUTPUT)
+
+
+def _wait(gateway: GatewayContext, quota: Quota) -> float:
+    """Return the seconds until a budget begins again."""
+    now = int(gateway.now() * 1000)
+    span = find_window(quota, now)
+    return (span.ends(span.slot) - now) / 1000
+
+
+def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
+    """Return the most a request costs; services charge more for a prompt that they cache."""
+    name = entry.provider.name
+    usages = (Usage(prompt, output=output), Usage(0, cache_write=prompt, output=output))
+    prices = [price_usage(name, entry.model, usage) for usage in usages]
+    if prices[0] is not None:
+        return ceil(max(price for price in prices if price is not None) * BILLION)
     if entry.provider.auth == "none":  # the user's own server
         return 0
     cure = "" if has_prices() else "; prices come with pip install 'pondero[prices]'"

@@ -8,18 +8,20 @@ from functools import lru_cache, partial
 from typing import Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...canon import Event, HttpResponse, Reply
 from ...catalog import ModelEntry
+from ...errors import PonderoError
 from ...exchange import AsyncTransport, Exchange
 from ...exchange import plan as make_plan
 from ...store import resolve_auto
-from ...thinking import Intent, Plan, Policy, RequestParameters
+from ...thinking import Adjustment, Intent, Plan, Policy, RequestParameters
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
 from .level_rules import AppliedLevel, apply_rules
 from .passthrough import Passthrough, can_pass_through, readdress_request
-from .routed_request import ModelTarget, RoutedRequest
+from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest
 from .translation import Translation, translate_request
 
 
@@ -46,8 +48,8 @@ class AnswerConverter(Protocol):
         """Return the bytes that end the stream."""
         ...
 
-    def fail(self, error: HttpResponse) -> bytes:
-        """Return the bytes that report an error inside the stream."""
+    def fail(self, response: HttpResponse, error: PonderoError) -> bytes:
+        """Return the bytes that report an error inside the stream, written as ``response``."""
         ...
 
     async def whole(self, reply: Reply) -> HttpResponse:
@@ -85,12 +87,23 @@ class Attempt(Struct, frozen=True, kw_only=True):
 def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEntry) -> Attempt:
     """Return the request to one model; raises UsageError if the model cannot be asked so."""
     level, plan = plan_attempt(routed, entry)
+    if routed.is_lowered:
+        plan = replace(plan, adjustments=(*plan.adjustments, _note_limit(routed)))
     url, key = gateway.address(entry.provider)
     path = PASSTHROUGH if can_pass_through(routed, entry) else TRANSLATION
     target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key)
     return Attempt(
         entry=entry, exchange=path.build(gateway, routed, target), level=level, path=path
     )
+
+
+def _note_limit(routed: RoutedRequest) -> Adjustment:
+    """Return the adjustment for an output limit that a budget lowered, or made necessary."""
+    asked, got = routed.parsed.request.max_tokens, routed.output_limit
+    why = "a budget of this key or route covers no longer answer"
+    if asked is None and got == UNKNOWN_OUTPUT:
+        why = "a budget needs a limit, and the model's own is not known"
+    return Adjustment("budget_max_tokens", "max_tokens", asked, got, why)
 
 
 def plan_attempt(routed: RoutedRequest, entry: ModelEntry) -> tuple[AppliedLevel, Plan]:

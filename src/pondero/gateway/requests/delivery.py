@@ -1,16 +1,18 @@
 """Sends one attempt and writes the answer; after the first byte, errors go into the stream."""
 
+from asyncio import CancelledError
 from functools import partial
 
 from ...canon import AdjustmentNote, Event, Reply
 from ...errors import PonderoError
-from ...exchange import AsyncTransport, Emit, flow
+from ...exchange import Emit, flow
 from ...transport import AsyncShell
 from ..observability.request_record import RequestRecord
+from ..quotas.usage_meter import MeteredTransport
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
 from .attempt import Attempt
-from .errors import add_response_headers, describe_reason, write_error
+from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .response_writer import ResponseWriter
 from .routed_request import RoutedRequest
 
@@ -34,7 +36,6 @@ async def deliver(
         why=attempt.level.why,
         adjustments=tuple(note.code for note in plan.adjustments),
     )
-    record.tries += 1
     delivery = _Delivery(gateway, routed, attempt, writer, record)
     steps = flow(
         exchange,
@@ -69,18 +70,24 @@ class _Delivery:
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
         self._adjustments: list[str] = []
+        self.transport = MeteredTransport(
+            self._converter.transport, record.meter, routed, attempt.entry, exchange.plan
+        )
 
-    @property
-    def transport(self) -> AsyncTransport:
-        return self._converter.transport
+    def _is_ending(self) -> bool:
+        """Return whether the end of a streamed answer was announced; its counts may be missing."""
+        call = self.transport.call
+        return call is not None and call.so_far is not None and call.so_far.ending
 
     async def whole(self, shell: AsyncShell) -> None:
+        # Services send the head of a whole answer when they have written it.
+        self._writer.is_ending = lambda: self.transport.has_head
         while isinstance(step := await shell.next(), Emit):
             self._note_adjustments(step.events)
+        self._note_reply(step)
         response = await self._converter.whole(step)
         await self._cache(step)
         self._record.note_first()
-        self._note_reply(step)
         await self._writer.whole(add_response_headers(response, self._headers()))
 
     async def stream(self, shell: AsyncShell) -> None:
@@ -88,6 +95,7 @@ class _Delivery:
         headers = converter.ping_headers
         ping = self._routed.service.ping if "event-stream" in headers["content-type"] else b""
         writer.streams(headers, ping)
+        writer.is_ending = self._is_ending
         wrote = False
         try:
             while isinstance(step := await shell.next(), Emit):
@@ -97,8 +105,8 @@ class _Delivery:
                     self._record.note_first()
                     if not writer.begun:
                         writer.streams({**converter.headers, **self._headers()}, ping)
-                if self._record.admission is not None:
-                    self._record.admission.feed(step.events)
+                if (call := self.transport.call) is not None:
+                    call.so_far = step.so_far
                 # Drop the events before the wait: thousands of slow streams would keep them.
                 data, step = converter.feed(step.events), None
                 await writer.write(data)
@@ -108,8 +116,12 @@ class _Delivery:
             if wrote:
                 await self._write_failure(error)
             raise
-        await self._cache(step)
+        except CancelledError:
+            if writer.begun and not writer.left and not writer.ended:  # the gateway stops
+                await self._write_failure(SHUTDOWN)
+            raise
         self._note_reply(step)
+        await self._cache(step)
         await writer.end()
 
     async def _write_failure(self, error: PonderoError) -> None:
@@ -119,7 +131,7 @@ class _Delivery:
             error, routed.call.client_dialect, routed.service, self._attempt.entry
         )
         self._record.note(status=response.status, end="failed", reason=describe_reason(error))
-        await self._writer.write(self._converter.fail(response))
+        await self._writer.write(self._converter.fail(response, error))
         await self._writer.end()
 
     def _note_adjustments(self, events: list[Event]) -> None:
@@ -153,11 +165,10 @@ class _Delivery:
         await self._gateway.memory.put(items)
 
     def _note_reply(self, reply: Reply) -> None:
-        if self._record.admission is not None:
-            self._record.admission.finish(reply)
+        if (call := self.transport.call) is not None:
+            call.reply = reply
         self._record.note(
             finish=reply.finish,
             verdict=reply.verdict,
-            usage=reply.usage,
             adjustments=tuple(note.code for note in reply.adjustments),
         )

@@ -32,6 +32,8 @@ from ...errors import (
 )
 from ...store import redact_secrets
 
+SHUTDOWN = Overloaded("the gateway stops; ask again", status=503)
+"""What a client is told whose answer is cut by the end of the gateway."""
 TOO_LONG = "context_length_exceeded"
 """The code of a prompt that is too long; each client API has its own text for it."""
 
@@ -78,7 +80,7 @@ def write_error(
         headers = {"content-type": "application/json"}
         shape = service.error(error.status or 500, "", code=None, retry_after=error.retry_after)
         headers |= {name: value for name, value in shape.headers.items() if name in _AGAIN}
-        return HttpResponse(error.status or 500, headers, _redact(error.body))
+        return HttpResponse(error.status or 500, headers, redact_bytes(error.body))
     again = error.retry_after if isinstance(error, ServiceError) else None
     code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
     status = find_status(error, service)
@@ -146,7 +148,7 @@ def _is_own(error: ServiceError, client_dialect: str, entry: ModelEntry | None) 
     return same and bool(error.body) and not isinstance(error, AuthFailed | BillingFailed)
 
 
-def _redact(body: bytes) -> bytes:
+def redact_bytes(body: bytes) -> bytes:
     """Return a service's error without the gateway's key, which some services quote."""
     return redact_secrets(body.decode("utf-8", "surrogateescape")).encode(
         "utf-8", "surrogateescape"

@@ -21,8 +21,10 @@ from ...canon import (
     Thinking,
     ToolResult,
     get_decoder,
+    merge_json,
 )
 from ...catalog import ModelEntry
+from ...errors import PonderoError, ServiceError
 from ...exchange import (
     AsyncResponse,
     AsyncTransport,
@@ -38,14 +40,18 @@ from ...thinking import DEFAULT, UNSET, RequestParameters
 from ..server.context import GatewayContext
 from ..signatures import envelope
 from ..state.answer_cache import CachedAnswer
+from .errors import SHUTDOWN, redact_bytes
 from .model_name import ModelRenamer, rename_model
 from .routed_request import ModelTarget, RoutedRequest
 from .translation import Translation, copy_client_headers, is_same_dialect
+from .usage_filter import UsageFilter
 
 _SENT_BACK = re.compile(
     r"content-type|.*request-?id|retry-after(?:-ms)?|x-should-retry|.*ratelimit.*|.*-processing-ms"
 )
 _FIELDS = get_decoder(dict[str, Raw])
+_NULL = Raw(b"null")
+_SSE = "text/event-stream"
 
 
 def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
@@ -96,6 +102,10 @@ def readdress_request(
     sent = _FIELDS.decode(http.body)
     fields = {name: own[name] for name in rules.added_fields if name in own and name not in sent}
     without: list[tuple[str, ...]] = []
+    if (place := rules.usage_at) is not None and routed.request.stream:
+        options, option = place
+        if options in own or bytes(sent.get(options, _NULL)) != b"null":
+            fields[options] = {option: True}  # whatever the client says: the gateway counts
     if "model" in own:
         fields["model"] = own["model"]
     else:
@@ -103,10 +113,35 @@ def readdress_request(
     if not keeps_level:
         without += thinking_paths(target.entry, target.plan)
         fields |= target.plan.fields
+    if (limit := _find_sent_limit(routed, target, sent)) is not None:
+        without += rules.limits_at
+        fields = merge_json(fields, limit)
     body = with_fields(http.body, without, fields)
     ours = msgspec.structs.replace(template.http, method=http.method, body=body)
     ours = copy_client_headers(http, rules, ours, {} if keeps_level else target.plan.headers)
     return msgspec.structs.replace(template, http=ours, plan=target.plan)
+
+
+def _find_sent_limit(
+    routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, Raw]
+) -> dict[str, Json] | None:
+    """Return the output limit to write in place of the client's; None if the body may stay.
+
+    A client may write two limits in two places, of which the service reads another than we do.
+    """
+    limit, path = routed.output_limit, target.entry.provider.parameters.get("max_tokens")
+    if limit is None or path is None:
+        return None
+    places = routed.service.passthrough.limits_at
+    tops = [place for place in places if place[0] in sent]
+    if not routed.is_lowered and len(tops) < 2:
+        return None
+    most = target.entry.capability.max_output
+    value: Json = limit if most is None else min(limit, most)
+    spelt = next((place for place in tops if len(place) == len(path) > 1), path)
+    for name in reversed(path if path[0] in sent else spelt):
+        value = {name: value}
+    return dict(value)
 
 
 def _keeps_level(routed: RoutedRequest, target: ModelTarget) -> bool:
@@ -118,7 +153,8 @@ def _keeps_level(routed: RoutedRequest, target: ModelTarget) -> bool:
     own = level.why is None and level.requested_level.said_in in ("body", "unset")
     if not own or routed.parsed.request.model != entry.model or target.plan.adjustments:
         return False
-    return entry.inferred or matches_plan(routed.call.http.body, entry, target.plan)
+    own = entry.inferred and not routed.is_lowered
+    return own or matches_plan(routed.call.http.body, entry, target.plan)
 
 
 @lru_cache(maxsize=256)
@@ -129,10 +165,18 @@ def _make_template(entry: ModelEntry, *, stream: bool, url: str, key: str | None
     return compose(entry, request, no_level, url=url, key=key)
 
 
+def _asks_for_usage(body: bytes, place: tuple[str, str] | None) -> bool:
+    """Return whether the client itself asks for token counts in its stream."""
+    if place is None or place[1].encode() not in body:
+        return False
+    options = msgspec.json.decode(_FIELDS.decode(body).get(place[0], _NULL))
+    return isinstance(options, dict) and bool(options.get(place[1]))
+
+
 class Passthrough:
     """Passes one answer on, under the name that the client asked for."""
 
-    ping_headers: Mapping[str, str] = {"content-type": "text/event-stream"}
+    ping_headers: Mapping[str, str] = {"content-type": _SSE}
 
     def __init__(
         self, routed: RoutedRequest, exchange: Exchange, transport: AsyncTransport
@@ -141,6 +185,8 @@ class Passthrough:
         self._exchange = exchange
         self._capture = CapturingTransport(transport)
         self._renamer: ModelRenamer | None = None
+        self._filter: UsageFilter | None = None
+        self._last = b""
         self.transport: AsyncTransport = self._capture
 
     @property
@@ -153,20 +199,39 @@ class Passthrough:
         """Return the bytes that arrived since the last call."""
         if self._renamer is None:
             content_type = self._capture.head.headers.get("content-type", "")
-            places = self._routed.service.passthrough.model_at
-            self._renamer = ModelRenamer(places, self._routed.parsed.request.model, content_type)
-        return self._renamer.feed(self._capture.take())
+            rules = self._routed.service.passthrough
+            model = self._routed.parsed.request.model
+            self._renamer = ModelRenamer(rules.model_at, model, content_type)
+            if content_type.startswith(_SSE) and rules.is_usage_event is not None:
+                asked = _asks_for_usage(self._routed.call.http.body, rules.usage_at)
+                self._filter = None if asked else UsageFilter(rules.is_usage_event)
+        data = self._renamer.feed(self._capture.take())
+        if self._filter is not None:
+            data = self._filter.feed(data)
+        self._last = data[-4:] or self._last
+        return data
 
     async def end(self) -> bytes:
         """Return the last bytes, also those after the answer's end."""
         rest = self.feed([])
         if self._renamer is None:
             return rest
-        return rest + self._renamer.feed(await self._capture.rest()) + self._renamer.eof()
+        last = self._renamer.feed(await self._capture.rest()) + self._renamer.eof()
+        if self._filter is not None:
+            last = self._filter.feed(last) + self._filter.eof()
+        return rest + last
 
-    def fail(self, error: HttpResponse) -> bytes:
-        """Return the bytes that report an error inside the stream."""
-        return Translation(self._routed, self._exchange, self._capture).fail(error)
+    def fail(self, response: HttpResponse, error: PonderoError) -> bytes:
+        """Return the bytes that report an error inside the stream, once.
+
+        The service's own error event is passed on unchanged. A broken connection has none.
+        """
+        if isinstance(error, ServiceError) and error is not SHUTDOWN:
+            return redact_bytes(self.feed([]))
+        told = Translation(self._routed, self._exchange, self._capture).fail(response, error)
+        sse = self._capture.head.headers.get("content-type", "").startswith(_SSE)
+        whole = not sse or not self._last or self._last.endswith((b"\n\n", b"\n\r\n"))
+        return told if whole else b"\n\n" + told
 
     async def whole(self, _reply: Reply) -> HttpResponse:
         """Return an answer in one piece."""

@@ -14,7 +14,7 @@ from ..server.context import GatewayContext, Requester
 from ..state.breakers import REST
 from .attempt import make_attempt
 from .delivery import deliver
-from .errors import add_response_headers, describe_reason, write_error
+from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .response_writer import ResponseWriter
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 from .translation import make_reply_context
@@ -49,18 +49,32 @@ async def answer_request(
         )
         record.requested_model = parsed.request.model
         record.note(stream=parsed.request.stream)
-        record.admission = await admit(gateway, routed)
+        routed, admission = await admit(gateway, routed)
+        record.admit(admission)
         await _attempt_in_order(gateway, routed, writer, record)
     except (PonderoError, Rejected) as error:
         await _write_rejection(error, call, service, writer, record)
     except CancelledError:
-        record.note(end="left")
+        if writer.left:
+            record.note_left()
+        else:
+            await _write_shutdown(call, service, writer, record)
         raise
     except Exception as error:
         record.note(status=500, end="failed", reason=describe_reason(error))
         raise
     finally:
         record.finish()
+
+
+async def _write_shutdown(
+    call: ClientRequest, service: Service[Json], writer: ResponseWriter, record: RequestRecord
+) -> None:
+    """Tell a client that the gateway stops before its answer began."""
+    response = write_error(SHUTDOWN, call.client_dialect, service)
+    record.note(status=response.status, end="failed", reason=describe_reason(SHUTDOWN))
+    if not writer.begun:
+        await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
 
 
 async def _attempt_in_order(
@@ -90,6 +104,8 @@ async def _attempt_in_order(
             raise
         else:
             await gateway.breakers.record_success(entry.id)
+            if writer.left:
+                record.note_left()
             return
     if failed is None:
         raise Overloaded("no model is there to answer", status=503)

@@ -11,14 +11,24 @@ from ...canon import HttpResponse
 
 SILENCE = 15.0
 """Seconds without a byte before a ping."""
+READ_ON = 5.0
+"""Seconds to read the end of an answer whose client has left, for its token counts."""
 _LOOK = 0.05  # seconds
+_CLOSING = 2.0  # seconds
 _ENDS = (b"\n\n", b"\r\n\r\n")  # of an event
 
 
 class ResponseWriter:
-    """One response to a client."""
+    """One response to a client; ``left``: the client hung up before its end.
 
-    __slots__ = ("_busy", "_ends_whole", "_head", "_ping", "_send", "begun", "ended", "last")
+    ``is_ending`` returns whether the answer is nearly complete, so that it is read on for its token
+    counts although the client has left.
+    """
+
+    __slots__ = (
+        *("_busy", "_ends_whole", "_head", "_ping", "_send"),
+        *("begun", "ended", "is_ending", "last", "left"),
+    )
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -29,6 +39,8 @@ class ResponseWriter:
         self.begun: bool = False
         self.ended: bool = False
         self.last: float = monotonic()
+        self.left: bool = False
+        self.is_ending: Callable[[], bool] = bool
 
     async def whole(
         self, response: HttpResponse, linger: Callable[[], Awaitable[None]] | None = None
@@ -50,7 +62,7 @@ class ResponseWriter:
 
     async def write(self, data: bytes) -> None:
         """Send a piece of a stream, after its head."""
-        if not data:
+        if not data or self.left:
             return
         await self._begin()
         self._ends_whole = data is self._ping or data.endswith(_ENDS)
@@ -123,6 +135,12 @@ class ClientWatch:
             if (waits := self._waits.pop(writer, None)) is not None:
                 waits.cancel()
 
+    async def wait_until_closed(self) -> None:
+        """Wait until no response is open, for a short time."""
+        until = monotonic() + _CLOSING
+        while self._open and monotonic() < until:  # noqa: ASYNC110 - only when a server stops
+            await sleep(_LOOK)
+
     async def _look(self) -> None:
         while self._open:
             await sleep(_LOOK)
@@ -139,5 +157,10 @@ class ClientWatch:
 async def _hang_up(receive: Receive, writer: ResponseWriter, task: Task[Any]) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+    if writer.ended:
+        return
+    writer.left = True
+    if writer.is_ending():
+        await sleep(READ_ON)
     if not writer.ended:
         task.cancel()

@@ -13,6 +13,8 @@ from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
 from .level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 
+UNKNOWN_OUTPUT = 32_000
+"""Tokens, for a model with an unknown maximum; under a budget it is sent as the limit."""
 _POLICIES = {
     (strict, hidden): Policy(
         unsupported="strict" if strict else "adjust", show="none" if hidden else "auto"
@@ -32,7 +34,11 @@ class ClientRequest(Struct, frozen=True, kw_only=True):
 
 
 class RoutedRequest(Struct, frozen=True, kw_only=True):
-    """A conversation and its models; ``parsed`` as sent, ``request`` with history restored."""
+    """A conversation and its models; ``parsed`` as sent, ``request`` with history restored.
+
+    ``output_limit``: the most tokens of an answer, which quotas rely on; it is sent whatever the
+    client said. ``is_lowered``: a budget covers no more than that.
+    """
 
     call: ClientRequest
     service: Service[Json]
@@ -41,6 +47,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     turns: tuple[ClientTurn, ...]
     resolved: ResolvedRoute
     requested_level: RequestedLevel
+    output_limit: int | None = None
+    is_lowered: bool = False
 
     @property
     def policy(self) -> Policy:

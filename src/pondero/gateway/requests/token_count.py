@@ -26,6 +26,7 @@ from .errors import add_response_headers, write_error
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 
 CHARACTERS = 3.6  # per token, in a usual mix of prose and code
+_MARGIN = 1.25  # an estimated prompt may be this much larger
 _AROUND = 4  # extra tokens of each message, part and tool
 _PICTURE = 1_500
 _MEDIA = 3_000
@@ -104,9 +105,14 @@ async def _ask_service(gateway: GatewayContext, routed: RoutedRequest) -> int | 
     return tokens if isinstance(tokens, int) else None
 
 
+def estimate_most(request: Request) -> int:
+    """Return an estimate of a request's tokens that few prompts exceed."""
+    return ceil(estimate(request) * _MARGIN)
+
+
 def estimate(request: Request) -> int:
     """Return an estimate of a request's tokens."""
-    characters = sum(len(text.text) for text in request.system)
+    characters = sum(_measure(text.text) for text in request.system)
     characters += sum(
         len(tool.name)
         + len(tool.description)
@@ -127,7 +133,7 @@ def _size(part: object) -> tuple[int, int]:
     """Return the characters of a part, and the tokens of media."""
     match part:
         case Text() | Thinking():
-            return len(part.text), 0
+            return _measure(part.text), 0
         case ToolCall():
             return len(part.name) + len(msgspec.json.encode(part.arguments)), 0
         case ToolResult():
@@ -140,3 +146,10 @@ def _size(part: object) -> tuple[int, int]:
         case UnknownPart():
             return len(msgspec.json.encode(part.raw)), 0
     return 0, 0
+
+
+def _measure(text: str) -> int:
+    """Return the size of a text in characters of English: others take a token for two bytes."""
+    if text.isascii():
+        return len(text)
+    return len(text) + ceil((len(text.encode("utf-8", "replace")) - len(text)) * CHARACTERS / 2)

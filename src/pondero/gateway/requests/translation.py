@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...canon import Event, Finished, HttpRequest, HttpResponse, Json, Reply, Request, Started
 from ...catalog import Lookup, ModelEntry
 from ...dialects import ParsedRequest, PassthroughRules, ReplyContext, Service
-from ...errors import UsageError
+from ...errors import PonderoError, UsageError
 from ...exchange import (
     AsyncTransport,
     Exchange,
@@ -170,9 +170,9 @@ class Translation:
         """Return the bytes that end the stream."""
         return self._writer.eof() if self._writer else b""
 
-    def fail(self, error: HttpResponse) -> bytes:
+    def fail(self, response: HttpResponse, _error: PonderoError) -> bytes:
         """Return the bytes that report an error inside the stream."""
-        return self._writer.fail(error) if self._writer else b""
+        return self._writer.fail(response) if self._writer else b""
 
     async def whole(self, reply: Reply) -> HttpResponse:
         """Return an answer in one piece."""

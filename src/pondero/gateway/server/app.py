@@ -82,6 +82,7 @@ class App:
         """Handle start and stop of the server."""
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
+        await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
         await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})

@@ -22,7 +22,7 @@ from ...exchange import (
     make_rejection,
 )
 from ...handoff import Rejection
-from ...store import load_catalog, price_usage
+from ...store import load_catalog
 from ...transport import AsyncSigningTransport
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
 from ..config.routing import Routing
@@ -131,11 +131,10 @@ class GatewayContext:
             del self._rejections[next(iter(self._rejections))]
 
     def notify_observers(self, receipt: Receipt) -> None:
-        """Give a receipt with its cost to all observers; an error in one fails no request."""
-        price = price_usage(receipt.provider or "", receipt.model or "", receipt.usage)
-        priced = replace(receipt, cost=price, offline=not self.transport.needs_key)
+        """Give a receipt to all observers; an error in one fails no request."""
+        seen = replace(receipt, offline=not self.transport.needs_key)
         for observer in self.observers:
             try:
-                observer(priced)
+                observer(seen)
             except Exception:
                 LOG.exception("an observer failed")

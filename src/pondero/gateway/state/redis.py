@@ -16,7 +16,7 @@ from .keys import Rows, load_key
 from .redis_link import PREFIX, Argument, RedisLink, SharedStateLost
 
 HOLD = 90.0
-"""Seconds before the reservation of a dead process expires."""
+"""Seconds before the reservation of a dead process becomes its use."""
 PROBE = 60.0
 """Seconds before a probe without a result is given up."""
 _OWED = 1_000
@@ -27,7 +27,7 @@ _VERSION = "keys:version"
 
 
 class RedisUsageCounter:
-    """Counts for all replicas; ``hold``: seconds before an unconfirmed reservation expires."""
+    """Counts for all replicas; ``hold``: seconds before an unconfirmed reservation is use."""
 
     def __init__(self, link: RedisLink, *, hold: float = HOLD) -> None:
         self._link = link

@@ -55,6 +55,7 @@ class _AnswerReader:
         self._begun = 0
         self._stencil: Stencil[TextBlock | ThinkingBlock | None] = Stencil(None)
         self.over = False
+        self.ending = False
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         """Add the events of these frames; skip frames of unknown kinds."""
@@ -133,6 +134,7 @@ class _AnswerReader:
         if frame.delta is None:
             raise Malformed("a required key is missing", path="$.delta")
         self._answer.note_ending(frame.delta, frame.usage, frame.context_management)
+        self.ending = True
 
     def _message_stop(self, _frame: Frame, _payload: bytes, events: list[Event]) -> None:
         if not self._begun:

@@ -31,5 +31,6 @@ SERVICE = Service(
         model_at=(("model",), ("message", "model")),
         headers=("anthropic-beta", "anthropic-version"),
         added_fields=("anthropic_version", "max_tokens"),
+        limits_at=(("max_tokens",),),
     ),
 )

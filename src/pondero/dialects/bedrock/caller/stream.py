@@ -122,7 +122,7 @@ class _Frames:
         try:
             return self._reader.eof()
         except Truncated:
-            if not self._answer.ended:
+            if not self._answer.ending:
                 raise
             return []
 
@@ -149,7 +149,7 @@ class _StreamedAnswer:
         }
 
     @property
-    def ended(self) -> bool:
+    def ending(self) -> bool:
         """Return whether messageStop was read."""
         return self._ending is not None
 

@@ -1,6 +1,6 @@
 """The service's side: how it reads a request, what it rejects, and how it answers."""
 
-from pondero.dialects.dialect import ModelEndpoints, Service, SignatureSlots
+from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
 
 from . import address, errors, models, parse, reply, rules, types
 
@@ -25,4 +25,10 @@ SERVICE = Service(
         write_count=models.write_count,
     ),
     ping=b"",
+    passthrough=PassthroughRules(
+        limits_at=(
+            ("inferenceConfig", "maxTokens"),
+            ("additionalModelRequestFields", "max_tokens"),
+        )
+    ),
 )

@@ -22,6 +22,8 @@ def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
 class _Reading:
     """One short method for each kind of event."""
 
+    ending = False  # the last event has the counts too
+
     def __init__(self, head: ResponseHead, answer: Answer) -> None:
         self.over = False
         self._head = head

@@ -1,7 +1,7 @@
 """The service's side: how it reads a request, what it rejects, and how it answers."""
 
 from pondero.dialects import bodies
-from pondero.dialects.dialect import ModelEndpoints, Service
+from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service
 
 from . import errors, models, parse, reply, rules
 
@@ -23,4 +23,5 @@ SERVICE = Service(
         write_any_list=models.write_any_list,
     ),
     own_headers=frozenset({models.SDK}),
+    passthrough=PassthroughRules(limits_at=(("max_tokens",),)),
 )

@@ -265,6 +265,11 @@ class Answer:
         elif isinstance(part, Image | Blob):
             self._answered = True
 
+    @property
+    def ending(self) -> bool:
+        """Return whether a finish reason has come."""
+        return self._reason is not None
+
     def _keep(self, candidate: Candidate) -> None:
         if candidate.finish_reason is not None:
             self._reason = candidate.finish_reason

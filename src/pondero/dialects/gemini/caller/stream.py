@@ -55,6 +55,11 @@ class _Reading:
         self._answer = answer
         self._frames = frames
 
+    @property
+    def ending(self) -> bool:
+        """Return whether a finish reason has come."""
+        return self._answer.ending
+
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         try:
             self._take(frames, events)

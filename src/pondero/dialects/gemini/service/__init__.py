@@ -29,5 +29,9 @@ SERVICE = Service(
     ),
     shows_thinking=False,
     ping=b"\r\n",  # google-genai takes a comment for an answer, and that of JavaScript stops there
-    passthrough=PassthroughRules(model_at=(("modelVersion",),)),
+    passthrough=PassthroughRules(
+        model_at=(("modelVersion",),),
+        limits_at=address.config_paths("maxOutputTokens", "max_output_tokens"),
+        answers_at=address.config_paths("candidateCount", "candidate_count"),
+    ),
 )

@@ -105,3 +105,8 @@ def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface
 def _match_path(path: str, methods: Sequence[str] = _METHODS) -> re.Match[str] | None:
     found = _NAMED.fullmatch(path) or _UNNAMED.fullmatch(path)
     return found if found is not None and found["method"] in methods else None
+
+
+def config_paths(*names: str) -> tuple[tuple[str, str], ...]:
+    """Return the places of a generation setting; protobuf's JSON takes both spellings of a name."""
+    return tuple((top, name) for top in ("generationConfig", "generation_config") for name in names)

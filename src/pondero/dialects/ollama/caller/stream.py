@@ -19,6 +19,8 @@ def stream(head: ResponseHead, _where: AnswerContext) -> FrameStream[bytes]:
 class _Lines:
     """Reads the lines of one answer; the line with ``done: true`` is the last."""
 
+    ending = False  # the last line has the counts too
+
     def __init__(self, head: ResponseHead) -> None:
         self._head = head
         self._answer = Answer()

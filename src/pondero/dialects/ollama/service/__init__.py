@@ -23,5 +23,5 @@ SERVICE = Service(
         write_any_list=models.write_any_list,
     ),
     ping=b"",
-    passthrough=PassthroughRules(model_at=(("model",),)),
+    passthrough=PassthroughRules(model_at=(("model",),), limits_at=(("options", "num_predict"),)),
 )

@@ -62,6 +62,11 @@ class _Chunks:
         self._marked = marked
         self._stencil = Stencil("content")
 
+    @property
+    def ending(self) -> bool:
+        """Return whether a finish reason has come; the counts come after it."""
+        return self._builder.notes.over
+
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         builder, stencil = self._builder, self._stencil
         at = 0

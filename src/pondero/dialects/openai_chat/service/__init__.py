@@ -27,6 +27,12 @@ SERVICE = Service(
         write_any_list=models.write_any_list,
     ),
     passthrough=PassthroughRules(
-        model_at=(("model",),), headers=("openai-beta",), added_fields=("stream_options",)
+        model_at=(("model",),),
+        headers=("openai-beta",),
+        # The last is that of Responses, whose bodies some clients send here.
+        limits_at=(("max_completion_tokens",), ("max_tokens",), ("max_output_tokens",)),
+        answers_at=(("n",), ("best_of",)),  # vLLM takes best_of
+        usage_at=("stream_options", "include_usage"),
+        is_usage_event=stream.is_usage_event,
     ),
 )

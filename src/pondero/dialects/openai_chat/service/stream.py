@@ -20,6 +20,7 @@ from pondero.canon import (
     ThinkingDelta,
     ToolCall,
     ToolDelta,
+    get_decoder,
 )
 from pondero.dialects.dialect import ReplyContext
 
@@ -42,6 +43,7 @@ from .parts import (
 _DONE = b"data: [DONE]\n\n"
 _MARK = "the delta goes here"
 _GIVEN = ("function", "custom")
+_LONGEST_USAGE = 64 * 1024  # bytes
 _NO_WORDS = {"content": "", "refusal": None}
 
 
@@ -220,6 +222,27 @@ class Stream:
         if self._padded and finish is None:
             chunk["obfuscation"] = "x" * (-len(str(delta)) % 32)
         return _frame(chunk)
+
+
+class _UsageChunk(msgspec.Struct):
+    choices: list[Json]
+    usage: dict[str, Json]
+
+
+_usage_chunk = get_decoder(_UsageChunk)
+
+
+def is_usage_event(data: bytes) -> bool:
+    """Return whether a chunk exists only because the request asked for token counts.
+
+    OpenAI, stream_options: it has the usage, and its choices are always empty.
+    """
+    if b'"usage"' not in data or len(data) > _LONGEST_USAGE:
+        return False
+    try:
+        return not _usage_chunk.decode(data).choices
+    except msgspec.MsgspecError:
+        return False
 
 
 def _frame(chunk: Json) -> bytes:

@@ -89,6 +89,12 @@ class _Reading:
             "": self._check_error,
         }
 
+    @property
+    def ending(self) -> bool:
+        """Return whether a text or a call has ended and nothing else has begun."""
+        seen = self._items.seen
+        return not self._open and (seen.text or seen.calls)
+
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         """Add the events of these frames; raises the service's error."""
         for payload in frames:

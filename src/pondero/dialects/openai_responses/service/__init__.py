@@ -34,6 +34,9 @@ SERVICE = Service(
     ),
     shows_thinking=False,
     passthrough=PassthroughRules(
-        model_at=(("model",), ("response", "model")), headers=("openai-beta",)
+        model_at=(("model",), ("response", "model")),
+        headers=("openai-beta",),
+        limits_at=(("max_output_tokens",),),
+        background_at=(("background",),),
     ),
 )

@@ -30,7 +30,7 @@ function keyCard(key) {
       ...fact("models", key.models.length ? key.models.join(", ") : "all"),
       ...fact("level rules", formatRules(key.thinking)),
       ...fact("from", key.made_here ? "this console, or the admin API" : "gateway.toml")),
-    key.bounds.length ? el("ul", { class: "bounds" }, ...key.bounds.map(quotaLine)) : null);
+    key.bounds.length ? el("ul", { class: "bounds" }, ...key.bounds.map(quotaLine), ...key.lowered.map(loweredLine)) : null);
 }
 
 const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
@@ -38,6 +38,10 @@ const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
 function formatRules(rules) {
   const words = [["force", "always "], ["default", "default level "], ["floor", "minimum level "], ["cap", "maximum level "]];
   return words.filter(([name]) => rules[name]).map(([name, word]) => word + rules[name]).join(", ") || "no limit";
+}
+
+function loweredLine(limit) {
+  return el("li", {}, `covers answers of ${compact(limit.max_tokens)} tokens on ${limit.model}; longer ones are shortened`);
 }
 
 function quotaLine(bound) {

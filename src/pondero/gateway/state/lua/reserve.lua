@@ -7,15 +7,10 @@ local reservations = KEYS[1]
 
 if redis.call('EXISTS', reservations .. ':' .. id) == 1 then return {} end  -- sent twice
 
+-- The process of an expired reservation is dead or cut off, and the service may have served all of
+-- it: the amount stays counted. A process that comes back within a day can still correct it.
 for _, due in ipairs(redis.call('ZRANGEBYSCORE', reservations, '-inf', whole(now))) do
-  local kept = redis.call('HGETALL', reservations .. ':' .. due)
-  for at = 1, #kept, 2 do
-    local slot, amount = string.match(kept[at + 1], '^(%d+):(%d+)$')
-    if slot and redis.call('HEXISTS', kept[at], slot) == 1 then
-      redis.call('HINCRBY', kept[at], slot, '-' .. amount)
-    end
-  end
-  redis.call('DEL', reservations .. ':' .. due)
+  redis.call('PEXPIRE', reservations .. ':' .. due, 86400000)
   redis.call('ZREM', reservations, due)
 end
 

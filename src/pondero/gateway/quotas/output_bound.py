@@ -1,0 +1,75 @@
+"""The most that a model may write for a request, and what in the request decides it."""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from ...canon import Json, get_path
+from ...catalog import ModelEntry
+from ...framing import parse_json_or_none
+from ...thinking import Plan
+from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
+
+_MOST_ANSWERS = 10**6
+
+Path = tuple[str, ...]
+
+
+class OutputBound(Struct, frozen=True):
+    """The most tokens of all answers to a request, and the most of them that are thinking."""
+
+    output: int
+    thinking: int
+
+
+def find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> OutputBound:
+    """Return the most that a model may write with this plan."""
+    each = find_limit(routed, entry, plan)
+    answers = count_answers(routed, entry)
+    if plan.will_think is False:
+        return OutputBound(each * answers, 0)
+    thinking = each if plan.budget is None else min(plan.budget, each)
+    return OutputBound(each * answers, thinking * answers)
+
+
+def find_limit(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> int:
+    """Return the most tokens of one answer: as requested, as planned, or as the model can."""
+    path = entry.provider.parameters.get("max_tokens")
+    planned = get_path(plan.fields, path) if path else None
+    given = (routed.request.max_tokens, planned)
+    limits = [each for each in given if isinstance(each, int) and each > 0]
+    limit = max(limits) if limits else entry.capability.max_output or UNKNOWN_OUTPUT
+    return max(limit, plan.budget or 0)
+
+
+def count_answers(routed: RoutedRequest, entry: ModelEntry) -> int:
+    """Return how many answers a request asks for; another API than the client's gives one."""
+    if entry.provider.dialect != routed.call.client_dialect:
+        return 1
+    values = _values(routed, routed.service.passthrough.answers_at)
+    return min(max((_whole(each) for each in values), default=1), _MOST_ANSWERS)
+
+
+def runs_in_background(routed: RoutedRequest) -> bool:
+    """Return whether the answer is written after the response, so that it cannot be counted."""
+    return any(_values(routed, routed.service.passthrough.background_at))
+
+
+def _values(routed: RoutedRequest, places: Iterable[Path]) -> Iterator[Json]:
+    """Yield what a request says at these places; the body is parsed only if it names one."""
+    body = routed.call.http.body
+    if not any(b'"%b"' % path[-1].encode() in body or b"\\u" in body for path in places):
+        return
+    fields = parse_json_or_none(body)
+    for path in places if isinstance(fields, dict) else ():
+        value = get_path(fields, path)
+        if value is not None:
+            yield value
+
+
+def _whole(value: Json) -> int:
+    """Return a number of answers; some services read texts and floats too."""
+    try:
+        return max(1, int(value))
+    except (TypeError, ValueError, OverflowError):
+        return 1

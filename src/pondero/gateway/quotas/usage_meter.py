@@ -1,0 +1,210 @@
+"""Counts what the services of one request served; budget, ledger, metrics and log show its figures.
+
+Every call of a service counts, also one before a retry or a fallback. Where the service did not
+report all tokens (a client left, a connection broke), the most that it may have served is counted,
+and the figures are ``estimated``: they are never less than what was served.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from decimal import Decimal
+from math import ceil
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ...canon import Assembler, HttpRequest, Message, Reply, Thinking, Usage
+from ...catalog import ModelEntry
+from ...errors import PonderoError, TransportError
+from ...exchange import AsyncResponse, AsyncTransport, Timeouts
+from ...store import price_usage
+from ...thinking import Plan
+from ..requests.routed_request import RoutedRequest
+from ..requests.token_count import estimate_most
+from .output_bound import OutputBound, find_output_bound, runs_in_background
+from .quota import BILLION, Unit
+
+_LONGEST_TOKEN = 8
+"""Characters per token of an answer, which no service exceeds on average."""
+
+
+class Figures(Struct, frozen=True, kw_only=True):
+    """What a request took: the same numbers for its record and its quotas.
+
+    ``cost``: dollars, None if no price is known.
+    """
+
+    usage: Usage = Usage()
+    estimated: bool = False
+    cost: Decimal | None = None
+    calls: int = 0
+
+    def amounts(self) -> dict[Unit, int]:
+        """Return the amount of each unit."""
+        return {
+            "requests": min(1, self.calls),
+            "tokens": self.usage.known_total,
+            "thinking_tokens": self.usage.thinking or 0,
+            "money": ceil((self.cost or 0) * BILLION),
+        }
+
+
+class ServiceCall:
+    """One request to a service, and what is known of its answer."""
+
+    __slots__ = ("_plan", "_routed", "entry", "is_free", "reply", "so_far")
+
+    def __init__(self, routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> None:
+        self._routed = routed
+        self._plan = plan
+        self.entry = entry
+        self.is_free = False
+        self.so_far: Assembler | None = None
+        self.reply: Reply | None = None
+
+    def find_usage(self) -> tuple[Usage, bool]:
+        """Return the tokens of this call, and whether any of them are estimated."""
+        if self.is_free:
+            return Usage(), False
+        reply = self.reply
+        if reply is not None and reply.usage.output is not None:
+            usage, is_split = _split_thinking(reply.usage, reply.message)
+            if usage.input is not None:
+                return usage, is_split
+            return replace(usage, input=self._prompt()), True
+        return self._find_most(), True
+
+    def _find_most(self) -> Usage:
+        """Return the most that may have been served: counts before the end say only the input."""
+        so_far = self.so_far
+        message = Message("assistant", ()) if so_far is None else so_far.message()
+        known = Usage()
+        if self.reply is not None:
+            known = self.reply.usage
+        elif so_far is not None and so_far.usage is not None:
+            known = so_far.usage
+        bound = find_output_bound(self._routed, self.entry, self._plan)
+        if self.reply is not None and not runs_in_background(self._routed):
+            bound = self._limit_by_text(bound, self.reply.message)
+        said = len(message.text) // _LONGEST_TOKEN
+        thinking = max(0, min(bound.thinking, bound.output - said))
+        return Usage(
+            input=self._prompt() if known.input is None else known.input,
+            cache_read=known.cache_read,
+            cache_write=known.cache_write,
+            output=max(bound.output - thinking, known.output or 0),
+            thinking=max(thinking, known.thinking or 0),
+        )
+
+    def _limit_by_text(self, bound: OutputBound, message: Message) -> OutputBound:
+        """Return the bound of a whole answer whose text is known: a token has a byte or more."""
+        if bound.thinking and self.entry.capability.shown != "full":
+            return bound  # thinking may be hidden
+        thought = sum(
+            len(part.text.encode()) for part in message.parts if isinstance(part, Thinking)
+        )
+        written = len(message.text.encode()) + thought
+        if message.tool_calls or written >= bound.output:
+            return bound
+        return OutputBound(written, thought)
+
+    def _prompt(self) -> int:
+        return estimate_most(self._routed.request)
+
+
+class UsageMeter:
+    """All calls of services for one request."""
+
+    def __init__(self) -> None:
+        self.calls: list[ServiceCall] = []
+        self.extend: Callable[[], Awaitable[None]] | None = None
+
+    async def begin(self, routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> ServiceCall:
+        """Begin a call; raises QuotaSpent if earlier ones have used up what was reserved."""
+        if self.extend is not None and any(not call.is_free for call in self.calls):
+            await self.extend()
+        call = ServiceCall(routed, entry, plan)
+        self.calls.append(call)
+        return call
+
+    def find_figures(self) -> Figures:
+        """Return what all calls took together."""
+        if not self.calls:
+            return Figures()
+        found = [(call, *call.find_usage()) for call in self.calls]
+        prices = [
+            price
+            for call, usage, _ in found
+            if (price := price_usage(call.entry.provider.name, call.entry.model, usage)) is not None
+        ]
+        return Figures(
+            usage=_add_usages(usage for _, usage, _ in found),
+            estimated=any(is_estimated for _, _, is_estimated in found),
+            cost=sum(prices, Decimal(0)) if prices else None,
+            calls=len(found),
+        )
+
+
+class MeteredTransport:
+    """A transport that reports every call to a meter; ``call`` is the latest."""
+
+    needs_key = True
+
+    def __init__(
+        self,
+        transport: AsyncTransport,
+        meter: UsageMeter,
+        routed: RoutedRequest,
+        entry: ModelEntry,
+        plan: Plan,
+    ) -> None:
+        self.call: ServiceCall | None = None
+        self.has_head: bool = False
+        self._transport = transport
+        self._begin = meter.begin
+        self._target = (routed, entry, plan)
+
+    async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
+        """Send a request; a rejected one and one that never left cost nothing."""
+        self.has_head = False
+        call = self.call = await self._begin(*self._target)
+        try:
+            answer = await self._transport.send(request, timeouts)
+        except PonderoError as error:
+            call.is_free = not isinstance(error, TransportError) or not error.connected
+            raise
+        call.is_free = not 200 <= answer.head.status < 300
+        self.has_head = True
+        return answer
+
+    async def aclose(self) -> None:
+        """Leave the connections open: other requests share them."""
+
+
+def _split_thinking(usage: Usage, message: Message) -> tuple[Usage, bool]:
+    """Return counts with thinking apart; if the service did not, the most it can have been."""
+    thought = usage.thinking is None and any(isinstance(each, Thinking) for each in message.parts)
+    if not thought or not usage.output:
+        return usage, False
+    said = min(usage.output, len(message.text) // _LONGEST_TOKEN)
+    return replace(usage, output=said, thinking=usage.output - said), True
+
+
+def _add_usages(usages: Iterable[Usage]) -> Usage:
+    total = Usage()
+    for each in usages:
+        if total == Usage():
+            total = each
+        elif each != Usage():
+            total = Usage(
+                input=_add(total.input, each.input),
+                cache_read=_add(total.cache_read, each.cache_read),
+                cache_write=_add(total.cache_write, each.cache_write),
+                output=_add(total.output, each.output),
+                thinking=_add(total.thinking, each.thinking),
+            )
+    return total
+
+
+def _add(first: int | None, second: int | None) -> int | None:
+    known = [count for count in (first, second) if count is not None]
+    return sum(known) if known else None
