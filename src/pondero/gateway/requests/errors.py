@@ -29,7 +29,7 @@ from ...errors import (
     UsageError,
     WireError,
 )
-from ...store import redact_secrets
+from ...store import SecretRedactor, redact_secrets
 
 TOO_LONG = "context_length_exceeded"
 """The code of a prompt that is too long; each client API has its own text for it."""
@@ -68,7 +68,7 @@ def write_error(
 ) -> HttpResponse:
     """Return an error's response; one of the client's own dialect is passed on, key redacted."""
     if isinstance(error, Rejected):
-        return error.response
+        return replace(error.response, body=_redact(error.response.body))
     if isinstance(error, ContextTooLong):
         return service.error(400, _describe_too_long(error, entry), code=TOO_LONG, retry_after=None)
     if isinstance(error, ServiceError) and _is_own(error, client_dialect, entry):
@@ -95,7 +95,7 @@ def error_response(
     service: Service[Json], status: int, message: str, *, code: str | None = None
 ) -> HttpResponse:
     """Return the gateway's own rejection in the client API's shape."""
-    return service.error(status, message, code=code, retry_after=None)
+    return service.error(status, _redact_words(message), code=code, retry_after=None)
 
 
 def add_response_headers(response: HttpResponse, more: Mapping[str, str]) -> HttpResponse:
@@ -115,9 +115,15 @@ def _redact(body: bytes) -> bytes:
     )
 
 
+def _redact_words(message: str) -> str:
+    """Return a message without secrets; a step of a path it quotes may be a key too."""
+    redactor = SecretRedactor()
+    return "/".join(map(redactor.text, redactor.text(message).split("/")))
+
+
 def _message(error: Exception) -> str:
     if isinstance(error, PonderoError):
-        return redact_secrets(str(error)) or type(error).__name__
+        return _redact_words(str(error)) or type(error).__name__
     return "the gateway failed; its log says why"
 
 
