@@ -4,10 +4,11 @@ from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .config.checks import check_start
     from .config.model import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
-    from .config.reader import check_exposure, load_config
+    from .config.reader import load_config
     from .config.routing import Routing
-    from .config.secrets import find_provider_key, find_provider_url, hash_key, is_self, make_key
+    from .config.secrets import find_provider_key, find_provider_url, hash_key, make_key
     from .launch.clients import (
         ChosenModel,
         LaunchClient,
@@ -25,9 +26,10 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "config.model": "GatewayConfig GatewayKey GatewayRoute LevelRules",
-    "config.reader": "check_exposure load_config",
+    "config.checks": "check_start",
+    "config.reader": "load_config",
     "config.routing": "Routing",
-    "config.secrets": "find_provider_key find_provider_url hash_key is_self make_key",
+    "config.secrets": "find_provider_key find_provider_url hash_key make_key",
     "launch.clients": (
         "ChosenModel LaunchClient LaunchCommand copy_back load_clients prepare_launch "
         "private_config"
@@ -49,12 +51,11 @@ __all__ = [
     "LaunchCommand",
     "LevelRules",
     "Routing",
-    "check_exposure",
+    "check_start",
     "copy_back",
     "find_provider_key",
     "find_provider_url",
     "hash_key",
-    "is_self",
     "load_clients",
     "load_config",
     "load_keys",
