@@ -1,7 +1,7 @@
 """One conversation from its request to its record: ``answer_request`` names every step."""
 
 from asyncio import CancelledError
-from secrets import token_hex
+from contextlib import suppress
 
 from ...canon import HttpRequest, Json
 from ...catalog import ModelEntry
@@ -16,6 +16,7 @@ from .attempt import make_attempt
 from .delivery import deliver
 from .errors import add_response_headers, write_error
 from .read_request import identify
+from .request_id import HEADER, make_id
 from .response_writer import ResponseWriter
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 from .translation import make_reply_context
@@ -27,7 +28,7 @@ async def answer_request(
     """Answer one conversation; raises Rejected for an unknown key, writes other errors."""
     requester = await identify(gateway, http, client_dialect)
     call = ClientRequest(
-        id=_make_id(gateway.now()), client_dialect=client_dialect, http=http, requester=requester
+        id=make_id(gateway.now()), client_dialect=client_dialect, http=http, requester=requester
     )
     service = get_dialect(client_dialect).service()
     record = RequestRecord(gateway, call)
@@ -49,7 +50,7 @@ async def answer_request(
         record.note(stream=parsed.request.stream)
         record.admission = await admit(gateway, routed)
         await _attempt_in_order(gateway, routed, writer, record)
-    except (PonderoError, Rejected) as error:
+    except (PonderoError, Rejected, RecursionError) as error:
         await _write_rejection(error, call, service, writer, record)
     except CancelledError:
         record.note(end="left")
@@ -99,10 +100,11 @@ async def _write_rejection(
     record: RequestRecord,
 ) -> None:
     """Tell the client why no model was asked."""
-    response = write_error(error, call.client_dialect, service)
-    record.requested_model = record.requested_model or service.requested_model(call.http) or ""
+    response = write_error(error, call.client_dialect, service, id=call.id)
+    with suppress(RecursionError):  # JSON that is nested too deeply has no name to read
+        record.requested_model = record.requested_model or service.requested_model(call.http) or ""
     record.note(status=response.status, end="refused")
-    await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
+    await writer.whole(response)
 
 
 async def _write_failure(
@@ -114,17 +116,12 @@ async def _write_failure(
 ) -> None:
     """Tell the client why no model answered; ``entry`` is the last one."""
     call = routed.call
-    response = write_error(error, call.client_dialect, routed.service, entry)
+    response = write_error(error, call.client_dialect, routed.service, entry, id=call.id)
     record.note(status=response.status, end="failed")
     if not writer.begun:
-        await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
+        await writer.whole(add_response_headers(response, {HEADER: call.id}))
         return
     # A ping went out, so the stream has begun; it has no events yet.
     context = make_reply_context(routed.service, routed.parsed, id=call.id)
     await writer.write(routed.service.stream(context).fail(response))
     await writer.end()
-
-
-def _make_id(now: float) -> str:
-    """Return an id for a request; ids sort by time, which keeps the ledger's index compact."""
-    return f"{int(now * 1000):012x}{token_hex(6)}"

@@ -8,6 +8,7 @@ from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
 from ...dialects import COMMON, NAMES, Rejected, get_dialect
 from ...errors import PonderoError
+from ...store import redact_secrets
 from ..admin.api import Admin
 from ..observability.observers import Observers
 from ..requests.errors import error_response, write_error
@@ -20,6 +21,7 @@ from ..requests.read_request import (
     make_http_request,
     read_body,
 )
+from ..requests.request_id import make_id, name_request
 from ..requests.response_writer import ResponseWriter
 from ..requests.token_count import count_prompt
 from ..state.redis_link import SharedStateLost
@@ -67,12 +69,11 @@ class App:
                 return
             http = make_http_request(scope, body, most)
         except TooLarge:
-            await writer.whole(
-                _write_plain(413, f"a request may have {most:,} bytes", scope["path"])
-            )
+            message = f"a request may have {most:,} bytes"
+            await writer.whole(_write_plain(413, message, scope["path"], self._make_id()))
             return
         except PonderoError as error:
-            await writer.whole(_write_plain(400, str(error), scope["path"]))
+            await writer.whole(_write_plain(400, str(error), scope["path"], self._make_id()))
             return
         with self.gateway.watch.watch(writer, receive):
             await self._serve(http, writer)
@@ -94,13 +95,19 @@ class App:
             elif not await self._answer_public(http, path, writer):
                 await self._answer_with_key(http, client_dialect, writer)
         except Rejected as rejection:
-            await writer.whole(rejection.response)
-        except SharedStateLost as error:
-            await writer.whole(write_error(error, client_dialect or "", service))
+            await writer.whole(name_request(rejection.response, service, self._make_id()))
+        except (SharedStateLost, RecursionError) as error:
+            id = self._make_id()
+            await writer.whole(write_error(error, client_dialect or "", service, id=id))
         except Exception:
-            LOG.exception("a request to %s failed", path)
+            id = self._make_id()
+            LOG.exception("request %s to %s failed", id, redact_secrets(path))
             if not writer.begun:
-                await writer.whole(write_error(RuntimeError(), client_dialect or "", service))
+                response = write_error(RuntimeError(), client_dialect or "", service, id=id)
+                await writer.whole(response)
+
+    def _make_id(self) -> str:
+        return make_id(self.gateway.now())
 
     async def _answer_public(self, http: HttpRequest, path: str, writer: ResponseWriter) -> bool:
         """Answer a request that needs no key; return whether it was one."""
@@ -133,6 +140,9 @@ class App:
             or answer_model_list(http, gateway.routing, requester.key)
             or write_not_found(http)
         )
+        if found.status >= 400:
+            service = get_dialect(client_dialect or guess_dialect(http)).service()
+            found = name_request(found, service, self._make_id())
         await writer.whole(found)
 
 
@@ -152,8 +162,9 @@ def write_not_found(http: HttpRequest) -> HttpResponse:
     return error_response(service, 404, f"the gateway serves no {http.method} {path}")
 
 
-def _write_plain(status: int, message: str, path: str) -> HttpResponse:
-    return error_response(get_dialect(find_dialect(path) or COMMON).service(), status, message)
+def _write_plain(status: int, message: str, path: str, id: str) -> HttpResponse:
+    service = get_dialect(find_dialect(path) or COMMON).service()
+    return name_request(error_response(service, status, message), service, id)
 
 
 async def _reject_websocket(scope: Message, receive: Receive, send: Send) -> None:
