@@ -23,6 +23,9 @@ from .key_shapes import find_key_shapes, find_open_key, list_encodings
 Kind = TypeVar("Kind")
 Span = tuple[int, int]
 
+_SHORT = 80  # characters of a text that is remembered as clean
+_CLEAN = 4096  # such texts
+
 _in_use: set[str] = set()
 
 
@@ -65,7 +68,14 @@ class SecretRedactor:
 
     def text(self, text: str) -> str:
         """Return a text, redacted."""
+        clean = self._encodings.clean
+        if text in clean:
+            return text
         spans = _merge_spans(self._find(text))
+        if not spans and len(text) <= _SHORT:
+            if len(clean) >= _CLEAN:
+                clean.clear()
+            clean.add(text)
         return "".join(_cut(text, spans, HIDDEN)) if spans else text
 
     def data(self, data: bytes) -> bytes:
@@ -148,15 +158,18 @@ class StreamRedactor:
 
 
 class _Encodings(NamedTuple):
+    """What is searched for; ``clean`` are short texts without it, such as the names of models."""
+
     texts: tuple[str, ...]
     raw: tuple[bytes, ...]
+    clean: set[str]
 
 
 @lru_cache(maxsize=8)
 def _list_encodings(secrets: frozenset[str]) -> _Encodings:
     raw = sorted({form for secret in secrets for form in list_encodings(secret)})
     texts = (form.decode("utf-8", "surrogatepass") for form in raw if b"\0" not in form)
-    return _Encodings(tuple(texts), tuple(raw))
+    return _Encodings(tuple(texts), tuple(raw), set())
 
 
 def _merge_spans(spans: Iterator[Span]) -> list[Span]:

@@ -98,7 +98,7 @@ def write_error(
         return _pass_on(error, service)
     response = _write(error, service, entry)
     if _is_unquotable(error):
-        LOG.warning("request %s: %s: %s", id, type(error).__name__, redact_secrets(str(error)))
+        LOG.warning("request %s: %s: %s", id, type(error).__name__, error)
     return name_request(response, service, id) if id else response
 
 

@@ -8,7 +8,6 @@ from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
 from ...dialects import COMMON, NAMES, Rejected, get_dialect
 from ...errors import PonderoError
-from ...store import redact_secrets
 from ..admin.api import Admin
 from ..observability.observers import Observers
 from ..requests.errors import error_response, write_error
@@ -101,7 +100,7 @@ class App:
             await writer.whole(write_error(error, client_dialect or "", service, id=id))
         except Exception:
             id = self._make_id()
-            LOG.exception("request %s to %s failed", id, redact_secrets(path))
+            LOG.exception("request %s to %s failed", id, path)
             if not writer.begun:
                 response = write_error(RuntimeError(), client_dialect or "", service, id=id)
                 await writer.whole(response)
