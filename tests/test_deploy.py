@@ -32,6 +32,8 @@ def lines_of(dockerfile: str) -> list[str]:
 def test_the_configuration_is_right(capsys, monkeypatch):
     for name in ("ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
         monkeypatch.setenv(name, "a-key-0123456789")
+    monkeypatch.setenv("PONDERO_STATE", "redis://redis:6379/0")
+    monkeypatch.setenv("PONDERO_LEDGER", "postgresql://postgres/pondero")
     assert run(["serve", "--check", "--config", str(DEPLOY / "gateway.toml")]) == 0
     assert "is right" in capsys.readouterr().out
 

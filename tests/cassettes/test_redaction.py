@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tests.framing.aws import aws_objects, aws_stream
 from tests.framing.pieces import splits
 
-from pondero.canon import HttpRequest, ResponseHead
+from pondero.canon import HttpRequest, ResponseHead, find_secrets
 from pondero.cassettes import redaction as secret
 from pondero.cassettes.file_format import EarlyEnd, RecordedExchange
 from pondero.cassettes.redaction import Redactor, check_secrets, redact_exchange
@@ -152,7 +152,7 @@ def test_values_of_variables_that_name_a_key_are_secrets():
         "HOME": "/home/somebody-or-other",
         "MONKEY": "0123456789-monkey",
     }
-    assert sorted(secret.environment_secrets(environment)) == [
+    assert sorted(find_secrets(environment)) == [
         "0123456789abcdef",
         "bearer-0123456789",
         "fedcba9876543210",

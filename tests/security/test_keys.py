@@ -37,12 +37,12 @@ def test_no_key_is_in_the_store_an_export_a_setting_or_an_error(
 
     def search(*arguments, **how):
         code, out, err = call(*arguments, **how)
-        said.append(out + err if arguments[0] != "ask" else err)
+        said.append(out + err)
         return code, out, err
 
     for model, key in (("gpt-5.1/low", PLANTED), ("claude-opus-5/low", KEPT)):
         service.expect(ScriptedTurn(text=f"your key is {key}", thinking=f"key {key}"))
-        assert key in search("ask", model, "What is my key?")[1]
+        assert "your key is REDACTED" in search("ask", model, "What is my key?")[1]
         service.faults.append(
             Fault(kind="status", status=400, message=f"Incorrect key provided: {key}")
         )

@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import decode_json
-from ..errors import StoreError, UsageError
+from ..errors import BadParameter, StoreError, UsageError
 from ..exchange import Exchange
-from ..store import FACTS, Database, Jobs, Schema, hold_lock
+from ..store import FACTS, Database, Jobs, Schema, SecretRedactor, hold_lock, redact_secrets
 from .service_api import BatchChunk, BatchLine, BatchOutcome
 
 State = Literal["unsent", "unsure", "running", "ended"]
@@ -118,7 +118,9 @@ class BatchFile:
     def create(
         cls, facts: BatchFacts, lots: Sequence[BatchChunk], asks: Iterable[StoredRequest]
     ) -> "BatchFile":
-        """Save a new batch; nothing is sent."""
+        """Save a new batch; nothing is sent. Raises BadParameter if a request holds a key."""
+        asks = tuple(asks)
+        _check_keyless(asks)
         database = _BATCHES.create(facts.id)
         with database.transaction() as connection:
             rows = (
@@ -164,7 +166,7 @@ class BatchFile:
         """Save changes to a chunk at once, and return it."""
         changed = msgspec.structs.replace(chunk, **changes)
         sql = "UPDATE lots SET body = ? WHERE number = ?"
-        self._database.rows(sql, (_json(changed), chunk.number))
+        self._database.rows(sql, (redact_secrets(_json(changed)), chunk.number))
         return changed
 
     def lines(self, chunk: BatchChunk) -> list[BatchLine]:
@@ -179,11 +181,12 @@ class BatchFile:
     def end(self, chunk: BatchChunk, outcomes: Iterable[BatchOutcome], **changes: Any) -> None:
         """Save the results of a chunk and its end in one transaction."""
         changed = msgspec.structs.replace(chunk, state="ended", **changes)
-        rows = ((each.id, each.ending, each.status, each.body) for each in outcomes)
+        redactor = SecretRedactor()
+        rows = ((each.id, each.ending, each.status, redactor.data(each.body)) for each in outcomes)
         with self._database.transaction() as connection:
             connection.executemany("INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?)", rows)
             sql = "UPDATE lots SET body = ? WHERE number = ?"
-            connection.execute(sql, (_json(changed), chunk.number))
+            connection.execute(sql, (redactor.text(_json(changed)), chunk.number))
 
     @property
     def is_taken(self) -> bool:
@@ -226,6 +229,18 @@ class BatchFile:
             tuple(dict.fromkeys(f"{chunk.provider}:{chunk.model}" for chunk in lots)),
             self.facts.owner,
         )
+
+
+def _check_keyless(asks: Iterable[StoredRequest]) -> None:
+    """Raise BadParameter for a request with a key: the file has each request as it is sent."""
+    redactor = SecretRedactor()
+    for each in asks:
+        if redactor.data(each.body) != each.body or redactor.finds(each.id):
+            message = (
+                f"request {redactor.text(each.id)!r} holds a key, and a batch is saved on disk "
+                "before it is sent; remove the key from it"
+            )
+            raise BadParameter(message)
 
 
 def _json(value: object) -> str:

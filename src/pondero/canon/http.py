@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -79,5 +80,10 @@ _VARIABLE = re.compile(
 def find_secrets(environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the values of variables that are named like keys."""
     for name, value in environment.items():
-        if _VARIABLE.fullmatch(name) and len(value.strip()) >= LEAST_LEARNED:
+        if _names_secret(name) and len(value.strip()) >= LEAST_LEARNED:
             yield value.strip()
+
+
+@lru_cache(maxsize=4096)
+def _names_secret(variable: str) -> bool:
+    return _VARIABLE.fullmatch(variable) is not None

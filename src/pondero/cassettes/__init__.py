@@ -8,14 +8,14 @@ if TYPE_CHECKING:
     from .file_format import RecordedExchange, load_cassette, parse_cassette
     from .leak_check import Leak, find_leaks
     from .recorder import AsyncTap, Tap
-    from .redaction import redact_exchange
+    from .redaction import Redactor, redact_exchange
 
 _NAMES = {
     "cassette": "AsyncCassette Cassette",
     "file_format": "RecordedExchange load_cassette parse_cassette",
     "leak_check": "Leak find_leaks",
     "recorder": "AsyncTap Tap",
-    "redaction": "redact_exchange",
+    "redaction": "Redactor redact_exchange",
 }
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "Cassette",
     "Leak",
     "RecordedExchange",
+    "Redactor",
     "Tap",
     "find_leaks",
     "load_cassette",

@@ -12,10 +12,11 @@ from typing import Generic, Self, TypeVar
 from ..canon import HttpRequest
 from ..errors import UsageError
 from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
+from ..store import known_secrets
 from .file_format import RecordedExchange, load_cassette
 from .player import AsyncPlayedResponse, PlayedResponse, Player
 from .recorder import AsyncRecordingResponse, CassetteRecorder, RecordingResponse
-from .redaction import Redactor, check_secrets, environment_secrets
+from .redaction import Redactor, check_secrets
 from .request_match import MATCH, check_match
 
 T = TypeVar("T", bound=Transport | AsyncTransport)
@@ -81,7 +82,7 @@ class _BaseCassette(Generic[T]):
 
     def _open_player(self) -> Player:
         if self._player is None:
-            secrets = self._secrets | set(environment_secrets())
+            secrets = self._secrets | known_secrets()
             self._player = Player(
                 load_cassette(self.path),
                 name=str(self.path),

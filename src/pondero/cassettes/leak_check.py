@@ -15,45 +15,13 @@ from msgspec import Struct
 from ..canon import Json
 from ..errors import WireError
 from ..framing import read_payloads
+from ..store import find_key_shapes
 from .file_format import RecordedExchange, load_cassette
 from .redaction import HEADER, REDACTED
 
 _HEADER = "the header "
 KNOWN = "a secret"  # the shape of a leak that is one of the given secrets
 _SHOWN = 8  # characters of a key in a message, at most
-
-# A key begins where a word begins. One that begins with letters alone could also be a piece of
-# base64, so no letter of base64 may precede it.
-_WORD = r"(?<![A-Za-z0-9_-])"
-_ALONE = r"(?<![A-Za-z0-9_+/-])"
-_OVER = r"(?![A-Za-z0-9_+/=-])"
-_LETTERS = r"[A-Za-z0-9]{20,}"
-_SK = (
-    r"sk-(?:(?:ant|proj|or|svcacct|admin|lf)-[A-Za-z0-9_-]{8,}|[A-Za-z0-9]{16,}"
-    r"|(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{24,})"
-)
-_BEARER = r"[Bb]earer +(?=[A-Za-z._~+/-]*[0-9])[A-Za-z0-9._~+/-]{20,}=*"
-_SHAPES = (
-    # Its name, its possible beginnings (a fast first search), and its pattern.
-    ("an sk- key", ("sk-",), _SK),
-    ("a Google key", ("AIza",), r"AIza[A-Za-z0-9_-]{30,}"),
-    ("a Google token", ("ya29.",), r"ya29\.[A-Za-z0-9_-]{20,}"),
-    ("a key", ("gsk_", "csk-", "xai-", "hf_", "r8_", "pplx-", "fw_"), r"[a-z0-9]+[_-]" + _LETTERS),
-    ("a key", ("tgp_v1_", "nvapi-", "bedrock-api-key-"), r"[A-Za-z0-9_+/=-]{28,}"),
-    ("a GitHub token", ("ghp_", "gho_", "ghs_", "github_pat_"), r"[a-z_]+_" + _LETTERS),
-    ("a Slack token", ("xoxb-", "xoxp-", "xoxa-"), r"xox[abp]-[A-Za-z0-9-]{20,}"),
-    ("an AWS key id", ("AKIA", "ASIA"), r"A[KS]IA[A-Z0-9]{16}" + _OVER),
-    ("an AWS key", ("ABSK",), r"ABSK[A-Za-z0-9+/]{40,}={0,2}" + _OVER),
-    ("a search key", ("BSA",), r"BSA[A-Za-z0-9_-]{27,29}" + _OVER),
-    ("a JSON Web Token", ("eyJ",), r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}"),
-    ("a private key", ("-----BEGIN ",), r"-----BEGIN [A-Z ]*PRIVATE KEY-----"),
-    ("a bearer token", ("Bearer ", "bearer "), _BEARER),
-)
-_STARTS = tuple(
-    (shape, start, re.compile((_WORD if {"-", "_"} & set(start) else _ALONE) + pattern, re.ASCII))
-    for shape, starts, pattern in _SHAPES
-    for start in starts
-)
 
 _ESCAPE = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 
@@ -121,20 +89,10 @@ def _in_header(where: str, value: str) -> Iterator[tuple[str, str]]:
 
 def _in_text(text: str, secrets: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for variant in {text, _unescape(text), unquote(text)}:
-        yield from _find_shapes(variant)
+        yield from ((found.shape, found.text[:_SHOWN]) for found in find_key_shapes(variant))
         for secret in secrets:
             if secret in variant:
                 yield KNOWN, secret[: min(_SHOWN, len(secret) // 4)]
-
-
-def _find_shapes(text: str) -> Iterator[tuple[str, str]]:
-    for shape, start, pattern in _STARTS:
-        at = text.find(start)
-        while at >= 0:
-            match = pattern.match(text, at)
-            if match and REDACTED not in match[0]:
-                yield shape, match[0][:_SHOWN]
-            at = text.find(start, at + len(start))
 
 
 def _text(data: bytes) -> str:

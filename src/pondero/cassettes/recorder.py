@@ -9,9 +9,10 @@ from typing import Generic, TypeVar
 from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError
 from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
+from ..store import known_secrets
 from .file_format import YAML, EarlyEnd, RecordedExchange, dump
 from .leak_check import KNOWN, Leak, find_in_exchanges
-from .redaction import Redactor, environment_secrets, exchange_secrets, redact_exchange
+from .redaction import Redactor, exchange_secrets, redact_exchange
 
 Show = Callable[[RecordedExchange], None]
 
@@ -196,7 +197,7 @@ class CassetteRecorder:
         exchanges_so_far = [recording.exchange() for recording in self._recordings]
         if not exchanges_so_far:
             return
-        secrets = self._secrets | set(environment_secrets())
+        secrets = self._secrets | known_secrets()
         secrets |= {value for exchange in exchanges_so_far for value in exchange_secrets(exchange)}
         redactor = Redactor(secrets)
         exchanges = [redactor.exchange(exchange) for exchange in exchanges_so_far]

@@ -4,21 +4,20 @@ A secret is found by the name of its header, query parameter or field, then reda
 encoding. All other bytes, and the split of a stream into pieces, stay unchanged.
 """
 
-import os
 import re
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Final
-from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-import msgspec
 from msgspec.structs import replace
 
-from ..canon import LEAST_LEARNED, HttpRequest, ResponseHead, find_secrets
+from ..canon import LEAST_LEARNED, HttpRequest, ResponseHead
 from ..errors import BadParameter, WireError
 from ..framing import AwsEventsReader, detect_framing, write_aws_event
+from ..store import known_secrets, list_encodings
 from .file_format import WIRE_HEADERS, RecordedExchange
 
 HEADER = re.compile(
@@ -47,11 +46,6 @@ _PLAIN = re.compile(
 _NESTED = re.compile(
     rb'(?<!\\)(\\+)"(?:' + _NAMES + rb')\1"\s*:\s*\1"(?P<value>.+?)\1"', re.IGNORECASE | re.DOTALL
 )
-
-
-def environment_secrets(environment: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Yield the values of variables that are named like keys."""
-    yield from find_secrets(os.environ if environment is None else environment)
 
 
 def exchange_secrets(exchange: RecordedExchange) -> Iterator[str]:
@@ -107,40 +101,6 @@ def fields(body: bytes) -> Iterator[re.Match[bytes]]:
     yield from _NESTED.finditer(body)
 
 
-def forms(secret: str) -> frozenset[bytes]:
-    """Return a secret's encodings: plain, in a URL, in JSON, in base64, in hex."""
-    raw = secret.encode("utf-8")
-    json = msgspec.json.encode(secret)[1:-1]
-    again = msgspec.json.encode(json.decode("utf-8"))[1:-1]
-    ascii_json = "".join(
-        c if c.isascii() else _escape_character(c) for c in json.decode("utf-8")
-    ).encode()
-    html_json = re.sub(rb"[<>&='+]", lambda m: rb"\u%04x" % ord(m[0]), json)
-    urls = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
-    urls |= {re.sub(r"%[0-9A-F]{2}", lambda m: m[0].lower(), url) for url in urls}
-    found = {raw, json, again, ascii_json, html_json, json.replace(b"/", rb"\/")}
-    found |= {url.encode("ascii") for url in urls}
-    if len(raw) >= 8:
-        found |= {raw.hex().encode(), raw.hex().upper().encode(), *_in_base64(raw)}
-    return frozenset(found)
-
-
-def _escape_character(character: str) -> str:
-    units = character.encode("utf-16-be")
-    return "".join(rf"\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
-def _in_base64(raw: bytes) -> Iterator[bytes]:
-    """Yield the base64 of a secret at each of the three offsets inside a longer text."""
-    for before in range(3):
-        letters = b64encode(bytes(before) + raw)
-        begin = (0, 2, 3)[before]
-        end = (before + len(raw)) * 8 // 6
-        core = letters[begin:end]
-        yield core
-        yield core.translate(bytes.maketrans(b"+/", b"-_"))
-
-
 REDACTED: Final = "REDACTED"
 
 _LEAST = 4
@@ -154,7 +114,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self.secrets: frozenset[str] = frozenset(secrets) - {REDACTED}
-        self._forms = sorted({form for secret in self.secrets for form in forms(secret)})
+        self._forms = sorted({form for secret in self.secrets for form in list_encodings(secret)})
 
     def exchange(self, exchange: RecordedExchange) -> RecordedExchange:
         """Return the exchange, redacted."""
@@ -230,8 +190,8 @@ class Redactor:
 
 
 def redact_exchange(exchange: RecordedExchange) -> RecordedExchange:
-    """Redact the secrets of the exchange and of the environment."""
-    return Redactor({*environment_secrets(), *exchange_secrets(exchange)}).exchange(exchange)
+    """Redact the secrets of the exchange, and all known ones."""
+    return Redactor({*known_secrets(), *exchange_secrets(exchange)}).exchange(exchange)
 
 
 def check_secrets(secrets: Iterable[str]) -> frozenset[str]:

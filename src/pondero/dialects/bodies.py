@@ -140,8 +140,13 @@ def model_of(http: HttpRequest) -> str | None:
     """Return the model's name; None if the body has none."""
     try:
         return decode_json(http.body, _ModelOnly).model
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
+
+
+def describe_invalid_json(error: Exception) -> str:
+    """Return why a body is not JSON; Python's words for its own limit are no client's business."""
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def with_model(http: HttpRequest, model: str) -> HttpRequest:

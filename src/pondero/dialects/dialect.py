@@ -316,6 +316,13 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
     is_usage_event: Callable[[bytes], bool] | None = None
 
 
+class ErrorId(Struct, frozen=True):
+    """Where an error names the request: a header, and a field of the body, if the API has them."""
+
+    header: str | None = None
+    field: str | None = None
+
+
 class Service(Struct, Generic[C], frozen=True, kw_only=True):
     """The service's side of an API.
 
@@ -325,6 +332,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     - ``filter_reasons`` are the API's words for an answer that a filter withheld.
     - ``bad_key_errors`` are pairs of status and code that mean an invalid key in this API only.
     - ``shows_thinking`` is whether thinking is shown if a request does not say.
+    - ``error_id`` is where an error names its request.
     - ``ping`` keeps a silent stream alive; empty if the API has no such frame.
     """
 
@@ -338,6 +346,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     stream: Callable[[ReplyContext[C]], ByteStream]
     error: ErrorShape
     call_id: Callable[[str], str]
+    error_id: ErrorId = ErrorId()
     restate_error: Callable[[HttpResponse, str], HttpResponse] | None = None
     models: ModelEndpoints | None = None
     stored_responses: StoredResponses | None = None

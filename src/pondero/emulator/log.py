@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import LEAST_LEARNED, HttpRequest, Json
+from ..store import SecretRedactor
 
 _SECRET = re.compile(r"authorization|cookie|.*(?:api[-_]?key|token|secret)", re.IGNORECASE)
 _IN_QUERY = re.compile(r"(?<=[?&])((?:key|token|access_token)=)[^&]*")
@@ -43,7 +44,10 @@ class RequestLog:
     @property
     def entries(self) -> tuple[LogEntry, ...]:
         """Return the exchanges, oldest first."""
-        return tuple(_fill_entry(request, entry) for request, entry in tuple(self._entries))
+        redactor = SecretRedactor()
+        return tuple(
+            redactor.value(_fill_entry(request, entry)) for request, entry in tuple(self._entries)
+        )
 
     def add(self, request: HttpRequest) -> LogEntry:
         """Return a new entry for a request."""

@@ -4,6 +4,7 @@ from ..lazy import Loader, make_lazy_getattr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .config.checks import check_start
     from .config.model import (
         GatewayConfig,
         GatewayKey,
@@ -12,9 +13,9 @@ if TYPE_CHECKING:
         find_name_problem,
         parse_expiry,
     )
-    from .config.reader import check_exposure, load_config
+    from .config.reader import load_config
     from .config.routing import Routing
-    from .config.secrets import find_provider_key, find_provider_url, hash_key, is_self, make_key
+    from .config.secrets import find_provider_key, find_provider_url, hash_key, make_key
     from .launch.clients import (
         ChosenModel,
         LaunchClient,
@@ -32,12 +33,13 @@ if TYPE_CHECKING:
     from .state.shared_state import load_keys
 
 _NAMES = {
+    "config.checks": "check_start",
     "config.model": (
         "GatewayConfig GatewayKey GatewayRoute LevelRules find_name_problem parse_expiry"
     ),
-    "config.reader": "check_exposure load_config",
+    "config.reader": "load_config",
     "config.routing": "Routing",
-    "config.secrets": "find_provider_key find_provider_url hash_key is_self make_key",
+    "config.secrets": "find_provider_key find_provider_url hash_key make_key",
     "launch.clients": (
         "ChosenModel LaunchClient LaunchCommand copy_back load_clients prepare_launch "
         "private_config"
@@ -60,7 +62,7 @@ __all__ = [
     "LaunchCommand",
     "LevelRules",
     "Routing",
-    "check_exposure",
+    "check_start",
     "copy_back",
     "describe_quotas",
     "find_lowered_limits",
@@ -68,7 +70,6 @@ __all__ = [
     "find_provider_key",
     "find_provider_url",
     "hash_key",
-    "is_self",
     "load_clients",
     "load_config",
     "load_keys",

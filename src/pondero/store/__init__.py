@@ -29,11 +29,15 @@ if TYPE_CHECKING:
     )
     from .credentials import NO_KEY, Credentials, find_key, resolve_url
     from .jobs import FACTS, Jobs
+    from .key_shapes import KEY_SHAPES, KeyShape, find_key_shapes, list_encodings
     from .prices import has_prices, price_usage
     from .secrets import (
         SecretRedactor,
+        StreamRedactor,
         forget_key,
+        holds_secret,
         keys_file,
+        known_secrets,
         list_saved_keys,
         load_saved_key,
         redact_secrets,
@@ -79,9 +83,10 @@ _NAMES = {
     "credentials": "NO_KEY Credentials find_key resolve_url",
     "jobs": "FACTS Jobs",
     "prices": "has_prices price_usage",
+    "key_shapes": "KEY_SHAPES KeyShape find_key_shapes list_encodings",
     "secrets": (
-        "SecretRedactor forget_key keys_file list_saved_keys load_saved_key redact_secrets "
-        "register_secret save_key"
+        "SecretRedactor StreamRedactor forget_key holds_secret keys_file known_secrets "
+        "list_saved_keys load_saved_key redact_secrets register_secret save_key"
     ),
     "templates": (
         "Template load_template remove_template template_file template_names write_template"
@@ -100,18 +105,21 @@ _NAMES = {
 
 __all__ = [
     "FACTS",
+    "KEY_SHAPES",
     "NO_KEY",
     "SETTINGS",
     "Credentials",
     "Database",
     "ExportLine",
     "Jobs",
+    "KeyShape",
     "Schema",
     "SearchHit",
     "SecretRedactor",
     "ServerLike",
     "Settings",
     "StoredMessage",
+    "StreamRedactor",
     "Template",
     "Thread",
     "Threads",
@@ -127,6 +135,7 @@ __all__ = [
     "data_folder",
     "expand_variables",
     "find_key",
+    "find_key_shapes",
     "forget_key",
     "format_dollars",
     "format_time",
@@ -134,7 +143,10 @@ __all__ = [
     "has_prices",
     "heading",
     "hold_lock",
+    "holds_secret",
     "keys_file",
+    "known_secrets",
+    "list_encodings",
     "list_saved_keys",
     "load_calibrations",
     "load_catalog",

@@ -13,7 +13,7 @@ from ..catalog import TomlFile, parse_toml
 from ..errors import BadCatalog, BadConfig, BadPolicy, BadThinking
 from ..thinking import CHOICES, TOKENS, Policy, parse_intent
 from .files import config_folder, load_config_file, load_toml, write_atomic
-from .secrets import redact_secrets
+from .secrets import holds_secret
 
 FILE = "config.toml"
 
@@ -77,6 +77,9 @@ def config_table(name: str) -> Mapping[str, Any]:
 
 def set_config(name: str, text: str) -> Any:
     """Change one setting and return its value; raises BadConfig."""
+    check_setting(name)
+    if holds_secret(text):
+        raise _key_error(name)
     value = _literal(name, text)
     _check(name, value)
     document = _document()
@@ -132,8 +135,7 @@ def _flat(table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]
 
 def _literal(name: str, text: str) -> Any:
     """Return a value of the command line, read as TOML; a bare word is a string."""
-    check_setting(name)
-    if name == "model" or redact_secrets(text) != text:
+    if name == "model":
         return text
     try:
         return parse_toml(f"value = {text}", name, BadConfig).values["value"]
@@ -153,10 +155,14 @@ def _check_in(file: TomlFile, name: str, value: Any) -> None:
 
 def _check(name: str, value: Any) -> None:
     check_setting(name)
-    if isinstance(value, str) and redact_secrets(value) != value:
-        message = f"{name} would hold a key; save it with 'pondero keys set PROVIDER'"
-        raise BadConfig(message)
+    # Every command reads the settings, so that this does not open the keyring.
+    if holds_secret(str(value), keyring=False):
+        raise _key_error(name)
     _CHECKS[name](value)
+
+
+def _key_error(name: str) -> BadConfig:
+    return BadConfig(f"{name} would hold a key; save it with 'pondero keys set PROVIDER'")
 
 
 def check_setting(name: str) -> None:

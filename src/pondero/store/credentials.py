@@ -45,6 +45,9 @@ class Credentials(Struct, frozen=True):
 def find_key(provider: Provider, given: Mapping[str, str], *, needed: bool) -> str | None:
     """Return the given key, else that of the provider's variables, else the saved one."""
     if provider.name in given:
+        from .secrets import register_secret  # noqa: PLC0415 - only if a key was given
+
+        register_secret(given[provider.name])
         return _sendable(given[provider.name], provider, "that was given")
     for name in provider.keys:
         if key := os.environ.get(name, "").strip():

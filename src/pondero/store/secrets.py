@@ -1,22 +1,30 @@
-"""Saved keys, and redaction of secrets in everything that is written to disk.
+"""Saved keys, and redaction of secrets in everything that is written or printed.
 
 Keys are saved in the system's keyring, else in a file that only the user can read, by the name of
-their variable; a variable that is set overrides them.
+their variable; a variable that is set overrides them. What is sent to a model stays unchanged:
+only what pondero stores, exports, prints and logs is redacted.
 """
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from ..canon import HIDDEN, LEAST_LEARNED, Json, convert_json, decode_json, find_secrets
-from ..errors import StoreError
-from .files import config_folder, write_atomic
+from ..errors import PonderoError, StoreError
+from .files import config_folder, load_catalog, write_atomic
+from .key_shapes import find_key_shapes, find_open_key, list_encodings
 
 Kind = TypeVar("Kind")
+Span = tuple[int, int]
+
+_SHORT = 80  # characters of a text that is remembered as clean
+_CLEAN = 4096  # such texts
 
 _in_use: set[str] = set()
 
@@ -27,45 +35,213 @@ def register_secret(secret: str) -> None:
         _in_use.add(secret)
 
 
+def known_secrets(*, keyring: bool = True) -> frozenset[str]:
+    """Return the keys of variables, the saved ones and those in use.
+
+    Only keys that pondero saved are read from the keyring, once per process: it may be slow, or
+    ask the user. Without ``keyring``, it is not opened.
+    """
+    found = {*find_secrets(os.environ), *_in_use, *_provider_secrets(), *_saved_secrets(keyring)}
+    return frozenset(each for each in found if len(each) >= LEAST_LEARNED and each != HIDDEN)
+
+
 def redact_secrets(text: str) -> str:
-    """Redact every secret known to this process."""
+    """Redact every known secret, and everything that looks like a key."""
     return SecretRedactor().text(text)
 
 
-class SecretRedactor:
-    """Redacts these secrets, and those known to this process."""
+def holds_secret(text: str, *, keyring: bool = True) -> bool:
+    """Return whether a text contains a known secret or something that looks like a key."""
+    return SecretRedactor(keyring=keyring).finds(text)
 
-    def __init__(self, secrets: Iterable[str] = ()) -> None:
-        known = {*secrets, *find_secrets(os.environ), *_in_use}
-        self._secrets = sorted(known, key=len, reverse=True)  # one may begin with another
+
+class SecretRedactor:
+    """Redacts these secrets, all known ones, and everything that looks like a key."""
+
+    def __init__(self, secrets: Iterable[str] = (), *, keyring: bool = True) -> None:
+        self._known = known_secrets(keyring=keyring) | frozenset(filter(None, secrets))
+        self._encodings = _list_encodings(self._known)
+
+    def finds(self, text: str) -> bool:
+        """Return whether there is something to redact."""
+        return next(self._find(text), None) is not None
 
     def text(self, text: str) -> str:
         """Return a text, redacted."""
-        for secret in self._secrets:
-            text = text.replace(secret, HIDDEN)
-        return text
+        clean = self._encodings.clean
+        if text in clean:
+            return text
+        spans = _merge_spans(self._find(text))
+        if not spans and len(text) <= _SHORT:
+            if len(clean) >= _CLEAN:
+                clean.clear()
+            clean.add(text)
+        return "".join(_cut(text, spans, HIDDEN)) if spans else text
+
+    def data(self, data: bytes) -> bytes:
+        """Return bytes, redacted: texts in UTF-8 or UTF-16, and base64."""
+        spans = _merge_spans(self._find_in_bytes(data))
+        return b"".join(_cut(data, spans, HIDDEN.encode())) if spans else data
 
     def value(self, value: Kind) -> Kind:
         """Return a value, redacted; the same object if it contains no secret."""
-        if not self._secrets:
-            return value
         plain = msgspec.to_builtins(value, builtin_types=(bytes,))
         clean = self._clean(plain)
         return value if clean == plain else convert_json(clean, type(value), builtins=(bytes,))
+
+    def find_open(self, text: str) -> int:
+        """Return where a secret may begin that is not complete at the end; else the length."""
+        begin = find_open_key(text)
+        for secret in self._known:
+            at = text.find(secret[0], max(0, len(text) - len(secret) + 1))
+            while 0 <= at < begin:
+                if secret.startswith(text[at:]):
+                    begin = at
+                at = text.find(secret[0], at + 1)
+        # A secret that is complete, but could go on, is not cut in two.
+        inside = (first for first, last in self._find(text) if first < begin < last)
+        return min(inside, default=begin)
 
     def _clean(self, value: Json) -> Json:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, bytes):
-            for secret in self._secrets:
-                value = value.replace(secret.encode("utf-8", "surrogatepass"), HIDDEN.encode())
-            return value
+            return self.data(value)
         if isinstance(value, dict):
             return {self.text(name): self._clean(each) for name, each in value.items()}
         if isinstance(value, list | tuple):
             return type(value)(self._clean(each) for each in value)
         return value
 
+    def _find(self, text: str) -> Iterator[Span]:
+        for form in self._encodings.texts:
+            at = text.find(form)
+            while at >= 0:
+                yield at, at + len(form)
+                at = text.find(form, at + 1)
+        yield from ((found.start, found.end) for found in find_key_shapes(text))
+
+    def _find_in_bytes(self, data: bytes) -> Iterator[Span]:
+        for form in self._encodings.raw:
+            at = data.find(form)
+            while at >= 0:
+                yield at, at + len(form)
+                at = data.find(form, at + 1)
+        # Shapes have ASCII letters alone, so that one byte is one character.
+        shapes = find_key_shapes(data.decode("latin-1"))
+        yield from ((found.start, found.end) for found in shapes)
+
+
+class StreamRedactor:
+    """Redacts a text that arrives in pieces; holds back an end that may become a secret."""
+
+    def __init__(self) -> None:
+        self._redactor = SecretRedactor()
+        self._before = ""  # the last character given back: a key begins where a word begins
+        self._held = ""
+
+    def feed(self, text: str) -> str:
+        """Return the text so far that cannot become a secret, redacted."""
+        whole = self._before + self._held + text
+        return self._release(whole, max(self._redactor.find_open(whole), len(self._before)))
+
+    def end(self) -> str:
+        """Return the rest."""
+        whole = self._before + self._held
+        return self._release(whole, len(whole))
+
+    def _release(self, whole: str, end: int) -> str:
+        shown = self._redactor.text(whole[:end])[len(self._before) :]
+        self._held = whole[end:]
+        self._before = whole[end - 1 : end]
+        return shown
+
+
+class _Encodings(NamedTuple):
+    """What is searched for; ``clean`` are short texts without it, such as the names of models."""
+
+    texts: tuple[str, ...]
+    raw: tuple[bytes, ...]
+    clean: set[str]
+
+
+@lru_cache(maxsize=8)
+def _list_encodings(secrets: frozenset[str]) -> _Encodings:
+    raw = sorted({form for secret in secrets for form in list_encodings(secret)})
+    texts = (form.decode("utf-8", "surrogatepass") for form in raw if b"\0" not in form)
+    return _Encodings(tuple(texts), tuple(raw), set())
+
+
+def _merge_spans(spans: Iterator[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for begin, end in sorted(spans):
+        if merged and begin < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    return merged
+
+
+_Whole = TypeVar("_Whole", str, bytes)
+
+
+def _cut(whole: _Whole, spans: list[Span], mark: _Whole) -> Iterator[_Whole]:
+    at = 0
+    for begin, end in spans:
+        yield whole[at:begin]
+        yield mark
+        at = end
+    yield whole[at:]
+
+
+def _provider_secrets() -> Iterator[str]:
+    """Yield the values of variables that the user's own providers name as keys.
+
+    Those of pondero's providers are all named like keys.
+    """
+    if (Path(config_folder()) / "providers").is_dir():
+        try:
+            providers = load_catalog().catalog.providers.values()
+        except PonderoError:
+            return
+        for provider in providers:
+            yield from (os.environ.get(name, "").strip() for name in provider.keys)
+
+
+def _saved_secrets(keyring: bool) -> Iterator[str]:  # noqa: FBT001 - passed on
+    path = keys_file()
+    try:
+        about = path.stat()
+    except OSError:
+        return
+    saved = _read_once(path, (about.st_mtime_ns, about.st_size, about.st_ino))
+    for name, key in saved:
+        if key is not None:
+            yield key
+        elif keyring and (found := _read_keyring_once(name)):
+            yield found
+
+
+@lru_cache(maxsize=1)
+def _read_once(path: Path, _version: tuple[int, int, int]) -> tuple[tuple[str, str | None], ...]:
+    """Return the saved keys; of a broken file, all that could be one."""
+    _read_keyring_once.cache_clear()
+    try:
+        return tuple(_read().items())
+    except StoreError:
+        try:
+            text = path.read_text("utf-8", "replace")
+        except OSError:
+            return ()
+        return tuple((found, found) for found in _VALUE.findall(text))
+
+
+@lru_cache(maxsize=64)
+def _read_keyring_once(name: str) -> str | None:
+    return _from_keyring(name)
+
+
+_VALUE = re.compile(r'"(?![A-Z0-9_]+")([^"\\]+)')  # a string that is no variable's name
 
 FILE = "keys.json"
 KEYRING = "keyring"

@@ -16,7 +16,7 @@ from ..canon import Json
 from ..errors import BadConfig, BadThinking
 from ..thinking import parse_intent
 from .files import config_folder, load_toml, write_atomic
-from .secrets import redact_secrets
+from .secrets import holds_secret
 
 INPUT = "input"
 """The variable for the text of the command line and of a pipe."""
@@ -95,20 +95,19 @@ def load_template(name: str) -> Template:
         message = f"there is no template {name!r}; {has} ('pondero templates edit {name}' makes it)"
         raise BadConfig(message)
     file = load_toml(str(path), BadConfig)
+    _check_keyless(path, file.text)
     for key, value in file.values.items():
         if wrong := _wrong(key, value):
             message = f"{file.place(key)}: {wrong}"
             raise BadConfig(message)
-    if redact_secrets(file.text) != file.text:
-        message = f"{path} holds a key; save it with 'pondero keys set PROVIDER'"
-        raise BadConfig(message)
     defaults = {key: str(value) for key, value in file.values.get("defaults", {}).items()}
     return Template(name=name, **{**file.values, "defaults": defaults})
 
 
 def write_template(name: str, text: str) -> Path:
-    """Write a template and return its path; raises StoreError."""
+    """Write a template and return its path; raises StoreError, BadConfig if it holds a key."""
     path = template_file(name)
+    _check_keyless(path, text)
     write_atomic(path, text)
     return path
 
@@ -119,6 +118,12 @@ def remove_template(name: str) -> bool:
     there = path.is_file()
     path.unlink(missing_ok=True)
     return there
+
+
+def _check_keyless(path: Path, text: str) -> None:
+    if holds_secret(text):
+        message = f"{path} holds a key; save it with 'pondero keys set PROVIDER'"
+        raise BadConfig(message)
 
 
 def _folder() -> Path:

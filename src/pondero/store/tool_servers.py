@@ -17,7 +17,7 @@ from msgspec import Struct
 from ..canon import convert_json
 from ..errors import BadConfig, BadParameter
 from .config import config_table
-from .secrets import redact_secrets, register_secret
+from .secrets import holds_secret, register_secret
 
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))")
 _RUNNERS = frozenset(("npx", "uvx", "uv", "python", "python3", "node", "bunx", "deno", "docker"))
@@ -137,6 +137,6 @@ def _short_name(server: ToolServer) -> str:
 
 def _check_keyless(name: str, server: ToolServer) -> None:
     for value in (*server.args, *server.env.values(), *server.headers.values()):
-        if redact_secrets(value) != value:
+        if holds_secret(value, keyring=False):
             message = f"[mcp.{name}] holds a key; write $NAME for the value of a variable"
             raise BadConfig(message)

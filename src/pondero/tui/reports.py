@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from ..cassettes import AsyncTap
+from ..cassettes import AsyncTap, Redactor
 from ..errors import PonderoError, UsageError
 from ..store import Threads, redact_secrets, to_html, to_jsonl, to_markdown, write_atomic
 from .session import Session
@@ -25,10 +25,12 @@ def wire(tap: AsyncTap | None) -> tuple[str, ...]:
     if last is None:
         return ("nothing went over the wire yet",)
     request, head = last.request, last.head
-    lines = [f"{request.method} {request.url}", *_headers(request.headers), ""]
+    named = Redactor()  # by the names of headers and parameters, however short a key is
+    lines = [f"{request.method} {named.url(request.url)}"]
+    lines += [*_headers(named.headers(request.headers)), ""]
     lines += [*_body(request.body), ""]
     if head is not None:
-        lines += [str(head.status), *_headers(head.headers), "", *_body(last.body)]
+        lines += [str(head.status), *_headers(named.headers(head.headers)), "", *_body(last.body)]
     if last.end is not None and last.end.message:
         lines.append(last.end.message)
     return tuple(redact_secrets(line) for line in lines)
@@ -108,6 +110,7 @@ def _body(body: bytes) -> list[str]:
         text = msgspec.json.format(body, indent=2).decode()
     except (msgspec.DecodeError, UnicodeDecodeError):
         text = body.decode("utf-8", "replace")
+    text = redact_secrets(text)  # before it is cut, perhaps in the middle of a key
     more = len(text) - _LONGEST
     lines = text[:_LONGEST].rstrip().splitlines()
     return [*lines, f"… and {more:,} more characters"] if more > 0 else lines

@@ -143,6 +143,7 @@ def test_a_template_is_opened_in_the_editor_and_is_whole_before(call, config_dir
 
 def test_a_key_may_not_stand_in_a_template(ask, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-not-a-key-at-all-1234")
-    write_template("sum", 'prompt = "sk-not-a-key-at-all-1234"')
+    write_template("sum", 'prompt = "Hi"')
+    template_file("sum").write_text('prompt = "sk-not-a-key-at-all-1234"')
     code, _, err = ask("-t", "sum", "gpt-5.1")
     assert (code, "sk-not" in err) == (2, False)

@@ -214,3 +214,113 @@ def test_a_changed_file_is_read_on_sighup_and_a_wrong_one_changes_nothing(runnin
 
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 130
+
+
+# -- --check and the start agree -------------------------------------------------------------------
+
+_LIMITED = '[[route]]\nmatch = "opus"\nto = "anthropic:claude-opus-5"\nlimit = { requests = 3 }\n'
+_KEYED = f'[server]\nhost = "0.0.0.0"\nstate = "env:NO_STATE"\n{KEY.replace("opus", "*")}'
+_DEPLOYED = (Path(__file__).parents[3] / "deploy" / "gateway.toml").read_text("utf-8")
+
+# Each: the file, the variables, the options, and the line and words of the error.
+BAD = {
+    "not_toml": ("[server", {}, (), 1, "gate.toml"),
+    "unknown_setting": ("[server]\nprot = 1\n", {}, (), 2, "unknown setting 'prot'"),
+    "exposed": ('[server]\nhost = "0.0.0.0"\n', {}, (), 2, "any machine could use"),
+    "exposed_by_option": (_LIMITED, {}, ("--host", "0.0.0.0"), None, "any machine could use"),
+    "itself_in_the_file": (
+        '[provider.anthropic]\nurl = "http://127.0.0.1:8787"\n' + _LIMITED,
+        {},
+        (),
+        2,
+        "is this gateway's own; write that of the service",
+    ),
+    "itself_by_a_variable": (
+        _LIMITED,
+        {"ANTHROPIC_BASE_URL": "http://localhost:8787"},
+        (),
+        None,
+        "unset ANTHROPIC_BASE_URL",
+    ),
+    "itself_by_an_option": (
+        _LIMITED,
+        {"ANTHROPIC_BASE_URL": "http://localhost:9999"},
+        ("--port", "9999"),
+        None,
+        "unset ANTHROPIC_BASE_URL",
+    ),
+    "no_port": (_LIMITED, {"ANTHROPIC_BASE_URL": "http://a.test:port"}, (), None, "invalid"),
+    "workers": ("[server]\nworkers = 2\n" + _LIMITED, {}, (), 6, "would each count alone"),
+    "workers_by_option": (_LIMITED, {}, ("--workers", "2"), 4, "would each count alone"),
+    "state_unset": (_KEYED, {}, (), 3, "state: env:NO_STATE is empty"),
+    "state_of_words": (_KEYED, {"NO_STATE": "memory"}, (), 3, "is not an address"),
+    "state_elsewhere": (_KEYED, {"NO_STATE": "http://me:pw@a.test"}, (), 3, "is not an address"),
+    "state_without_a_host": (_KEYED, {"NO_STATE": "redis://"}, (), 3, "is not an address"),
+    "ledger_unset": ('[server]\nledger = "env:NO_LEDGER"\n', {}, (), 2, "env:NO_LEDGER is empty"),
+    "ledger_elsewhere": (
+        '[server]\nledger = "env:NO_LEDGER"\n',
+        {"NO_LEDGER": "mysql://me:pw@a.test/b"},
+        (),
+        2,
+        "is not an address that begins with postgresql:// or postgres://",
+    ),
+    "deployed_without_variables": (_DEPLOYED, {}, (), 4, "env:PONDERO_STATE is empty"),
+    "deployed_without_a_ledger": (
+        _DEPLOYED,
+        {"PONDERO_STATE": "redis://:pw@redis:6379/0"},
+        (),
+        5,
+        "env:PONDERO_LEDGER is empty",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_check_says_what_the_start_says(name, call, tmp_path, monkeypatch):
+    text, variables, options, line, words = BAD[name]
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+
+    def bind(*_):
+        pytest.fail("the gateway started")
+
+    monkeypatch.setattr("pondero.gateway.server.run.bind", bind)
+    serve = ("serve", "--config", written(tmp_path, text), *options)
+    started = call(*serve)
+    checked = call(*serve, "--check")
+    assert checked == started
+    code, out, err = checked
+    assert (code, out) == (2, "")
+    assert words in err
+    assert "pw@" not in err
+    if line is not None:
+        assert f"gate.toml:{line}: " in err
+
+
+@pytest.mark.parametrize(
+    ("text", "variables"),
+    [
+        (_LIMITED, {}),
+        (_KEYED, {"NO_STATE": "rediss://:pw@a.test:6379/0"}),
+        (_KEYED, {"NO_STATE": "unix:///run/redis.sock"}),
+        ('[server]\nledger = "env:NO_LEDGER"\n', {"NO_LEDGER": "off"}),
+        (
+            _DEPLOYED,
+            {"PONDERO_STATE": "redis://redis:6379/0", "PONDERO_LEDGER": "postgresql:///db?host=a"},
+        ),
+    ],
+)
+def test_a_right_configuration_passes_both(text, variables, call, tmp_path, monkeypatch):
+    for variable, value in {**variables, "ANTHROPIC_API_KEY": "a", "GEMINI_API_KEY": "b"}.items():
+        monkeypatch.setenv(variable, value)
+
+    class Started(Exception):
+        pass
+
+    def bind(*_):
+        raise Started
+
+    monkeypatch.setattr("pondero.gateway.server.run.bind", bind)
+    serve = ("serve", "--config", written(tmp_path, text))
+    assert call(*serve, "--check")[0] == 0
+    assert "Started" in call(*serve)[2]

@@ -262,7 +262,8 @@ def test_the_rows_and_the_memory_of_any_number_of_addresses_are_bounded():
         gate = Gate()
         rejections = Rejections(gate.context)
         for number in range(3 * ADDRESSES):
-            rejections.note(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", 401, "no")
+            address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+            rejections.note(f"{number:024x}", address, 401, "no")
         gone = len(gate.seen)
         rejections.close()
         assert gone == IN_ALL + 2 * ADDRESSES - IN_ALL  # those forgotten have their row

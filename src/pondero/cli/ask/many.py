@@ -14,7 +14,7 @@ from .prompt import AskPrompt, async_transport_of
 from .result import AskResult, add_typed_value, make_result
 from .thread import AskStart, save_turn
 from .tools import ToolResults
-from .writers import JsonLinesWriter, exit_code_for, remarks, say
+from .writers import exit_code_for, make_lines_writer, remarks, say
 
 
 def ask_many(starts: Sequence[AskStart], question: AskPrompt, given: AskOptions) -> int:
@@ -40,7 +40,7 @@ async def _ask_all(
 
     async def ask(number: int, start: AskStart) -> None:
         lines = (
-            JsonLinesWriter(start, paid=given.paid, label=start.name) if given.as_lines else None
+            make_lines_writer(start, paid=given.paid, label=start.name) if given.as_lines else None
         )
 
         def hear(event: Event, turn: AsyncTurn) -> None:

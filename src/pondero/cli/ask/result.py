@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ...canon import Json, Reply, Usage
 from ...client import TurnRecorder, reply_cost
 from ...errors import PonderoError
-from ...store import format_dollars, redact_secrets
+from ...store import SecretRedactor, format_dollars, redact_secrets
 from .schema import parse_typed_value
 from .thread import AskStart
 
@@ -94,7 +94,10 @@ class AskResult(Struct, frozen=True, kw_only=True):
         return "unknown" if self.cost is None else format_dollars(self.cost)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON values, without signatures; the keys are a stable contract."""
+        """Return it as plain JSON values, redacted; the keys are a stable contract."""
+        return SecretRedactor().value(self._to_json())
+
+    def _to_json(self) -> dict[str, Any]:
         reply, plan = self.reply, self.reply.plan if self.reply else None
         made: dict[str, Any] = {
             "version": VERSION,

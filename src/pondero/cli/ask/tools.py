@@ -17,6 +17,7 @@ from msgspec import json
 
 from ...canon import Json, ToolCall, ToolResult, dump_json
 from ...client import AsyncTurn, Turn
+from ...store import redact_secrets
 from ..output.echo import echo, style_text
 
 ALL = "all"
@@ -162,7 +163,7 @@ class ToolResults:
 
 
 def _ask_user(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool | str:
-    shown = json.format(dump_json(arguments), indent=2)
+    shown = redact_secrets(json.format(dump_json(arguments), indent=2))
     echo(style_text(f"{name} wants to run:", fg="yellow"), f"\n{shown}", err=True)
     while True:
         echo("run it? [y]es, [n]o, [a]lways: ", err=True, nl=False)

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import msgspec
 
-from ...cassettes import RecordedExchange
+from ...cassettes import RecordedExchange, Redactor
 from ...store import redact_secrets
 from ..output.echo import echo, style_text
 
@@ -20,10 +20,12 @@ class WirePrinter:
     def print(self, exchange: RecordedExchange) -> None:
         """Print one exchange; a request's lines begin with >, an answer's with <, as with curl."""
         request, head = exchange.request, exchange.head
-        self._head(">", f"{request.method} {request.url}", request.headers)
+        named = Redactor()  # by the names of headers and parameters, however short a key is
+        url = named.url(request.url)
+        self._head(">", f"{request.method} {url}", named.headers(request.headers))
         self._body(request.body)
         if head is not None:
-            self._head("<", str(head.status), head.headers)
+            self._head("<", str(head.status), named.headers(head.headers))
             self._body(exchange.body)
         if exchange.end is not None and exchange.end.message:
             self._head("<", exchange.end.message, {})

@@ -22,11 +22,12 @@ from ...canon import (
     dump_json,
 )
 from ...client import load_catalog
-from ...store import media_caption, redact_secrets
+from ...store import SecretRedactor, media_caption, redact_secrets
 from ...thinking import DEPTH, describe_intent, describe_result
 from ..command import print_json
 from ..output.echo import Typing, echo, style_text
 from .options import AskOptions
+from .redaction import RedactingWriter
 from .result import VERSION, AskResult
 from .thread import AskStart
 
@@ -60,10 +61,15 @@ class AnswerWriter(Protocol):
 def make_writer(start: AskStart, given: AskOptions, *, shaped: bool) -> AnswerWriter:
     """Return what an answer is written to."""
     if given.as_lines:
-        return JsonLinesWriter(start, paid=given.paid)
+        return make_lines_writer(start, paid=given.paid)
     if given.as_json:
         return JsonWriter()
-    return TerminalWriter(start, given, shaped=shaped)
+    return RedactingWriter(TerminalWriter(start, given, shaped=shaped))
+
+
+def make_lines_writer(start: AskStart, *, paid: bool, label: str | None = None) -> AnswerWriter:
+    """Return what an answer is written to as JSON lines."""
+    return RedactingWriter(JsonLinesWriter(start, paid=paid, label=label))
 
 
 class TerminalWriter:
@@ -214,7 +220,7 @@ class JsonLinesWriter:
         if self._finished is not None:
             self._finished |= {"seconds": round(answer.seconds, 3), "thread": answer.thread}
             if answer.shaped:
-                self._finished["value"] = answer.value
+                self._finished["value"] = SecretRedactor().value(answer.value)
         self._print_finished()
         if answer.error is not None:
             said = {
@@ -253,10 +259,11 @@ def _counter(start: AskStart) -> "ThinkingCounter":
 
 
 def _print_value(answer: AskResult) -> None:
+    value = SecretRedactor().value(answer.value)
     if sys.stdout.isatty():
-        print_json(answer.value)
+        print_json(value)
     else:
-        echo(dump_json(answer.value), exact=True)
+        echo(dump_json(value), exact=True)
 
 
 def _explain_no_thinking(start: AskStart, reply: Reply) -> str:

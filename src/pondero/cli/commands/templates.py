@@ -8,9 +8,11 @@ import msgspec
 from ...errors import BadConfig
 from ...store import (
     load_template,
+    redact_secrets,
     remove_template,
     template_file,
     template_names,
+    write_atomic,
     write_template,
 )
 from ..command import CommandGroup, examples, json_option, print_json
@@ -114,7 +116,7 @@ def edit(name: str) -> None:
         if before is None:
             remove_template(name)
         else:
-            write_template(name, before)
+            write_atomic(path, before)
         raise
 
 
@@ -130,7 +132,7 @@ def _template_json(name: str) -> dict[str, object]:
     try:
         kept = load_template(name)
     except BadConfig as error:
-        return {"name": name, "error": str(error)}
+        return {"name": name, "error": redact_secrets(str(error))}
     return {
         "name": name,
         "variables": kept.variables,
@@ -144,7 +146,7 @@ def _summary(name: str) -> str:
     try:
         kept = load_template(name)
     except BadConfig as error:
-        return str(error)
+        return redact_secrets(str(error))
     needs = " ".join(f"${each}" for each in kept.variables)
     words = " ".join((kept.prompt or kept.system).split())
     return "  ".join(filter(None, (needs, words if len(words) <= 60 else f"{words[:59]}…")))

@@ -62,19 +62,20 @@ def serve(
     """
     from msgspec.structs import replace
 
-    from ...gateway import Routing, check_exposure, load_config, run
-    from ...store import load_catalog
+    from ...gateway import Routing, check_start, load_config, run
+    from ...store import known_secrets, load_catalog
 
     config = load_config(file, load_catalog(), offline=offline)
     said = {"host": host, "port": port, "workers": workers}
     given = {name: value for name, value in said.items() if value is not None}
     config = replace(config, server=replace(config.server, **given))
-    check_exposure(config)
     routing = Routing(config, load_catalog())
+    check_start(config, routing, offline=offline)
     if check:
         return _print_check(config, routing, offline=offline)
     if not offline:
-        _check_providers(config, routing)
+        _warn_of_missing(config, routing)
+    known_secrets()  # a keyring may take a second, which no request should wait for
 
     def greet(where: str) -> None:
         echo(_format_greeting(where, config, routing))
@@ -122,19 +123,9 @@ def _example(config: "GatewayConfig", routing: "Routing") -> str:
     return alike[0 if config.routes else -1]
 
 
-def _check_providers(config: "GatewayConfig", routing: "Routing") -> None:
-    """Warn of providers without a key; raise BadConfig for one that is this very gateway."""
-    from ...errors import BadConfig
-    from ...gateway import is_self
-
+def _warn_of_missing(config: "GatewayConfig", routing: "Routing") -> None:
+    """Warn of providers without a key."""
     for provider in routing.providers():
-        if is_self(config, provider):
-            variables = " or ".join(provider.url_env)
-            message = (
-                f"the address of {provider.label} is this gateway's own; unset {variables} where "
-                "the gateway starts: it is for the clients"
-            )
-            raise BadConfig(message)
         if config.routes and (missing := _missing(config, provider)):
             warn(missing)
     if not config.routes and not routing.names():

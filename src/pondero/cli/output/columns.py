@@ -157,12 +157,12 @@ def _foot(answer: AskResult) -> Iterator[str]:
 
 
 def _thoughts(answer: AskResult) -> list[str]:
-    return [text for reply in answer.replies for text in reply.thinking]
+    return [redact_secrets(text) for reply in answer.replies for text in reply.thinking]
 
 
 def _words(answer: AskResult) -> str:
     if answer.error is not None:
         return redact_secrets(str(answer.error))
     if answer.shaped:
-        return dump_json(answer.value)
-    return answer.reply.text if answer.reply else ""
+        return redact_secrets(dump_json(answer.value))
+    return redact_secrets(answer.reply.text) if answer.reply else ""

@@ -244,7 +244,7 @@ def _object(http: HttpRequest) -> dict[str, Json]:
         raise BadParameter("send JSON, as content-type application/json")
     try:
         found = json.decode(http.body)
-    except MsgspecError:
+    except (MsgspecError, UnicodeDecodeError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise BadParameter("the body is not a JSON object")

@@ -79,7 +79,8 @@ def check_exposure(config: GatewayConfig) -> None:
     if config.is_exposed:
         host = config.server.host
         message = (
-            f"on {host} any machine could use your provider keys; create a key with 'pondero keys "
+            f"{locate(config, 'server', 'host')}on {host} any machine could use your provider "
+            "keys; create a key with 'pondero keys "
             f"create --gateway NAME' and add it to {config.path or FILE}, or listen on 127.0.0.1"
         )
         raise BadConfig(message)
@@ -87,14 +88,28 @@ def check_exposure(config: GatewayConfig) -> None:
 
 def check_sharing(config: GatewayConfig) -> None:
     """Raise BadConfig if each of several processes would count a quota alone."""
-    names = [key.name for key in config.keys if key.limit or key.budget]
-    names += [route.match for route in config.routes if route.limit or route.budget]
-    if config.server.workers > 1 and config.server.state == "memory" and names:
-        message = (
-            f"{config.server.workers} workers would each count alone what bounds {names[0]!r}; "
-            f'share a state in {config.path or FILE}: state = "redis://host:6379/0"'
-        )
-        raise BadConfig(message)
+    if config.server.workers == 1 or config.server.state != "memory":
+        return
+    rows: tuple[tuple[str, int, str, GatewayKey | GatewayRoute], ...] = (
+        *(("key", number, key.name, key) for number, key in enumerate(config.keys)),
+        *(("route", number, each.match, each) for number, each in enumerate(config.routes)),
+    )
+    for table, number, name, row in rows:
+        if row.limit or row.budget:
+            where = locate(config, table, number, "limit" if row.limit else "budget")
+            message = (
+                f"{where}{config.server.workers} workers would each count alone what bounds "
+                f'{name!r}; share a state in {config.path or FILE}: state = "redis://host:6379/0"'
+            )
+            raise BadConfig(message)
+
+
+def locate(config: GatewayConfig, *place: str | int) -> str:
+    """Return ``file:line: `` of a place, for an error; empty if there is no file."""
+    if config.path is None or not config.path.is_file():
+        return ""
+    line = load_toml(str(config.path), BadConfig).line(*place)
+    return f"{config.path}:{line}: " if line else f"{config.path}: "
 
 
 def default_config(
@@ -174,8 +189,8 @@ _RENAMED = {
     "money": "cost",
 }
 _SECTIONS = ("server", "route", "provider", "key")
-_STATES = ("redis", "rediss", "unix")
-_LEDGERS = ("postgresql", "postgres")
+STATES = ("redis", "rediss", "unix")
+LEDGERS = ("postgresql", "postgres")
 
 
 class _Reader:
@@ -205,8 +220,8 @@ class _Reader:
     def _server(self) -> ServerConfig:
         row = self._table(self._file.values.get("server", {}), ("server",))
         server = self._build(row, ServerConfig, ("server",))
-        self._check_store("state", server.state, ("memory",), _STATES)
-        self._check_store("ledger", server.ledger, ("sqlite", "off"), _LEDGERS)
+        self._check_store("state", server.state, ("memory",), STATES)
+        self._check_store("ledger", server.ledger, ("sqlite", "off"), LEDGERS)
         return server
 
     def _check_store(

@@ -2,6 +2,7 @@
 
 from typing import Any, Protocol, runtime_checkable
 
+from ...store import SecretRedactor
 from .receipt import Receipt
 
 _PATIENCE = 5_000  # milliseconds
@@ -32,12 +33,13 @@ class Tracing:
     def note(self, receipt: Receipt) -> None:
         """Make a span of a finished request."""
         begun = round(receipt.at * _MICROSECONDS) * 1_000
+        redactor = SecretRedactor()
         parent = self._parents.extract({"traceparent": receipt.trace}) if receipt.trace else None
         span = self._tracer.start_span(
-            f"chat {receipt.model or receipt.front}",
+            redactor.text(f"chat {receipt.model or receipt.front}"),
             context=parent,
             kind=self._api.SpanKind.CLIENT if receipt.model else self._api.SpanKind.SERVER,
-            attributes=_attributes(receipt),
+            attributes=redactor.value(_attributes(receipt)),
             start_time=begun,
         )
         if receipt.end in ("failed", "refused"):

@@ -127,8 +127,9 @@ class _Delivery:
     async def _write_failure(self, error: PonderoError) -> None:
         """End a stream that broke off with its error."""
         routed = self._routed
+        call = routed.call
         response = write_error(
-            error, routed.call.client_dialect, routed.service, self._attempt.entry
+            error, call.client_dialect, routed.service, self._attempt.entry, id=call.id
         )
         self._record.note(status=response.status, end="failed", reason=describe_reason(error))
         await self._writer.write(self._converter.fail(response, error))

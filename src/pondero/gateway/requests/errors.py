@@ -1,5 +1,10 @@
-"""Writes an error in the client API's own status, shape and wording, which clients act on."""
+"""Writes an error in the client API's own status, shape and wording, which clients act on.
 
+A client reads one clear sentence and the id of its request. Hosts, ports, bytes and the words of
+libraries go to the log, under the same id.
+"""
+
+import logging
 import re
 from collections.abc import Mapping
 
@@ -25,12 +30,16 @@ from ...errors import (
     ServiceTimeout,
     Timeout,
     TransportError,
+    Truncated,
     UnknownModel,
     UnknownProvider,
     UsageError,
     WireError,
 )
-from ...store import redact_secrets
+from ...store import SecretRedactor, redact_secrets
+from .request_id import name_request
+
+LOG = logging.getLogger("pondero.gateway")
 
 SHUTDOWN = Overloaded("the gateway stops; ask again", status=503)
 """What a client is told whose answer is cut by the end of the gateway."""
@@ -38,7 +47,7 @@ TOO_LONG = "context_length_exceeded"
 """The code of a prompt that is too long; each client API has its own text for it."""
 
 # A provider that rejects the gateway's key is a 502: a 401 would make the client ask for a key.
-_STATUSES: Mapping[type[PonderoError], int] = {
+_STATUSES: Mapping[type[Exception], int] = {
     ContextTooLong: 400,
     AuthFailed: 502,
     BillingFailed: 502,
@@ -56,12 +65,21 @@ _STATUSES: Mapping[type[PonderoError], int] = {
     UnknownModel: 404,
     UnknownProvider: 404,
     UsageError: 400,
+    RecursionError: 400,
 }
 _CODES: Mapping[type[PonderoError], str] = {
     QuotaSpent: "insufficient_quota",
     UnknownModel: "model_not_found",
     UnknownProvider: "model_not_found",
 }
+# What happened between the gateway and a service, in words for clients: {} is the provider.
+_SENTENCES: tuple[tuple[type[PonderoError], str], ...] = (
+    (Timeout, "{} did not answer in time"),
+    (TransportError, "{} could not be reached"),
+    (Truncated, "{} broke off its answer"),
+    (WireError, "{} sent an answer that is not valid"),
+)
+TOO_DEEP = "the JSON of this request is nested too deeply"
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d{4,}")
 _QUOTED = re.compile(r"(['\"`]).*?\1", re.DOTALL)
 _LONGEST_REASON = 200
@@ -69,22 +87,42 @@ _AGAIN = ("retry-after", "retry-after-ms", "x-should-retry")
 
 
 def write_error(
-    error: Exception, client_dialect: str, service: Service[Json], entry: ModelEntry | None = None
+    error: Exception,
+    client_dialect: str,
+    service: Service[Json],
+    entry: ModelEntry | None = None,
+    *,
+    id: str = "",
 ) -> HttpResponse:
-    """Return an error's response; one of the client's own dialect is passed on, key redacted."""
+    """Return an error's response; one of the client's own dialect is passed on, key redacted.
+
+    ``id`` is the request's, and in every place where the API names one.
+    """
+    if isinstance(error, ServiceError) and _is_own(error, client_dialect, entry):
+        return _pass_on(error, service)
+    response = _write(error, service, entry)
+    if _is_unquotable(error):
+        LOG.warning("request %s: %s: %s", id, type(error).__name__, error)
+    return name_request(response, service, id) if id else response
+
+
+def _pass_on(error: ServiceError, service: Service[Json]) -> HttpResponse:
+    headers = {"content-type": "application/json"}
+    status = error.status or 500
+    shape = service.error(status, "", code=None, retry_after=error.retry_after)
+    headers |= {name: value for name, value in shape.headers.items() if name in _AGAIN}
+    return HttpResponse(status, headers, redact_bytes(error.body))
+
+
+def _write(error: Exception, service: Service[Json], entry: ModelEntry | None) -> HttpResponse:
     if isinstance(error, Rejected):
-        return error.response
+        return replace(error.response, body=redact_bytes(error.response.body))
     if isinstance(error, ContextTooLong):
         return service.error(400, _describe_too_long(error, entry), code=TOO_LONG, retry_after=None)
-    if isinstance(error, ServiceError) and _is_own(error, client_dialect, entry):
-        headers = {"content-type": "application/json"}
-        shape = service.error(error.status or 500, "", code=None, retry_after=error.retry_after)
-        headers |= {name: value for name, value in shape.headers.items() if name in _AGAIN}
-        return HttpResponse(error.status or 500, headers, redact_bytes(error.body))
     again = error.retry_after if isinstance(error, ServiceError) else None
     code = next((code for kind, code in _CODES.items() if isinstance(error, kind)), None)
     status = find_status(error, service)
-    return service.error(status, _message(error), code=code, retry_after=again)
+    return service.error(status, _message(error, entry), code=code, retry_after=again)
 
 
 def find_status(error: Exception, service: Service[Json]) -> int:
@@ -92,15 +130,16 @@ def find_status(error: Exception, service: Service[Json]) -> int:
     if isinstance(error, Overloaded):
         return service.overloaded_status
     found = (status for kind, status in _STATUSES.items() if isinstance(error, kind))
-    numbers = error.status if isinstance(error, ServiceError) else None
-    return next(found, numbers or 500)
+    if isinstance(error, ServiceError) and error.status is not None:
+        return next(found, error.status if error.status >= 400 else 502)  # no redirect is passed on
+    return next(found, 500)
 
 
 def error_response(
     service: Service[Json], status: int, message: str, *, code: str | None = None
 ) -> HttpResponse:
     """Return the gateway's own rejection in the client API's shape."""
-    return service.error(status, message, code=code, retry_after=None)
+    return service.error(status, _redact_words(message), code=code, retry_after=None)
 
 
 def describe_reason(error: Exception) -> str:
@@ -110,13 +149,15 @@ def describe_reason(error: Exception) -> str:
     """
     if isinstance(error, Rejected):
         return read_reason(error.response)
+    if isinstance(error, RecursionError):
+        return TOO_DEEP
     if not isinstance(error, PonderoError):
         return f"the gateway failed: {type(error).__name__}"
     if isinstance(error, ServiceError) and error.body:
         return f"{type(error).__name__} of the service, status {error.status}"
     if isinstance(error, WireError):
         return f"{type(error).__name__} of the service"
-    return _shorten(_message(error))
+    return _shorten(_message(error, None))
 
 
 def read_reason(response: HttpResponse) -> str:
@@ -145,7 +186,17 @@ def add_response_headers(response: HttpResponse, more: Mapping[str, str]) -> Htt
 
 def _is_own(error: ServiceError, client_dialect: str, entry: ModelEntry | None) -> bool:
     same = entry is not None and entry.provider.dialect == client_dialect
-    return same and bool(error.body) and not isinstance(error, AuthFailed | BillingFailed)
+    if not same or isinstance(error, AuthFailed | BillingFailed | ContextTooLong):
+        return False
+    return (error.status or 500) >= 400 and _is_object(error.body)
+
+
+def _is_object(body: bytes) -> bool:
+    """Return whether a service's error is JSON; a proxy on the way may send a web page."""
+    try:
+        return isinstance(msgspec.json.decode(body), dict)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
 
 
 def redact_bytes(body: bytes) -> bytes:
@@ -155,9 +206,30 @@ def redact_bytes(body: bytes) -> bytes:
     )
 
 
-def _message(error: Exception) -> str:
+def _is_unquotable(error: Exception) -> bool:
+    """Return whether an error's words are those of a library, or the bytes of a service."""
+    if isinstance(error, ServiceError):
+        return bool(error.body) and not _is_object(error.body)
+    return isinstance(error, TransportError | WireError)
+
+
+def _redact_words(message: str) -> str:
+    """Return a message without secrets; a step of a path it quotes may be a key too."""
+    redactor = SecretRedactor()
+    return "/".join(map(redactor.text, redactor.text(message).split("/")))
+
+
+def _message(error: Exception, entry: ModelEntry | None) -> str:
+    provider = entry.provider.label if entry is not None else "the model's service"
+    for kind, sentence in _SENTENCES:
+        if isinstance(error, kind):
+            return sentence.format(provider)
+    if isinstance(error, ServiceError) and _is_unquotable(error):
+        return f"{provider} failed with status {error.status}"
+    if isinstance(error, RecursionError):
+        return TOO_DEEP
     if isinstance(error, PonderoError):
-        return redact_secrets(str(error)) or type(error).__name__
+        return _redact_words(str(error)) or type(error).__name__
     return "the gateway failed; its log says why"
 
 

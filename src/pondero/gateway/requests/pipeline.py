@@ -1,37 +1,32 @@
 """One conversation from its request to its record: ``answer_request`` names every step."""
 
 from asyncio import CancelledError
+from contextlib import suppress
 
-from ...canon import HttpRequest, Json
+from ...canon import Json
 from ...catalog import ModelEntry
 from ...dialects import Rejected, Service, get_dialect
 from ...errors import Overloaded, PonderoError
 from ...exchange import is_deployment_fault, is_fallback_error
-from ..observability.receipt import make_id
 from ..observability.request_record import RequestRecord
 from ..quotas.admission import admit
-from ..server.context import GatewayContext, Requester
+from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .attempt import make_attempt
 from .delivery import deliver
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
+from .request_id import HEADER
 from .response_writer import ResponseWriter
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 from .translation import make_reply_context
 
 
 async def answer_request(
-    gateway: GatewayContext,
-    http: HttpRequest,
-    client_dialect: str,
-    requester: Requester,
-    writer: ResponseWriter,
+    gateway: GatewayContext, call: ClientRequest, writer: ResponseWriter
 ) -> None:
-    """Answer one conversation of a known requester; errors are written too."""
-    call = ClientRequest(
-        id=make_id(gateway.now()), client_dialect=client_dialect, http=http, requester=requester
-    )
-    service = get_dialect(client_dialect).service()
+    """Answer one conversation; errors are written too."""
+    http = call.http
+    service = get_dialect(call.client_dialect).service()
     record = RequestRecord(gateway, call)
     try:
         parsed = service.parse(http)
@@ -52,7 +47,7 @@ async def answer_request(
         routed, admission = await admit(gateway, routed)
         record.admit(admission)
         await _attempt_in_order(gateway, routed, writer, record)
-    except (PonderoError, Rejected) as error:
+    except (PonderoError, Rejected, RecursionError) as error:
         await _write_rejection(error, call, service, writer, record)
     except CancelledError:
         if writer.left:
@@ -71,10 +66,10 @@ async def _write_shutdown(
     call: ClientRequest, service: Service[Json], writer: ResponseWriter, record: RequestRecord
 ) -> None:
     """Tell a client that the gateway stops before its answer began."""
-    response = write_error(SHUTDOWN, call.client_dialect, service)
+    response = write_error(SHUTDOWN, call.client_dialect, service, id=call.id)
     record.note(status=response.status, end="failed", reason=describe_reason(SHUTDOWN))
     if not writer.begun:
-        await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
+        await writer.whole(response)
 
 
 async def _attempt_in_order(
@@ -120,10 +115,11 @@ async def _write_rejection(
     record: RequestRecord,
 ) -> None:
     """Tell the client why no model was asked."""
-    response = write_error(error, call.client_dialect, service)
-    record.requested_model = record.requested_model or service.requested_model(call.http) or ""
+    response = write_error(error, call.client_dialect, service, id=call.id)
+    with suppress(RecursionError):  # JSON that is nested too deeply has no name to read
+        record.requested_model = record.requested_model or service.requested_model(call.http) or ""
     record.note(status=response.status, end="refused", reason=describe_reason(error))
-    await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
+    await writer.whole(response)
 
 
 async def _write_failure(
@@ -135,10 +131,10 @@ async def _write_failure(
 ) -> None:
     """Tell the client why no model answered; ``entry`` is the last one."""
     call = routed.call
-    response = write_error(error, call.client_dialect, routed.service, entry)
+    response = write_error(error, call.client_dialect, routed.service, entry, id=call.id)
     record.note(status=response.status, end="failed", reason=describe_reason(error))
     if not writer.begun:
-        await writer.whole(add_response_headers(response, {"x-pondero-id": call.id}))
+        await writer.whole(add_response_headers(response, {HEADER: call.id}))
         return
     # A ping went out, so the stream has begun; it has no events yet.
     context = make_reply_context(routed.service, routed.parsed, id=call.id)

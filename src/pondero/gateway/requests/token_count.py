@@ -61,7 +61,7 @@ async def _count(
         resolved = route(gateway, call, parsed)
         level = read_level(call, parsed, resolved)
         request, turns = await restore(gateway, call, parsed.request)
-    except (PonderoError, Rejected) as error:
+    except (PonderoError, Rejected, RecursionError) as error:
         return write_error(error, call.client_dialect, service)
     routed = RoutedRequest(
         call=call,

@@ -26,6 +26,7 @@ from ..requests.read_request import (
     read_head,
     skip_body,
 )
+from ..requests.request_id import name_request
 from ..requests.requester import AccessDenied, check_site, guess_dialect, identify
 from ..requests.response_writer import ResponseWriter
 from ..requests.routed_request import ClientRequest
@@ -74,7 +75,7 @@ class App:
         writer = ResponseWriter(send)
         head = read_head(scope)
         try:
-            await self._serve(_Arrival(scope, head, receive, writer))
+            await self._serve(_Arrival(make_id(self.gateway.now()), scope, head, receive, writer))
         except ClientLeft:
             return
 
@@ -101,22 +102,23 @@ class App:
                     check_site(head.headers, self.gateway.config)
                 await self._answer_unread(arrival, found)
                 if found.status >= 400:
-                    self.rejections.note(arrival.address, found.status, "WebSocket")
+                    self.rejections.note(arrival.id, arrival.address, found.status, "WebSocket")
             else:
                 await self._answer_with_key(arrival, find_dialect(path))
         except AccessDenied as denied:
             await self._reject(arrival, denied)
         except SharedStateLost as error:
             front = find_dialect(path) or guess_dialect(head)
-            response = write_error(error, front, get_dialect(front).service())
+            response = write_error(error, front, get_dialect(front).service(), id=arrival.id)
             reason = describe_reason(error)
-            self.rejections.note(arrival.address, response.status, reason, front=front)
+            self.rejections.note(arrival.id, arrival.address, response.status, reason, front=front)
             await self._answer_unread(arrival, response)
         except Exception:
-            LOG.exception("a request to %s failed", path[:_LOGGED])
+            LOG.exception("request %s to %s failed", arrival.id, path[:_LOGGED])
             if not writer.begun:
                 service = get_dialect(find_dialect(path) or COMMON).service()
-                await self._answer_unread(arrival, write_error(RuntimeError(), "", service))
+                response = write_error(RuntimeError(), "", service, id=arrival.id)
+                await self._answer_unread(arrival, response)
 
     def _find_public(self, http: HttpRequest, path: str) -> HttpResponse | None:
         """Return the answer to a request that needs no key; None to any other."""
@@ -151,28 +153,35 @@ class App:
         try:
             http = await arrival.read_body(gateway.config.server.max_body)
         except BodyProblem as problem:
-            front = client_dialect or guess_dialect(head)
-            response = error_response(get_dialect(front).service(), problem.status, str(problem))
-            self._record(head, front, requester, response).finish()
-            await self._answer_unread(arrival, response)
+            service = get_dialect(client_dialect or guess_dialect(head)).service()
+            response = error_response(service, problem.status, str(problem))
+            record = self._start_record(arrival, head, requester)
+            _note_response(record, response)
+            record.finish()
+            await self._answer_unread(arrival, name_request(response, service, arrival.id))
             return
         except ClientLeft:
-            record = self._record(head, client_dialect or guess_dialect(head), requester)
+            record = self._start_record(arrival, head, requester)
             record.note(end="left", reason="the client left before its request was whole")
             record.finish()
             raise
         with gateway.watch.watch(writer, arrival.receive):
             if client_dialect is not None and http.method == "POST":
-                await answer_request(gateway, http, client_dialect, requester, writer)
+                call = ClientRequest(
+                    id=arrival.id, client_dialect=client_dialect, http=http, requester=requester
+                )
+                await answer_request(gateway, call, writer)
             else:
-                await self._answer_other(http, requester, writer)
+                await self._answer_other(arrival, http, requester)
 
     async def _answer_other(
-        self, http: HttpRequest, requester: Requester, writer: ResponseWriter
+        self, arrival: "_Arrival", http: HttpRequest, requester: Requester
     ) -> None:
         """Answer what is no conversation: token counts and model lists."""
-        gateway = self.gateway
-        record = self._record(http, guess_dialect(http), requester)
+        gateway, writer = self.gateway, arrival.writer
+        front = guess_dialect(http)
+        service = get_dialect(front).service()
+        record = self._start_record(arrival, http, requester)
         what = "token count"
         try:
             found = await count_prompt(gateway, http, requester)
@@ -181,7 +190,12 @@ class App:
                 found = answer_model_list(http, gateway.routing, requester.key)
             found = found or write_not_found(http)
             _note_response(record, found, what)
-            await writer.whole(found)
+            named = name_request(found, service, arrival.id) if found.status >= 400 else found
+            await writer.whole(named)
+        except RecursionError as error:
+            response = write_error(error, front, service, id=arrival.id)
+            _note_response(record, response)
+            await writer.whole(response)
         except CancelledError:
             record.note(end="left", reason=what)
             raise
@@ -191,25 +205,18 @@ class App:
         finally:
             record.finish()
 
-    def _record(
-        self,
-        http: HttpRequest,
-        front: str,
-        requester: Requester,
-        response: HttpResponse | None = None,
+    def _start_record(
+        self, arrival: "_Arrival", http: HttpRequest, requester: Requester
     ) -> RequestRecord:
-        id = make_id(self.gateway.now())
-        call = ClientRequest(id=id, client_dialect=front, http=http, requester=requester)
-        record = RequestRecord(self.gateway, call)
-        if response is not None:
-            _note_response(record, response)
-        return record
+        front = find_dialect(urlsplit(http.url).path) or guess_dialect(http)
+        call = ClientRequest(id=arrival.id, client_dialect=front, http=http, requester=requester)
+        return RequestRecord(self.gateway, call)
 
     # -- rejections by the head --------------------------------------------------------------------
 
     def note_rejection(self, address: str, status: int, reason: str) -> None:
         """Record a request that the server's protocol rejected."""
-        self.rejections.note(address, status, reason)
+        self.rejections.note(make_id(self.gateway.now()), address, status, reason)
 
     async def _reject(self, arrival: "_Arrival", denied: AccessDenied) -> None:
         """Reject a request by its head; an address with many wrong keys has to wait."""
@@ -234,7 +241,10 @@ class App:
             front = find_dialect(path) or guess_dialect(head)
             service = get_dialect(front).service()
             response = service.error(status, message, code=None, retry_after=wait)
-        self.rejections.note(arrival.address, status, reason, front=front, key=denied.key)
+            response = name_request(response, service, arrival.id)
+        self.rejections.note(
+            arrival.id, arrival.address, status, reason, front=front, key=denied.key
+        )
         await self._answer_unread(arrival, response)
 
     async def _answer_unread(self, arrival: "_Arrival", response: HttpResponse) -> None:
@@ -249,11 +259,12 @@ class App:
 class _Arrival:
     """A request whose head has arrived."""
 
-    __slots__ = ("head", "is_read", "receive", "scope", "writer")
+    __slots__ = ("head", "id", "is_read", "receive", "scope", "writer")
 
     def __init__(
-        self, scope: Message, head: HttpRequest, receive: Receive, writer: ResponseWriter
+        self, id: str, scope: Message, head: HttpRequest, receive: Receive, writer: ResponseWriter
     ) -> None:
+        self.id = id
         self.scope = scope
         self.head = head
         self.receive = receive

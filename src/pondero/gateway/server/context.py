@@ -29,6 +29,7 @@ from ..config.routing import Routing
 from ..config.secrets import find_provider_key, find_provider_url
 from ..observability.feed import Feed
 from ..observability.ledger_database import LedgerDatabase
+from ..observability.log_redaction import redact_log
 from ..observability.receipt import Observer, Receipt
 from ..quotas.usage_counter import UsageCounter
 from ..requests.response_writer import ClientWatch
@@ -67,6 +68,7 @@ class GatewayContext:
         ledger: LedgerDatabase | None = None,
         timeouts: Timeouts | None = None,
     ) -> None:
+        redact_log()
         self.shared: SharedState = shared or make_shared_state(config.server)
         self.config: GatewayConfig = config
         self.routing: Routing = Routing(config, load_catalog())

@@ -8,7 +8,7 @@ from asyncio import TimerHandle, get_running_loop
 from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
 
-from ..observability.receipt import Receipt, make_id
+from ..observability.receipt import Receipt
 from .context import GatewayContext
 
 PER_ADDRESS = 20
@@ -50,7 +50,7 @@ class Rejections:
         return max(1, ceil(window.since + _MINUTE - self._gateway.now()))
 
     def note(
-        self, address: str, status: int, reason: str, *, front: str = "", key: str = ""
+        self, id: str, address: str, status: int, reason: str, *, front: str = "", key: str = ""
     ) -> None:
         """Record a rejection, alone or together with others of its address."""
         group = group_address(address)
@@ -58,7 +58,7 @@ class Rejections:
         window.count += 1
         now = self._gateway.now()
         receipt = Receipt(
-            id=make_id(now),
+            id=id,
             at=now,
             key=key,
             front=front,

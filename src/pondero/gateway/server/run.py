@@ -17,8 +17,10 @@ from ...asgi import address, bind
 from ...errors import MissingExtra, PonderoError
 from ...exchange import AsyncTransport
 from ...store import load_catalog
+from ..config.checks import check_start
 from ..config.model import GatewayConfig
-from ..config.reader import check_exposure, check_sharing, reload_config
+from ..config.reader import reload_config
+from ..config.routing import Routing
 from ..config.secrets import forget
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.observers import Observers, open_observers
@@ -47,8 +49,7 @@ def run(
 ) -> None:
     """Serve until a signal, which raises; ``ready`` is called with the address."""
     _check_extra()
-    check_exposure(config)
-    check_sharing(config)
+    check_start(config, Routing(config, load_catalog()), offline=_is_offline(transport))
     bound = bind(config.server.host, config.server.port)
     block_signals()
     if ready is not None:
@@ -158,12 +159,17 @@ def _reload(gateway: GatewayContext) -> None:
 
 def _load_newest(config: GatewayConfig, transport: AsyncTransport | None) -> GatewayConfig:
     try:
-        return reload_config(
-            config, load_catalog(), offline=bool(transport and not transport.needs_key)
-        )
+        offline = _is_offline(transport)
+        new = reload_config(config, load_catalog(), offline=offline)
+        check_start(new, Routing(new, load_catalog()), offline=offline)
     except PonderoError as error:
         LOG.error("the configuration stays as it was: %s", error)  # noqa: TRY400 - no traceback
         return config
+    return new
+
+
+def _is_offline(transport: AsyncTransport | None) -> bool:
+    return transport is not None and not transport.needs_key
 
 
 def _run_workers(

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from ...canon import dump_json, load_json
-from ...errors import StoreError, UsageError
-from ...store import FACTS, Database, Jobs, Schema, hold_lock
+from ...errors import BadParameter, StoreError, UsageError
+from ...store import FACTS, Database, Jobs, Schema, SecretRedactor, hold_lock, redact_secrets
 from ..arms import Arm
 from ..engines.engine import TrialResult
 from ..grading.agreement import Agreement
@@ -115,7 +115,11 @@ class Run:
         cls, spec: Spec, questions: Sequence[Question], arms: Sequence[Arm], *, reference: int,
         looks: int,
     ) -> "Run":  # fmt: skip
-        """Create a run with these questions, in the order of the trials."""
+        """Create a run with these questions, in the order of the trials.
+
+        Raises BadParameter if one holds a key: the file has each question as it is asked.
+        """
+        _check_keyless(questions, spec)
         now = time.time()
         name = f"{time.strftime('%Y%m%d', time.gmtime(now))}-{secrets.token_hex(3)}"
         facts = RunFacts(
@@ -206,10 +210,10 @@ class Run:
     def settle(self, settled: TrialResult, grade: "StoredGrade | None" = None) -> None:
         """Save an answer, and its grade if there is one."""
         with self._database.transaction() as connection:
-            row = (settled.key, dump_json(settled))
+            row = (settled.key, redact_secrets(dump_json(settled)))
             connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", row)
             if grade is not None:
-                connection.execute(_GRADE, msgspec.structs.astuple(grade))
+                connection.execute(_GRADE, _grade_row(grade))
 
     def forget_errors(self) -> None:
         """Delete the errors of models and judge, so that they are tried again."""
@@ -254,7 +258,7 @@ class Run:
 
     def grade(self, grade: "StoredGrade") -> None:
         """Save a grade."""
-        self._rows(_GRADE, *msgspec.structs.astuple(grade))
+        self._rows(_GRADE, *_grade_row(grade))
 
     def grades(self, judge: str) -> dict[tuple[str, str], float | None]:
         """Return a judge's scores by question and key; None for a failed grade."""
@@ -282,3 +286,18 @@ class Run:
 
     def _rows(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         return self._database.rows(sql, values)
+
+
+def _grade_row(grade: StoredGrade) -> tuple[Any, ...]:
+    clean = msgspec.structs.replace(grade, note=redact_secrets(grade.note))
+    return msgspec.structs.astuple(clean)
+
+
+def _check_keyless(questions: Sequence[Question], spec: Spec) -> None:
+    redactor = SecretRedactor()
+    held = next((each for each in questions if redactor.finds(dump_json(each))), None)
+    if held is None and not redactor.finds(dump_json(spec)):
+        return
+    what = "the sweep" if held is None else f"question {redactor.text(held.id)!r}"
+    message = f"{what} holds a key, and a run is saved on disk; remove the key from it"
+    raise BadParameter(message)

@@ -1,6 +1,12 @@
 """The service's side: how it reads a request, what it rejects, and how it answers."""
 
-from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
+from pondero.dialects.dialect import (
+    ErrorId,
+    ModelEndpoints,
+    PassthroughRules,
+    Service,
+    SignatureSlots,
+)
 
 from . import address, errors, models, parse, reply, rules, types
 
@@ -14,6 +20,7 @@ SERVICE = Service(
     reply=reply.reply,
     stream=reply.Stream,
     error=errors.error,
+    error_id=ErrorId(header="request-id", field="request_id"),
     call_id=reply.call_id,
     slots=SignatureSlots(thinking=True),
     own_headers=frozenset({"anthropic-version", "x-api-key"}),

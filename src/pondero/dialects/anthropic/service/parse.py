@@ -31,7 +31,7 @@ from pondero.canon import (
     UnknownPart,
     decode_json,
 )
-from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.bodies import UnknownFields, describe_invalid_json
 from pondero.dialects.dialect import ParsedRequest, Rejected
 from pondero.thinking import UNSET, Intent
 
@@ -413,7 +413,9 @@ def decode_strict(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
     except ValidationError as error:
         raise reject(_describe_misfit(str(error), at, raw)) from None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise reject(f"The request body is not valid JSON: {error}") from None
+        raise reject(
+            f"The request body is not valid JSON: {describe_invalid_json(error)}"
+        ) from None
 
 
 def _decode_lenient(data: bytes | Raw, kind: type[T], unknown: UnknownFields, at: str = "") -> T:

@@ -8,7 +8,7 @@ from msgspec import DecodeError, Meta, Raw, Struct, ValidationError
 from msgspec.json import decode, encode
 
 from pondero.canon import Json, ToolKind, decode_json
-from pondero.dialects.bodies import UnknownFields, make_lenient_type
+from pondero.dialects.bodies import UnknownFields, describe_invalid_json, make_lenient_type
 from pondero.dialects.dialect import Rejected
 
 from .errors import reject, reject_key, reject_value
@@ -316,7 +316,8 @@ def decode_strict(
             raise _misfit(str(error), at) from None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise reject(
-            f"The request body is not valid JSON: {error}", code="SerializationException"
+            f"The request body is not valid JSON: {describe_invalid_json(error)}",
+            code="SerializationException",
         ) from None
     try:
         known = unknown.strip_unknown(decode(raw), kind, at=at)

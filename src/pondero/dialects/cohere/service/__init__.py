@@ -1,7 +1,7 @@
 """The service's side: how it reads a request, what it rejects, and how it answers."""
 
 from pondero.dialects import bodies
-from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service
+from pondero.dialects.dialect import ErrorId, ModelEndpoints, PassthroughRules, Service
 
 from . import errors, models, parse, reply, rules
 
@@ -15,6 +15,7 @@ SERVICE = Service(
     reply=reply.reply,
     stream=reply.stream,
     error=errors.error,
+    error_id=ErrorId(field="id"),
     call_id=reply.call_id,
     models=ModelEndpoints(
         classify=models.asks,

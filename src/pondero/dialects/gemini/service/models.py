@@ -168,7 +168,7 @@ def _model(facts: ServedModel, *, max_output: int | None, thinks: bool) -> Json:
 def _object(body: bytes) -> dict[str, Json]:
     try:
         return decode_json(body, dict)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return {}
 
 

@@ -27,7 +27,7 @@ from pondero.canon import (
     UnknownPart,
     dump_json,
 )
-from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.bodies import UnknownFields, describe_invalid_json
 from pondero.dialects.dialect import ParsedRequest
 from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent, Kind
@@ -98,7 +98,7 @@ def json_object(data: bytes, surface: Surface) -> dict[str, Json]:
         raw = msgspec.json.decode(data)
     except UNREADABLE as error:
         # Google, JSON: any other body is 400 (known issue gera2ld/ai.nvim#13, 2024-05-19)
-        raise surface.rejection("bad_json", why=str(error)) from error
+        raise surface.rejection("bad_json", why=describe_invalid_json(error)) from error
     if not isinstance(raw, dict):
         # Google, JSON: the root is a message (public protocol buffers, v1beta)
         raise surface.rejection("bad_json", why="Root element must be a message.")

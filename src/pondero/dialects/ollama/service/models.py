@@ -123,7 +123,7 @@ def _kind(http: HttpRequest) -> str | None:
 def _rename_field(body: bytes) -> bytes:
     try:
         said = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return body
     return msgspec.json.encode({"model": said.get("name")}) if isinstance(said, dict) else body
 

@@ -23,7 +23,7 @@ from pondero.canon import (
     ToolCall,
     ToolResult,
 )
-from pondero.dialects.bodies import UnknownFields
+from pondero.dialects.bodies import UnknownFields, describe_invalid_json
 from pondero.dialects.dialect import ParsedRequest
 from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent
@@ -66,7 +66,7 @@ def body(http: HttpRequest, unknown: UnknownFields | None = None) -> Body:
         raw = msgspec.json.decode(http.body)
     except UNREADABLE as error:
         # Ollama, body: JSON, and not empty (server/routes.go, 2026-08-21)
-        reject(str(error) if http.body else "missing request body")
+        reject(describe_invalid_json(error) if http.body else "missing request body")
     if context_of(http).generates and isinstance(raw, dict):
         raw = _with_messages(raw)
     known = raw if unknown is None else _without_strange_tools(raw)

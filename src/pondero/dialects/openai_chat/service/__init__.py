@@ -1,7 +1,13 @@
 """The service side: reads requests, rejects invalid ones, writes answers."""
 
 from pondero.dialects import bodies
-from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
+from pondero.dialects.dialect import (
+    ErrorId,
+    ModelEndpoints,
+    PassthroughRules,
+    Service,
+    SignatureSlots,
+)
 
 from . import address, errors, models, parse, reply, rules, stream
 
@@ -15,6 +21,7 @@ SERVICE = Service(
     reply=reply.reply,
     stream=stream.Stream,
     error=errors.error,
+    error_id=ErrorId(header="x-request-id"),
     call_id=reply.call_id,
     slots=SignatureSlots(
         thinking=True, call="start", trailing_thinking=True, may_lose_thinking=True

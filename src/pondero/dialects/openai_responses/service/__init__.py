@@ -1,6 +1,7 @@
 """The service side: reads requests, rejects invalid ones, writes answers."""
 
 from pondero.dialects.dialect import (
+    ErrorId,
     ModelEndpoints,
     PassthroughRules,
     Service,
@@ -21,6 +22,7 @@ SERVICE = Service(
     reply=reply.reply,
     stream=stream.Stream,
     error=errors.error,
+    error_id=ErrorId(header="x-request-id"),
     call_id=reply.call_id,
     slots=SignatureSlots(thinking=True, trailing_thinking=True),
     models=ModelEndpoints(

@@ -1,0 +1,113 @@
+"""Everything that is checked before the gateway starts; ``serve`` and ``serve --check`` call it.
+
+A new reason not to start is a row of ``CHECKS``, so that ``--check`` knows it too. The checks
+change nothing and open no connection; a busy port is found at the start alone.
+"""
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from urllib.parse import urlsplit
+
+from ...errors import BadConfig, MissingExtra, PonderoError
+from .model import REFERENCES, GatewayConfig
+from .reader import LEDGERS, STATES, check_exposure, check_sharing, locate
+from .routing import Routing
+from .secrets import find_provider_url, is_self, read_reference
+
+
+def _check_extras(config: GatewayConfig, _routing: Routing) -> None:
+    needed = {"aiohttp": "a gateway", "prometheus_client": "a gateway", "uvicorn": "a gateway"}
+    if config.server.state != "memory":
+        needed["redis"] = "a shared state"
+    if config.server.ledger not in ("sqlite", "off"):
+        needed["psycopg"] = "a ledger in PostgreSQL"
+    for module, what in needed.items():
+        if find_spec(module) is None:
+            message = f"{what} needs {module}; pip install 'pondero[gateway]'"
+            raise MissingExtra(message)
+
+
+def _check_state(config: GatewayConfig, _routing: Routing) -> None:
+    _check_address(config, "state", config.server.state, ("memory",), STATES)
+
+
+def _check_ledger(config: GatewayConfig, _routing: Routing) -> None:
+    _check_address(config, "ledger", config.server.ledger, ("sqlite", "off"), LEDGERS)
+
+
+def _check_address(
+    config: GatewayConfig, name: str, said: str, words: tuple[str, ...], schemes: tuple[str, ...]
+) -> None:
+    """Raise BadConfig for an address that is missing or invalid; never quotes one."""
+    where = locate(config, "server", name)
+    # The file's own words are checked as it is read; a reference leads out of it.
+    if not said.startswith(REFERENCES):
+        return
+    try:
+        address = read_reference(said)
+    except PonderoError as error:
+        message = f"{where}{name}: {error}"
+        raise BadConfig(message) from None
+    # An empty state or "memory" behind a reference is no word: all replicas must share one.
+    if name == "ledger" and address in words:
+        return
+    try:
+        parts = urlsplit(address)
+        complete = parts.scheme in schemes and (parts.scheme == "unix" or _has_host(address))
+        _ = parts.port  # raises ValueError if it is not a number
+    except ValueError:
+        complete = False
+    if not complete:
+        begins = " or ".join(f"{scheme}://" for scheme in schemes)
+        message = f"{where}{name}: {said} is not an address that begins with {begins}"
+        raise BadConfig(message)
+
+
+def _has_host(address: str) -> bool:
+    """Return whether an address names its server; PostgreSQL may name it in a parameter."""
+    parts = urlsplit(address)
+    return bool(parts.hostname or "host=" in parts.query or parts.scheme.startswith("postgres"))
+
+
+def _check_providers(config: GatewayConfig, routing: Routing) -> None:
+    """Raise BadConfig for a provider whose address is invalid or this very gateway."""
+    for provider in routing.providers():
+        own = config.providers.get(provider.name)
+        in_file = own is not None and own.url is not None
+        where = locate(config, "provider", provider.name, "url") if in_file else ""
+        try:
+            _ = urlsplit(find_provider_url(config, provider, needed=False)).port
+            loops = is_self(config, provider)
+        except ValueError as error:
+            message = f"{where}the address of {provider.label} is invalid: {error}"
+            raise BadConfig(message) from None
+        if loops:
+            variables = " or ".join(provider.url_env)
+            cure = (
+                "write that of the service"
+                if in_file
+                else f"unset {variables} where the gateway starts: it is for the clients"
+            )
+            message = f"{where}the address of {provider.label} is this gateway's own; {cure}"
+            raise BadConfig(message)
+
+
+Check = Callable[[GatewayConfig, Routing], None]
+
+CHECKS: tuple[Check, ...] = (
+    _check_extras,
+    lambda config, _: check_exposure(config),
+    lambda config, _: check_sharing(config),
+    _check_state,
+    _check_ledger,
+)
+"""What must hold before a gateway starts."""
+
+ONLINE: tuple[Check, ...] = (_check_providers,)
+"""What must hold besides if real providers are asked."""
+
+
+def check_start(config: GatewayConfig, routing: Routing, *, offline: bool = False) -> None:
+    """Raise the error with which this configuration would not start."""
+    for check in CHECKS if offline else (*CHECKS, *ONLINE):
+        check(config, routing)

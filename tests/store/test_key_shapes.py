@@ -1,0 +1,62 @@
+"""The one recogniser of keys: what is a key, what is not, and keys that come in pieces."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.cassettes.test_leak_check import KEYS, NO_KEYS
+
+from pondero.store import StreamRedactor, find_key_shapes, redact_secrets
+
+ORDINARY = [
+    *(text for text in NO_KEYS if "AKIA" not in text),
+    "Set ANTHROPIC_API_KEY=sk-ant-your-key-here in .env, or sk-ant-xxxxxxxx",
+    "pnd_short is a prefix; hf_hub_download and r8_ are words; xai-responses",
+    "commit 0f3b1c2d4e5f60718293a4b5c6d7e8f901234567, uuid 123e4567-e89b-12d3-a456-426614174000",
+    "eyJhbGciOiJIUzI1NiJ9 alone, npm_config_registry, glpat- and the bearer of news",
+    "iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_only_the_secret_is_redacted(key):
+    redacted = redact_secrets(f"before {key}, after")
+    assert redacted.startswith("before ")
+    assert redacted.endswith(", after")
+    assert key.removeprefix("Bearer ") not in redacted
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_stays(text):
+    assert list(find_key_shapes(text)) == []
+    assert redact_secrets(text) == text
+
+
+def test_a_private_key_is_redacted_as_a_whole():
+    body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSj+/AgEAAoIBAQ==\n"
+    pem = "-----BEGIN RSA " + f"PRIVATE KEY-----\n{body}-----END RSA " + "PRIVATE KEY-----"
+    assert redact_secrets(f"a {pem} b") == "a REDACTED b"
+    assert redact_secrets(f"a {pem} b".replace("\n", "\\n")) == "a REDACTED b"
+
+
+_WORDS = st.sampled_from(["so ", "a key: ", "s", "sk", "task-", "\n", "Bear ", "hf_hub ", "-----"])
+_TEXTS = st.lists(st.sampled_from([*KEYS[:14], "kept-in-a-file-01234"]) | _WORDS, max_size=8)
+
+
+@given(parts=_TEXTS, cuts=st.lists(st.integers(1, 30), min_size=1, max_size=9))
+def test_a_text_in_pieces_is_redacted_as_the_whole(parts, cuts):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SOME_API_KEY", "kept-in-a-file-01234")
+        text, pieces, at = " ".join(parts), [], 0
+        while at < len(text):
+            size = cuts[len(pieces) % len(cuts)]
+            pieces.append(text[at : at + size])
+            at += size
+        stream = StreamRedactor()
+        shown = [*map(stream.feed, pieces), stream.end()]
+        assert "".join(shown) == redact_secrets(text)
+
+
+def test_ordinary_words_are_not_held_back():
+    stream = StreamRedactor()
+    pieces = ["This ", "is ", "an answer", ", as ", "usual. ", "皆さん"]
+    assert [stream.feed(piece) for piece in pieces] == pieces
