@@ -100,8 +100,10 @@ def plan_attempt(routed: RoutedRequest, entry: ModelEntry) -> tuple[AppliedLevel
     policy = routed.policy
     level = apply_rules(
         routed.requested_level,
-        entry.capability,
+        entry,
         rules,
+        asked=routed.parameters,
+        policy=policy,
         resolve=partial(resolve_auto, entry, policy=policy),
     )
     # No two requests have the same fields of their own, so caching those plans would not help.
