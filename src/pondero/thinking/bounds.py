@@ -114,6 +114,14 @@ class LevelBounds:
             return enough[-1] if figures[word] > most else enough[0]
         return allowed[-1] if allowed else None
 
+    def clamp_tokens(self, tokens: int) -> int:
+        """Return a number of tokens inside the bounds; a negative one means no limit."""
+        most = min((cap.tokens for cap in self._caps), default=math.inf)
+        least = max((floor.tokens for floor in self._floors), default=0)
+        if tokens < 0:
+            return tokens if most == math.inf else int(most)
+        return int(min(max(tokens, least), most))
+
     def _lower(self, intent: Intent, own: Depth) -> tuple[Intent, Why | None]:
         above = Bound(*(part.most if part else math.inf for part in (own.tokens, own.word)))
         within = [

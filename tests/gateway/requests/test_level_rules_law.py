@@ -93,7 +93,9 @@ def figure(entry: ModelEntry, rule: str, *, tokens: bool) -> float:
     """Return what a rule means on a model, for a number of tokens or for a word."""
     if rule.isdigit():
         return int(rule)
-    budget = plan(entry.id, rule).budget if tokens and entry.capability.by_budget else None
+    budget = (
+        plan(entry.id, parse_intent(rule)).budget if tokens and entry.capability.by_budget else None
+    )
     return ORDER[rule] if budget is None else budget
 
 

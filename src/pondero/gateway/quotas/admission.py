@@ -15,7 +15,7 @@ from ...catalog import ModelEntry
 from ...errors import PermissionDenied, QuotaSpent, RateLimited, ServiceError, UsageError
 from ...store import has_prices, price_usage
 from ..observability.receipt import Receipt
-from ..requests.attempt import plan_attempt
+from ..requests.level_plan import plan_attempt
 from ..requests.routed_request import RoutedRequest
 from ..requests.token_count import CHARACTERS, estimate
 from ..server.context import GatewayContext

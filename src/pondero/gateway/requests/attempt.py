@@ -4,7 +4,6 @@ The path: pass-through if the model speaks the client's API and nothing has to c
 """
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -12,12 +11,10 @@ from msgspec import Struct
 from ...canon import Event, HttpResponse, Reply
 from ...catalog import ModelEntry
 from ...exchange import AsyncTransport, Exchange
-from ...exchange import plan as make_plan
-from ...store import resolve_auto
-from ...thinking import Intent, Plan, Policy, RequestParameters
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
-from .level_rules import AppliedLevel, apply_rules
+from .level_plan import plan_attempt
+from .level_rules import AppliedLevel
 from .passthrough import Passthrough, can_pass_through, readdress_request
 from .routed_request import ModelTarget, RoutedRequest
 from .translation import Translation, translate_request
@@ -91,28 +88,3 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
     return Attempt(
         entry=entry, exchange=path.build(gateway, routed, target), level=level, path=path
     )
-
-
-def plan_attempt(routed: RoutedRequest, entry: ModelEntry) -> tuple[AppliedLevel, Plan]:
-    """Apply the level rules of route and key for one model, and plan it; raises UsageError."""
-    route, key = routed.resolved.route, routed.call.requester.key
-    rules = [holder.thinking for holder in (route, key) if holder is not None]
-    policy = routed.policy
-    level = apply_rules(
-        routed.requested_level,
-        entry,
-        rules,
-        asked=routed.parameters,
-        policy=policy,
-        resolve=partial(resolve_auto, entry, policy=policy),
-    )
-    # No two requests have the same fields of their own, so caching those plans would not help.
-    plan = make_plan if level.intent.fields is not None else _plan_cached
-    return level, plan(entry, level.intent, asked=routed.parameters, policy=policy)
-
-
-@lru_cache(maxsize=1024)
-def _plan_cached(
-    entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy: Policy
-) -> Plan:
-    return make_plan(entry, intent, asked=asked, policy=policy)

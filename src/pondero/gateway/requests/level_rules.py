@@ -6,6 +6,7 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...canon import Json
 from ...catalog import ModelEntry
 from ...errors import BadThinking
 from ...thinking import (
@@ -22,6 +23,9 @@ from ...thinking import (
 )
 from ..config.model import LevelRules
 
+_NO_RULES = LevelRules()
+_SWITCHES = ("enabled", "disabled", "adaptive", "auto", "none", "on", "off")
+
 
 class RequestedLevel(Struct, frozen=True):
     """The level a client requests, and where; ``kind``: of question, for a calibration."""
@@ -32,11 +36,30 @@ class RequestedLevel(Struct, frozen=True):
 
 
 class AppliedLevel(Struct, frozen=True):
-    """The level to plan with; ``why`` is the rule that changed it, if one did."""
+    """The level to plan with; ``why`` is the rule that changed it, if one did.
+
+    ``rules`` are those that say something, whether or not they changed this level.
+    """
 
     intent: Intent
     requested_level: RequestedLevel
     why: str | None = None
+    rules: tuple[LevelRules, ...] = ()
+
+    @property
+    def is_from_body(self) -> bool:
+        """Return whether the client's body says the level, or nothing does."""
+        return self.requested_level.said_in in ("body", "unset")
+
+    @property
+    def is_binding(self) -> bool:
+        """Return whether no other place of the body may say another level."""
+        return bool(self.rules) or not self.is_from_body
+
+    @property
+    def has_maximum(self) -> bool:
+        """Return whether a rule limits the depth from above."""
+        return any(rule.cap is not None or rule.force is not None for rule in self.rules)
 
     @property
     def requested(self) -> str:
@@ -101,7 +124,24 @@ def apply_rules(
         clamp = _clamp if intent.fields is not None else _clamp_cached
         intent, bound = clamp(entry, intent, tuple(rules), asked or RequestParameters(), policy)
         why = bound or why
-    return AppliedLevel(intent, level, why or None)
+    stated = tuple(rule for rule in rules if rule != _NO_RULES)
+    return AppliedLevel(intent, level, why or None, stated)
+
+
+def limit_value(value: Json, entry: ModelEntry, rules: Sequence[LevelRules]) -> Json:
+    """Return a depth that a body states in some place, under the rules; None: leave it out.
+
+    A switch stays: how deep it is, nobody knows, and it is all that such a place can say.
+    """
+    if any(_parse_rule(rule.cap or rule.force or "max", ()).kind == "off" for rule in rules):
+        return None
+    if isinstance(value, str) and value.lower() not in _SWITCHES:
+        return limit_word(value, entry, rules)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if forced := _find_first(rule.force for rule in rules):
+            return _parse_rule(forced, ()).tokens  # a place for a number cannot say a level
+        return _make_bounds(entry, tuple(rules), RequestParameters(), DEFAULT).clamp_tokens(value)
+    return value if isinstance(value, bool | str) else None
 
 
 def limit_word(word: str, entry: ModelEntry, rules: Sequence[LevelRules]) -> str | None:

@@ -3,6 +3,7 @@
 from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
 
 from . import address, errors, models, parse, reply, rules, types
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=types.NAME,
@@ -32,4 +33,5 @@ SERVICE = Service(
         headers=("anthropic-beta", "anthropic-version"),
         added_fields=("anthropic_version", "max_tokens"),
     ),
+    depth=DEPTH,
 )

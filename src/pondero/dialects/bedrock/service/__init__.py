@@ -3,6 +3,7 @@
 from pondero.dialects.dialect import ModelEndpoints, Service, SignatureSlots
 
 from . import address, errors, models, parse, reply, rules, types
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=types.NAME,
@@ -25,4 +26,5 @@ SERVICE = Service(
         write_count=models.write_count,
     ),
     ping=b"",
+    depth=DEPTH,
 )

@@ -4,6 +4,7 @@ from pondero.dialects import bodies
 from pondero.dialects.dialect import ModelEndpoints, Service
 
 from . import errors, models, parse, reply, rules
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=models.HOME,
@@ -23,4 +24,5 @@ SERVICE = Service(
         write_any_list=models.write_any_list,
     ),
     own_headers=frozenset({models.SDK}),
+    depth=DEPTH,
 )

@@ -3,6 +3,7 @@
 from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
 
 from . import address, errors, models, parse, reply, rules
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=models.HOME,
@@ -30,4 +31,5 @@ SERVICE = Service(
     shows_thinking=False,
     ping=b"\r\n",  # google-genai takes a comment for an answer, and that of JavaScript stops there
     passthrough=PassthroughRules(model_at=(("modelVersion",),)),
+    depth=DEPTH,
 )

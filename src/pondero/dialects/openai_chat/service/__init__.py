@@ -4,6 +4,7 @@ from pondero.dialects import bodies
 from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
 
 from . import address, errors, models, parse, reply, rules, stream
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=address.HOME,
@@ -29,4 +30,5 @@ SERVICE = Service(
     passthrough=PassthroughRules(
         model_at=(("model",),), headers=("openai-beta",), added_fields=("stream_options",)
     ),
+    depth=DEPTH,
 )

@@ -10,6 +10,7 @@ from pondero.dialects.dialect import (
 
 from . import address, errors, models, parse, reply, rules, stream
 from . import stored_responses as stored
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=address.HOME,
@@ -36,4 +37,5 @@ SERVICE = Service(
     passthrough=PassthroughRules(
         model_at=(("model",), ("response", "model")), headers=("openai-beta",)
     ),
+    depth=DEPTH,
 )
