@@ -296,7 +296,7 @@ class SignatureSlots(Struct, frozen=True, kw_only=True):
 class DepthPlaces(Struct, frozen=True, kw_only=True):
     """Where a request may say how much to think: every place from which any server reads it.
 
-    ``fields``: paths from the top; ``more``: paths of what comes on top of any level. ``turns`` is
+    ``fields``: paths from the top; ``more``: paths of extra depth above any level. ``turns`` is
     the field with the conversation, ``in_turns`` the paths to a level inside one turn; such a turn
     contains one of ``marks`` as a JSON string.
     """

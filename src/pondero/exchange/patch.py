@@ -63,17 +63,18 @@ def _spellings(path: Path) -> Iterator[Path]:
     yield from product(*(dict.fromkeys(pair) for pair in zip(path, snake, strict=True)))
 
 
-def states_only(body: bytes, places: Iterable[Path], plan: Plan) -> bool:
+def states_only(fields: Mapping[str, Raw], places: Iterable[Path], plan: Plan) -> bool:
     """Return whether a body has no other depth than the plan's, in any spelling or twice."""
-    fields = _FIELDS.decode(body)
     names: dict[str, list[str]] = {}
     for name in fields:
         names.setdefault(fold_name(name), []).append(name)
     for path in places:
         folded = fold_path(path)
+        if folded[0] not in names:
+            continue
         said = [
             value
-            for name in names.get(folded[0], ())
+            for name in names[folded[0]]
             for value in _find_values(msgspec.json.decode(fields[name]), folded[1:])
         ]
         if said and said != list(_find_values(plan.fields, folded)):
@@ -121,7 +122,7 @@ def with_fields(
 ) -> bytes:
     """Remove paths from a body in every spelling and list, then merge fields into it.
 
-    ``rewritten`` names folded fields that are written anew even if they stay, so that no name
+    ``rewritten`` names folded fields that are encoded again even if they stay, so that no name
     occurs twice in them.
     """
     paths = tuple(map(fold_path, without))

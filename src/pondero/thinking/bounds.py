@@ -42,21 +42,21 @@ class Depth(Struct, frozen=True):
         """Return the most it can mean, to order depths of one model."""
         return max(part.most for part in (self.tokens, self.word) if part is not None)
 
-    def is_within(self, cap: "Bound") -> bool:
+    def is_within(self, cap: "DepthLimit") -> bool:
         """Return whether it cannot be more than a cap."""
         return all(part.most <= bound for part, bound in self._pairs(cap))
 
-    def reaches(self, floor: "Bound") -> bool:
+    def reaches(self, floor: "DepthLimit") -> bool:
         """Return whether it cannot be less than a floor."""
         return all(part.least >= bound for part, bound in self._pairs(floor))
 
-    def _pairs(self, bound: "Bound") -> Iterator[tuple[Range, float]]:
+    def _pairs(self, bound: "DepthLimit") -> Iterator[tuple[Range, float]]:
         for part, limit in ((self.tokens, bound.tokens), (self.word, bound.word)):
             if part is not None:
                 yield part, limit
 
 
-class Bound(Struct, frozen=True):
+class DepthLimit(Struct, frozen=True):
     """A cap or a floor on one model: its tokens if a budget is sent, its figure if a word is."""
 
     tokens: float
@@ -84,14 +84,14 @@ class LevelBounds:
         self._asked = asked
         self._surface = surface
         self._named = (*caps, *floors)
-        self._caps = tuple(self._bound(cap, beyond=math.inf) for cap in caps)
-        self._floors = tuple(self._bound(floor, beyond=1) for floor in floors)
+        self._caps = tuple(self._make_limit(cap, beyond=math.inf) for cap in caps)
+        self._floors = tuple(self._make_limit(floor, beyond=1) for floor in floors)
 
     def clamp(self, intent: Intent) -> tuple[Intent, Why | None]:
         """Return the intent, or the nearest one inside the bounds and which bound it is.
 
-        Where the model has nothing inside them, it is switched off below a cap, or gets its least
-        level if it cannot be; a floor above its maximum is its maximum. A cap wins over a floor.
+        If the model has nothing below a cap, it is switched off; one that always thinks gets its
+        least level. A floor above its maximum is its maximum. A cap wins over a floor.
         """
         own = self._measure(intent)
         if not self._is_within(own):
@@ -123,7 +123,7 @@ class LevelBounds:
         return int(min(max(tokens, least), most))
 
     def _lower(self, intent: Intent, own: Depth) -> tuple[Intent, Why | None]:
-        above = Bound(*(part.most if part else math.inf for part in (own.tokens, own.word)))
+        above = DepthLimit(*(part.most if part else math.inf for part in (own.tokens, own.word)))
         within = [
             (self._reaches(depth), depth.most, candidate)
             for candidate, depth in self._candidates(intent)
@@ -133,7 +133,7 @@ class LevelBounds:
         return (intent, None) if self._is_same(got, intent) else (got, "cap")
 
     def _raise(self, intent: Intent, own: Depth) -> tuple[Intent, Why | None]:
-        below = Bound(*(part.least if part else 0 for part in (own.tokens, own.word)))
+        below = DepthLimit(*(part.least if part else 0 for part in (own.tokens, own.word)))
         within = [
             (candidate, depth)
             for candidate, depth in self._candidates(intent)
@@ -167,8 +167,8 @@ class LevelBounds:
     def _reaches(self, depth: Depth) -> bool:
         return all(depth.reaches(floor) for floor in self._floors)
 
-    def _is_same(self, one: Intent, other: Intent) -> bool:
-        first, second = self._decide(one), self._decide(other)
+    def _is_same(self, candidate: Intent, intent: Intent) -> bool:
+        first, second = self._decide(candidate), self._decide(intent)
         return (first.mode, first.effort, first.budget) == (
             second.mode,
             second.effort,
@@ -186,16 +186,16 @@ class LevelBounds:
             surface=self._surface,
         )
 
-    def _bound(self, intent: Intent, *, beyond: float) -> Bound:
+    def _make_limit(self, intent: Intent, *, beyond: float) -> DepthLimit:
         if intent.kind == "off":
-            return Bound(0, 0)
+            return DepthLimit(0, 0)
         if intent.kind == "budget":
-            return Bound(intent.tokens or 0, intent.tokens or 0)
+            return DepthLimit(intent.tokens or 0, intent.tokens or 0)
         if intent.kind != "level":
-            return Bound(beyond, beyond)
+            return DepthLimit(beyond, beyond)
         figure = word_figure(intent.level or "", self._capability.efforts)
         tokens = self._decide(intent, _PLAIN).budget if self._capability.by_budget else None
-        return Bound(figure if tokens is None else tokens, figure)
+        return DepthLimit(figure if tokens is None else tokens, figure)
 
     def _measure(self, intent: Intent) -> Depth:
         facts = self._capability

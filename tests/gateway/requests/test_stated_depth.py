@@ -109,9 +109,16 @@ def test_a_name_that_occurs_twice_arrives_once(config, cap):
         '{"model":"claude-opus-5","max_tokens":9000,"thinking":{"type":"adaptive"},'
         f'"messages":[{{"role":"user","content":"Hi"}}],{config}}}'
     )
-    emulator = ask("anthropic:claude-opus-5", text, LevelRules(cap=cap))[2]
-    sent = emulator.log.entries[-1]
-    assert sent.body["output_config"]["effort"] in ("low", cap)
+    recorder = Recorder()
+    route = GatewayRoute(
+        match="*", to=("anthropic:claude-opus-5",), thinking=LevelRules(cap=cap), retries=0
+    )
+    app = App(GatewayContext(GatewayConfig(routes=(route,)), recorder))
+    url = "http://gate/v1/messages"
+    anyio.run(came, app, HttpRequest("POST", url, HEADERS, text.encode()))
+    assert recorder.bodies[0].count(b'"output_config"') == 1
+    assert recorder.bodies[0].count(b"effort") == 1
+    assert json.loads(recorder.bodies[0])["output_config"]["effort"] in ("low", cap)
 
 
 def test_two_levels_of_a_chat_request_arrive_as_one():

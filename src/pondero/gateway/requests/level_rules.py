@@ -131,7 +131,7 @@ def apply_rules(
 def limit_value(value: Json, entry: ModelEntry, rules: Sequence[LevelRules]) -> Json:
     """Return a depth that a body states in some place, under the rules; None: leave it out.
 
-    A switch stays: how deep it is, nobody knows, and it is all that such a place can say.
+    A switch stays: its depth is unknown, and such a place has no other values.
     """
     if any(_parse_rule(rule.cap or rule.force or "max", ()).kind == "off" for rule in rules):
         return None

@@ -46,7 +46,7 @@ from .level_plan import plan_attempt
 from .level_rules import AppliedLevel, RequestedLevel, limit_value, limit_word
 from .model_name import ModelRenamer, rename_model
 from .routed_request import ModelTarget, RoutedRequest
-from .stated_depth import LimitedTurns, limit_fields, limit_turns
+from .stated_depth import TurnLimits, limit_fields, limit_turns
 from .translation import Translation, copy_client_headers, is_same_dialect
 
 _SENT_BACK = re.compile(
@@ -104,7 +104,7 @@ def readdress_request(
     fields = {name: own[name] for name in rules.added_fields if name in own and name not in sent}
     if "model" in own:
         fields["model"] = own["model"]
-    written = _write_level(routed, target)
+    written = _write_level(routed, target, sent)
     body = with_fields(
         written.body,
         (_MODEL, *written.without),
@@ -116,8 +116,8 @@ def readdress_request(
     return msgspec.structs.replace(template, http=ours, plan=written.plan)
 
 
-class _WrittenLevel(Struct, frozen=True, kw_only=True):
-    """How a body gets its level: what to remove, what to merge, what to write anew."""
+class _LevelEdit(Struct, frozen=True, kw_only=True):
+    """How a body gets its level: what to remove, what to merge, what to encode again."""
 
     body: bytes
     plan: Plan
@@ -127,34 +127,34 @@ class _WrittenLevel(Struct, frozen=True, kw_only=True):
     rewritten: frozenset[str] = frozenset()
 
 
-def _write_level(routed: RoutedRequest, target: ModelTarget) -> _WrittenLevel:
+def _write_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, Raw]) -> _LevelEdit:
     """Return the changes that make a body ask for the plan, and for nothing else."""
     body, level, plan = routed.call.http.body, target.level, target.plan
     if not level.is_binding:
         if _keeps_level(routed, target):
-            return _WrittenLevel(body=body, plan=plan)
+            return _LevelEdit(body=body, plan=plan)
         paths = thinking_paths(target.entry, plan)
-        return _WrittenLevel(
+        return _LevelEdit(
             body=body, plan=plan, without=paths, fields=plan.fields, headers=plan.headers
         )
     places = routed.service.depth
-    opening, turns = plan, _limit_turns(routed, target)
+    opening, turns = plan, _limit_turns(routed, target, sent)
     if turns is not None:
         if turns.stated and level.is_from_body:
             level, opening = _plan_opening(routed, target, turns.bare)
-        body = _replace_field(body, places.turns, turns.limited)
+        sent = {**sent, places.turns: Raw(turns.limited)}
+        body = msgspec.json.encode(sent)
     if _is_unknown(target.entry):
         return _limit_in_place(body, target, places)
-    paths = (*thinking_paths(target.entry, opening), *places.fields)
-    if level.has_maximum:
-        paths += places.more
-    rewritten = _fold_first(paths)
+    paths, rewritten = _list_places(
+        thinking_paths(target.entry, opening), places, capped=level.has_maximum
+    )
     same = routed.parsed.request.model == target.entry.model and not opening.adjustments
     if level.why is None and level.is_from_body and same:
         depth = _list_depth(target.entry, places, capped=level.has_maximum)
-        if states_only(body, depth, opening):
-            return _WrittenLevel(body=body, plan=plan, rewritten=rewritten)
-    return _WrittenLevel(
+        if states_only(sent, depth, opening):
+            return _LevelEdit(body=body, plan=plan, rewritten=rewritten)
+    return _LevelEdit(
         body=body,
         plan=plan,
         without=paths,
@@ -164,7 +164,9 @@ def _write_level(routed: RoutedRequest, target: ModelTarget) -> _WrittenLevel:
     )
 
 
-def _limit_turns(routed: RoutedRequest, target: ModelTarget) -> LimitedTurns | None:
+def _limit_turns(
+    routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, Raw]
+) -> TurnLimits | None:
     """Return the conversation with its own levels under the rules, or without them.
 
     They go if a header or the model's name says the level: that holds for the whole request.
@@ -176,8 +178,7 @@ def _limit_turns(routed: RoutedRequest, target: ModelTarget) -> LimitedTurns | N
             return None
         return limit_word(value, entry, level.rules)
 
-    fields = _FIELDS.decode(routed.call.http.body)
-    return limit_turns(fields, routed.service.depth, limit)
+    return limit_turns(sent, routed.service.depth, limit)
 
 
 def _plan_opening(
@@ -187,15 +188,11 @@ def _plan_opening(
     http = routed.call.http
     if turns == b"[]":
         return target.level, target.plan
-    body = _replace_field(http.body, routed.service.depth.turns, turns)
+    fields = {**_FIELDS.decode(http.body), routed.service.depth.turns: Raw(turns)}
+    body = msgspec.json.encode(fields)
     intent = routed.service.parse(msgspec.structs.replace(http, body=body)).intent
     said_in = "unset" if intent == UNSET else "body"
     return plan_attempt(routed, target.entry, RequestedLevel(intent, said_in))
-
-
-def _replace_field(body: bytes, name: str, value: bytes) -> bytes:
-    fields = {**_FIELDS.decode(body), name: Raw(value)}
-    return msgspec.json.encode(fields)
 
 
 def _is_unknown(entry: ModelEntry) -> bool:
@@ -203,7 +200,7 @@ def _is_unknown(entry: ModelEntry) -> bool:
     return entry.inferred and entry.capability.thinks and entry.capability.style is None
 
 
-def _limit_in_place(body: bytes, target: ModelTarget, places: DepthPlaces) -> _WrittenLevel:
+def _limit_in_place(body: bytes, target: ModelTarget, places: DepthPlaces) -> _LevelEdit:
     """Limit the client's own fields for a model that no plan can be made for."""
     level, plan = target.level, target.plan
 
@@ -214,12 +211,17 @@ def _limit_in_place(body: bytes, target: ModelTarget, places: DepthPlaces) -> _W
     if level.is_from_body and level.intent.kind in ("level", "budget"):
         plan = msgspec.structs.replace(plan, level=level.intent.level, budget=level.intent.tokens)
     more = places.more if level.has_maximum else ()
-    return _WrittenLevel(body=limited, plan=plan, without=more)
+    return _LevelEdit(body=limited, plan=plan, without=more)
 
 
 @lru_cache(maxsize=512)
-def _fold_first(paths: tuple[tuple[str, ...], ...]) -> frozenset[str]:
-    return frozenset(fold_path(path)[0] for path in paths)
+def _list_places(
+    own: tuple[tuple[str, ...], ...], places: DepthPlaces, *, capped: bool
+) -> tuple[tuple[tuple[str, ...], ...], frozenset[str]]:
+    """Return the paths to remove, each once in all its spellings, and their first names."""
+    more = places.more if capped else ()
+    paths = {fold_path(path): path for path in (*own, *places.fields, *more)}
+    return tuple(paths.values()), frozenset(folded[0] for folded in paths)
 
 
 @lru_cache(maxsize=512)

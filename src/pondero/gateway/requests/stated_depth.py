@@ -20,7 +20,7 @@ _ESCAPED = re.compile(rb"\\u00[2-7]")  # an ASCII character that is written as a
 _EMPTY_FRAME = {"type", "id", "role", "content"}
 
 
-class LimitedTurns(Struct, frozen=True):
+class TurnLimits(Struct, frozen=True):
     """A conversation with its own levels limited, and ``bare``, without them."""
 
     limited: bytes
@@ -28,19 +28,19 @@ class LimitedTurns(Struct, frozen=True):
     stated: bool
 
 
-def limit_turns(
-    fields: Mapping[str, Raw], places: DepthPlaces, limit: Limit
-) -> LimitedTurns | None:
+def limit_turns(fields: Mapping[str, Raw], places: DepthPlaces, limit: Limit) -> TurnLimits | None:
     """Limit the levels that turns set for themselves; None if no turn can have one.
 
-    A turn that may have one is written anew, so that no name occurs twice in it. All other turns
+    A turn that may have one is encoded again, so that no name occurs twice in it. All other turns
     keep their bytes.
     """
     if not places.in_turns or (sent := fields.get(places.turns)) is None:
         return None
-    marks, data = _compile_marks(places.marks), bytes(sent)
-    if marks.search(data) is None and _ESCAPED.search(data) is None:
+    data = bytes(sent)
+    escapes = b"\\u00" in data and _ESCAPED.search(data) is not None
+    if not escapes and not any(mark.encode() in data for mark in places.marks):
         return None
+    marks = _compile_marks(places.marks)
     try:
         turns = [bytes(turn) for turn in _TURNS.decode(sent)]
     except msgspec.DecodeError:
@@ -59,7 +59,7 @@ def limit_turns(
             stated = stated or found
             if not (found and _is_empty(raw)):
                 kept.append(msgspec.json.encode(raw))
-    return LimitedTurns(_join(limited), _join(bare), stated)
+    return TurnLimits(_join(limited), _join(bare), stated)
 
 
 def limit_fields(body: bytes, places: DepthPlaces, limit: Limit) -> bytes:
