@@ -440,7 +440,11 @@ def test_a_stream_that_the_end_of_the_gateway_cuts_ends_in_an_error(tmp_path, ap
 
     came = asyncio.run(ask())
     (receipt,) = counted.receipts
-    assert (receipt.end, receipt.reason, receipt.estimated) == ("failed", "the gateway stops; ask again", True)
+    assert (receipt.end, receipt.reason, receipt.estimated) == (
+        "failed",
+        "the gateway stops; ask again",
+        True,
+    )
     assert receipt.status >= 500
     assert came.body.count(b"the gateway stops") == ERRORS.get(api, 1)
     assert came.pieces[-1] == b""  # the response is complete
@@ -491,7 +495,11 @@ def test_a_broken_stream_fails_once_with_a_reason(tmp_path, api):
     (came,) = run(counted, Asked(api=api, model=api, scripts=(Script(thinking=900, cut=5),)))
 
     (receipt,) = counted.receipts
-    assert (receipt.end, receipt.reason, receipt.estimated) == ("failed", "Truncated of the service", True)
+    assert (receipt.end, receipt.reason, receipt.estimated) == (
+        "failed",
+        "Truncated of the service",
+        True,
+    )
     assert came.body.count(b"the stream was cut") == ERRORS.get(api, 1)
 
 

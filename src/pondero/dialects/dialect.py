@@ -297,6 +297,21 @@ class SignatureSlots(Struct, frozen=True, kw_only=True):
     may_lose_thinking: bool = False
 
 
+class DepthPlaces(Struct, frozen=True, kw_only=True):
+    """Where a request may say how much to think: every place from which any server reads it.
+
+    ``fields``: paths from the top; ``more``: paths of extra depth above any level. ``turns`` is
+    the field with the conversation, ``in_turns`` the paths to a level inside one turn; such a turn
+    contains one of ``marks`` as a JSON string.
+    """
+
+    fields: tuple[tuple[str, ...], ...] = ()
+    more: tuple[tuple[str, ...], ...] = ()
+    turns: str = ""
+    in_turns: tuple[tuple[str, ...], ...] = ()
+    marks: tuple[str, ...] = ()
+
+
 class PassthroughRules(Struct, frozen=True, kw_only=True):
     """Rules for a gateway that passes through; ``model_at``: paths of the model's name.
 
@@ -357,6 +372,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     ping: bytes = b": ping\n\n"
     overloaded_status: int = 503
     passthrough: PassthroughRules = PassthroughRules()
+    depth: DepthPlaces = DepthPlaces()
     slots: SignatureSlots = SignatureSlots()
 
 

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
         is_fallback_error,
         shorten_retries,
     )
-    from .patch import apply_plan, matches_plan, thinking_paths, with_fields, with_list_headers
+    from .patch import (
+        apply_plan,
+        depth_paths_of,
+        fold_path,
+        matches_plan,
+        states_only,
+        thinking_paths,
+        with_fields,
+        with_list_headers,
+    )
     from .prepare_steps.cache_breakpoints import add_cache_breakpoints
     from .prepare_steps.foreign_tools import TextCalls
     from .prepare_steps.history import make_destination
@@ -51,7 +60,10 @@ _NAMES = {
     "decoder": "Decoded decode",
     "exchange_flow": "Emit Flow ReadBytes Send Sleep Step flow read_reply verdict",
     "fallback": "PATIENCE gave_last_answer is_deployment_fault is_fallback_error shorten_retries",
-    "patch": "apply_plan matches_plan thinking_paths with_fields with_list_headers",
+    "patch": (
+        "apply_plan depth_paths_of fold_path matches_plan states_only thinking_paths with_fields "
+        "with_list_headers"
+    ),
     "prepare_steps.cache_breakpoints": "add_cache_breakpoints",
     "prepare_steps.foreign_tools": "TextCalls",
     "prepare_steps.history": "make_destination",
@@ -93,10 +105,12 @@ __all__ = [
     "auth_header",
     "compose",
     "decode",
+    "depth_paths_of",
     "describe_evidence",
     "fields_hash",
     "fingerprint",
     "flow",
+    "fold_path",
     "gave_last_answer",
     "insist",
     "is_deployment_fault",
@@ -112,6 +126,7 @@ __all__ = [
     "rejected_signatures",
     "rejections_for",
     "shorten_retries",
+    "states_only",
     "thinking_paths",
     "verdict",
     "with_fields",

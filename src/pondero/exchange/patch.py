@@ -1,7 +1,7 @@
 """Puts a plan into another program's request; other fields keep their bytes, as caches need."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from itertools import product
 
@@ -16,6 +16,7 @@ Path = tuple[str, ...]
 
 _CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 _FIELDS = get_decoder(dict[str, Raw])
+_GONE = object()
 
 
 def apply_plan(request: HttpRequest, entry: ModelEntry, plan: Plan) -> HttpRequest:
@@ -33,7 +34,7 @@ def thinking_paths(entry: ModelEntry, plan: Plan) -> tuple[Path, ...]:
 def matches_plan(body: bytes, entry: ModelEntry, plan: Plan) -> bool:
     """Return whether a body has the same depth of thinking as the plan, field for field."""
     fields = _FIELDS.decode(body)
-    for path in _depth(entry):
+    for path in depth_paths_of(entry):
         if path[0] in fields:
             said = get_path({path[0]: msgspec.json.decode(fields[path[0]])}, path)
             if said is not None and said != get_path(plan.fields, path):
@@ -42,7 +43,8 @@ def matches_plan(body: bytes, entry: ModelEntry, plan: Plan) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _depth(entry: ModelEntry) -> tuple[Path, ...]:
+def depth_paths_of(entry: ModelEntry) -> tuple[Path, ...]:
+    """Return the paths of depth in the requests of a provider's models, in their spellings."""
     every = (entry.placement, *entry.provider.placement.values())
     paths = (spelt for each in every for path in depth_paths(each) for spelt in _spellings(path))
     return tuple(dict.fromkeys(paths))
@@ -53,7 +55,7 @@ def _paths(entry: ModelEntry, dropped: tuple[str, ...]) -> tuple[Path, ...]:
     every = (entry.placement, *entry.provider.placement.values())
     paths = [path for each in every for path in (*depth_paths(each), *visibility_paths(each))]
     paths += [entry.provider.parameters.get(name, (name,)) for name in dropped]
-    return tuple(dict.fromkeys(spelt for path in paths for spelt in _spellings(path)))
+    return tuple(dict.fromkeys(paths))
 
 
 def _spellings(path: Path) -> Iterator[Path]:
@@ -61,16 +63,103 @@ def _spellings(path: Path) -> Iterator[Path]:
     yield from product(*(dict.fromkeys(pair) for pair in zip(path, snake, strict=True)))
 
 
-def with_fields(body: bytes, without: Iterable[Path], more: Mapping[str, Json]) -> bytes:
-    """Remove paths from a body, then merge fields into it."""
-    paths = tuple(without)
+def states_only(fields: Mapping[str, Raw], places: Iterable[Path], plan: Plan) -> bool:
+    """Return whether a body has no other depth than the plan's, in any spelling or twice."""
+    names: dict[str, list[str]] = {}
+    for name in fields:
+        names.setdefault(fold_name(name), []).append(name)
+    for path in places:
+        folded = fold_path(path)
+        if folded[0] not in names:
+            continue
+        said = [
+            value
+            for name in names[folded[0]]
+            for value in _find_values(msgspec.json.decode(fields[name]), folded[1:])
+        ]
+        if said and said != list(_find_values(plan.fields, folded)):
+            return False
+    return True
+
+
+@lru_cache(maxsize=4096)
+def fold_name(name: str) -> str:
+    """Return a name as the most lenient service reads it.
+
+    Go reads JSON names in any case (encoding/json), protobuf in snake_case and camelCase.
+    """
+    return name.replace("_", "").casefold()
+
+
+@lru_cache(maxsize=4096)
+def fold_path(path: Path) -> Path:
+    """Return a path of folded names."""
+    return tuple(map(fold_name, path))
+
+
+def _find_values(value: Json, path: Path) -> Iterator[Json]:
+    """Yield the values at a folded path; a plain value where an object belongs counts, too."""
+    if path and isinstance(value, list):
+        for each in value:
+            if isinstance(each, Mapping):
+                yield from _find_values(each, path)
+        return
+    if not path or not isinstance(value, Mapping):
+        if value is not None:
+            yield value
+        return
+    for name, inner in value.items():
+        if fold_name(name) == path[0]:
+            yield from _find_values(inner, path[1:])
+
+
+def with_fields(
+    body: bytes,
+    without: Iterable[Path],
+    more: Mapping[str, Json],
+    *,
+    rewritten: Collection[str] = (),
+) -> bytes:
+    """Remove paths from a body in every spelling and list, then merge fields into it.
+
+    ``rewritten`` names folded fields that are encoded again even if they stay, so that no name
+    occurs twice in them.
+    """
+    paths = tuple(map(fold_path, without))
     fields = _FIELDS.decode(body)
-    touched = {path[0] for path in paths} | more.keys()
-    before = {name: msgspec.json.decode(fields[name]) for name in fields if name in touched}
+    touched = {path[0] for path in paths} | {fold_name(name) for name in more} | {*rewritten}
+    before = {
+        name: msgspec.json.decode(fields[name]) for name in fields if fold_name(name) in touched
+    }
     after: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(before))
     for path in paths:
         _remove(after, path)
-    return _write_body(fields, before, merge_json(after, more))
+    after = merge_json(_unify(after, more), more)
+    unchanged = {
+        name: fields[name]
+        for name in fields
+        if name not in before
+        or (fold_name(name) not in rewritten and after.get(name, _GONE) == before[name])
+    }
+    return _write_body(fields, unchanged, after)
+
+
+def _unify(body: dict[str, Json], more: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a body in which the names of fields to merge have the spelling of those."""
+    unified = dict(body)
+    for name, value in more.items():
+        alike = [each for each in unified if fold_name(each) == fold_name(name)]
+        if alike and alike != [name]:
+            for each in alike:
+                found = unified.pop(each)
+                held = unified.get(name)
+                if isinstance(held, dict) and isinstance(found, dict):
+                    found = merge_json(held, found)
+                unified[name] = found
+        inner = unified.get(name)
+        if isinstance(value, Mapping) and isinstance(inner, dict):
+            unified[name] = _unify(inner, value)
+    return unified
 
 
 def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
@@ -83,23 +172,27 @@ def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> di
 
 
 def _write_body(
-    fields: Mapping[str, Raw], before: Mapping[str, Json], after: Mapping[str, Json]
+    fields: Mapping[str, Raw], unchanged: Mapping[str, Raw], after: Mapping[str, Json]
 ) -> bytes:
     pieces = []
     for name in (*fields, *(name for name in after if name not in fields)):
-        if name in before and name not in after:
+        if name in unchanged:
+            value = bytes(unchanged[name])
+        elif name in after:
+            value = msgspec.json.encode(after[name])
+        else:
             continue
-        same = name in fields and (name not in after or before[name] == after[name])
-        value = bytes(fields[name]) if same else msgspec.json.encode(after[name])
         pieces.append(b"%b:%b" % (msgspec.json.encode(name), value))
     return b"{%b}" % b",".join(pieces)
 
 
 def _remove(body: dict[str, Json], path: Path) -> None:
-    inner = body.get(path[0])
-    if len(path) == 1:
-        body.pop(path[0], None)
-    elif isinstance(inner, dict):
-        _remove(inner, path[1:])
-        if not inner:
-            del body[path[0]]
+    for name in [name for name in body if fold_name(name) == path[0]]:
+        inner = body[name]
+        if len(path) > 1 and isinstance(inner, dict | list):
+            for each in inner if isinstance(inner, list) else [inner]:
+                if isinstance(each, dict):
+                    _remove(each, path[1:])
+            if inner:
+                continue
+        del body[name]

@@ -1,5 +1,6 @@
 """Turns a level, a budget, on or off into what a model can do; every room above uses it."""
 
+from .bounds import LevelBounds
 from .capability import NOTHING, BudgetRange, Capability, Evidence
 from .decision import (
     BENIGN,
@@ -76,6 +77,7 @@ __all__ = [
     "Evidence",
     "Intent",
     "Kind",
+    "LevelBounds",
     "NativeThinking",
     "ParameterRanges",
     "Placement",

@@ -75,6 +75,19 @@ def nearest_level(tokens: int) -> str:
     return min(FIGURES, key=lambda level: abs(FIGURES[level] - tokens))
 
 
+def word_figure(word: str, efforts: tuple[str, ...]) -> float:
+    """Return a level's figure; a family's own word lies between its neighbours, or above max."""
+    word = ALIASES.get(word, word)
+    if word == "off":
+        return 0
+    if word in FIGURES:
+        return FIGURES[word]
+    at = efforts.index(word) if word in efforts else len(efforts)
+    below = max((FIGURES[each] for each in efforts[:at] if each in FIGURES), default=0)
+    above = [FIGURES[each] for each in efforts[at + 1 :] if each in FIGURES]
+    return (below + min(above)) / 2 if above else 2 * max(below, FIGURES["max"])
+
+
 def parse_offered_levels(message: str) -> tuple[str, ...]:
     """Return the levels that a rejection's message offers, the weakest first."""
     _, offer, words = _OFFER.split(message, maxsplit=1) if _OFFER.search(message) else ("", "", "")

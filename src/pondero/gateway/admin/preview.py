@@ -79,7 +79,7 @@ def preview(
     )
     rules = [each.thinking for each in (route, key) if each is not None]
     found = partial(resolve_auto, entry, policy=Policy())
-    applied = apply_rules(wanted, entry.capability, rules, resolve=found)
+    applied = apply_rules(wanted, entry, rules, policy=Policy(), resolve=found)
     made = make_plan(entry, applied.intent, asked=RequestParameters(), policy=Policy())
     return _write_preview(config, entry, applied, made, name=name, served=served)
 

@@ -4,7 +4,6 @@ The path: pass-through if the model speaks the client's API and nothing has to c
 """
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
 from typing import Protocol
 
 from msgspec import Struct
@@ -14,12 +13,11 @@ from ...canon import Event, HttpResponse, Reply
 from ...catalog import ModelEntry
 from ...errors import PonderoError
 from ...exchange import AsyncTransport, Exchange
-from ...exchange import plan as make_plan
-from ...store import resolve_auto
-from ...thinking import Adjustment, Intent, Plan, Policy, RequestParameters
+from ...thinking import Adjustment
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
-from .level_rules import AppliedLevel, apply_rules
+from .level_plan import plan_attempt
+from .level_rules import AppliedLevel
 from .passthrough import Passthrough, can_pass_through, readdress_request
 from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest
 from .translation import Translation, translate_request
@@ -104,26 +102,3 @@ def _note_limit(routed: RoutedRequest) -> Adjustment:
     if asked is None and got == UNKNOWN_OUTPUT:
         why = "a budget needs a limit, and the model's own is not known"
     return Adjustment("budget_max_tokens", "max_tokens", asked, got, why)
-
-
-def plan_attempt(routed: RoutedRequest, entry: ModelEntry) -> tuple[AppliedLevel, Plan]:
-    """Apply the level rules of route and key for one model, and plan it; raises UsageError."""
-    route, key = routed.resolved.route, routed.call.requester.key
-    rules = [holder.thinking for holder in (route, key) if holder is not None]
-    policy = routed.policy
-    level = apply_rules(
-        routed.requested_level,
-        entry.capability,
-        rules,
-        resolve=partial(resolve_auto, entry, policy=policy),
-    )
-    # No two requests have the same fields of their own, so caching those plans would not help.
-    plan = make_plan if level.intent.fields is not None else _plan_cached
-    return level, plan(entry, level.intent, asked=routed.parameters, policy=policy)
-
-
-@lru_cache(maxsize=1024)
-def _plan_cached(
-    entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy: Policy
-) -> Plan:
-    return make_plan(entry, intent, asked=asked, policy=policy)

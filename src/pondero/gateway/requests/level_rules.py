@@ -1,16 +1,30 @@
 """Computes the level to send: the requested one, under the rules of its route and key."""
 
-import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...canon import Json
+from ...catalog import ModelEntry
 from ...errors import BadThinking
-from ...thinking import DEPTH, FIGURES, UNSET, Capability, Intent, Plan, parse_auto, parse_intent
+from ...thinking import (
+    DEFAULT,
+    DEPTH,
+    UNSET,
+    Intent,
+    LevelBounds,
+    Plan,
+    Policy,
+    RequestParameters,
+    parse_auto,
+    parse_intent,
+)
 from ..config.model import LevelRules
 
-_BEYOND = 2 * FIGURES["max"]  # a level of one family only, such as ultra, is above max
+_NO_RULES = LevelRules()
+_SWITCHES = ("enabled", "disabled", "adaptive", "auto", "none", "on", "off")
 
 
 class RequestedLevel(Struct, frozen=True):
@@ -22,11 +36,30 @@ class RequestedLevel(Struct, frozen=True):
 
 
 class AppliedLevel(Struct, frozen=True):
-    """The level to plan with; ``why`` is the rule that changed it, if one did."""
+    """The level to plan with; ``why`` is the rule that changed it, if one did.
+
+    ``rules`` are those that say something, whether or not they changed this level.
+    """
 
     intent: Intent
     requested_level: RequestedLevel
     why: str | None = None
+    rules: tuple[LevelRules, ...] = ()
+
+    @property
+    def is_from_body(self) -> bool:
+        """Return whether the client's body says the level, or nothing does."""
+        return self.requested_level.said_in in ("body", "unset")
+
+    @property
+    def is_binding(self) -> bool:
+        """Return whether no other place of the body may say another level."""
+        return bool(self.rules) or not self.is_from_body
+
+    @property
+    def has_maximum(self) -> bool:
+        """Return whether a rule limits the depth from above."""
+        return any(rule.cap is not None or rule.force is not None for rule in self.rules)
 
     @property
     def requested(self) -> str:
@@ -67,32 +100,94 @@ def _keep_auto(intent: Intent) -> Intent:
 
 def apply_rules(
     level: RequestedLevel,
-    capability: Capability,
+    entry: ModelEntry,
     rules: Sequence[LevelRules],
     *,
+    asked: RequestParameters | None = None,
+    policy: Policy = DEFAULT,
     resolve: Callable[[Intent], Intent] = _keep_auto,
 ) -> AppliedLevel:
     """Return the level for one model; the narrower rule applies, a cap wins over a floor.
 
-    Both also limit a model's default, and the level that ``auto`` stands for.
+    Both also limit a model's default, and the level that ``auto`` stands for. They are compared in
+    the model's own tokens or levels, so ``asked`` must be the parameters that the plan gets.
     """
-    words = capability.extra_words
+    words = entry.capability.extra_words
     if forced := _find_first(rule.force for rule in rules):
-        intent, why = parse_intent(forced, words=words), "force"
+        intent, why = _parse_rule(forced, words), "force"
     elif level.intent.kind == "unset" and (usual := _find_first(rule.default for rule in rules)):
-        intent, why = parse_intent(usual, words=words), "default"
+        intent, why = _parse_rule(usual, words), "default"
     else:
         intent, why = level.intent, ""
     intent = resolve(_set_kind(intent, level.kind))
-    floors = [parse_intent(rule.floor, words=words) for rule in rules if rule.floor is not None]
-    caps = [parse_intent(rule.cap, words=words) for rule in rules if rule.cap is not None]
-    if floors and _max_tokens(intent, capability) < _tokens_in(
-        floor := max(floors, key=_tokens_in)
-    ):
-        intent, why = floor, "floor"
-    if caps and _max_tokens(intent, capability) > _tokens_in(cap := min(caps, key=_tokens_in)):
-        intent, why = cap, "cap"
-    return AppliedLevel(intent, level, why or None)
+    if any(rule.cap is not None or rule.floor is not None for rule in rules):
+        clamp = _clamp if intent.fields is not None else _clamp_cached
+        intent, bound = clamp(entry, intent, tuple(rules), asked or RequestParameters(), policy)
+        why = bound or why
+    stated = tuple(rule for rule in rules if rule != _NO_RULES)
+    return AppliedLevel(intent, level, why or None, stated)
+
+
+def limit_value(value: Json, entry: ModelEntry, rules: Sequence[LevelRules]) -> Json:
+    """Return a depth that a body states in some place, under the rules; None: leave it out.
+
+    A switch stays: its depth is unknown, and such a place has no other values.
+    """
+    if any(_parse_rule(rule.cap or rule.force or "max", ()).kind == "off" for rule in rules):
+        return None
+    if isinstance(value, str) and value.lower() not in _SWITCHES:
+        return limit_word(value, entry, rules)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if forced := _find_first(rule.force for rule in rules):
+            return _parse_rule(forced, ()).tokens  # a place for a number cannot say a level
+        return _make_bounds(entry, tuple(rules), RequestParameters(), DEFAULT).clamp_tokens(value)
+    return value if isinstance(value, bool | str) else None
+
+
+def limit_word(word: str, entry: ModelEntry, rules: Sequence[LevelRules]) -> str | None:
+    """Return a level that a conversation sets for itself, under the rules; None: leave it out."""
+    if forced := _find_first(rule.force for rule in rules):
+        intent = _parse_rule(forced, entry.capability.extra_words)
+        if intent.kind != "level" or intent.level is None:
+            return None
+        word = intent.level
+    bounds = _make_bounds(entry, tuple(rules), RequestParameters(), DEFAULT)
+    return bounds.clamp_word(word)
+
+
+def _clamp(
+    entry: ModelEntry,
+    intent: Intent,
+    rules: tuple[LevelRules, ...],
+    asked: RequestParameters,
+    policy: Policy,
+) -> tuple[Intent, str | None]:
+    return _make_bounds(entry, rules, asked, policy).clamp(intent)
+
+
+_clamp_cached = lru_cache(maxsize=1024)(_clamp)
+
+
+def _make_bounds(
+    entry: ModelEntry, rules: tuple[LevelRules, ...], asked: RequestParameters, policy: Policy
+) -> LevelBounds:
+    words = entry.capability.extra_words
+    return LevelBounds(
+        entry.capability,
+        caps=[_parse_rule(rule.cap, words) for rule in rules if rule.cap is not None],
+        floors=[_parse_rule(rule.floor, words) for rule in rules if rule.floor is not None],
+        policy=policy,
+        asked=asked,
+        surface=entry.provider.surface,
+    )
+
+
+def _parse_rule(text: str, words: Sequence[str]) -> Intent:
+    """Return the level of a rule, which may be a word of another family."""
+    try:
+        return parse_intent(text, words=words)
+    except BadThinking:
+        return Intent("level", text.strip().lower())
 
 
 def _set_kind(intent: Intent, kind: str | None) -> Intent:
@@ -104,23 +199,6 @@ def _set_kind(intent: Intent, kind: str | None) -> Intent:
 
 def _find_first(values: Iterable[str | None]) -> str | None:
     return next((value for value in values if value is not None), None)
-
-
-def _max_tokens(intent: Intent, capability: Capability) -> float:
-    """Return the most tokens a level can mean; infinite if unknown."""
-    if intent.kind in ("unset", "on", "native"):
-        if capability.thinks_unasked is False and intent.kind == "unset":
-            return 0
-        return FIGURES.get(capability.default, math.inf)
-    return _tokens_in(intent)
-
-
-def _tokens_in(intent: Intent) -> float:
-    if intent.kind == "budget":
-        return intent.tokens or 0
-    if intent.kind == "level":
-        return FIGURES.get(intent.level or "", _BEYOND)
-    return 0 if intent.kind == "off" else math.inf
 
 
 def _format_level(intent: Intent) -> str:

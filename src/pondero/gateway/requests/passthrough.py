@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from ...canon import (
     Event,
@@ -24,6 +24,7 @@ from ...canon import (
     merge_json,
 )
 from ...catalog import ModelEntry
+from ...dialects import DepthPlaces
 from ...errors import PonderoError, ServiceError
 from ...exchange import (
     AsyncResponse,
@@ -31,18 +32,24 @@ from ...exchange import (
     Exchange,
     Timeouts,
     compose,
+    depth_paths_of,
+    fold_path,
     matches_plan,
     plan,
+    states_only,
     thinking_paths,
     with_fields,
 )
-from ...thinking import DEFAULT, UNSET, RequestParameters
+from ...thinking import DEFAULT, UNSET, Plan, RequestParameters
 from ..server.context import GatewayContext
 from ..signatures import envelope
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
+from .level_plan import plan_attempt
+from .level_rules import AppliedLevel, RequestedLevel, limit_value, limit_word
 from .model_name import ModelRenamer, rename_model
 from .routed_request import ModelTarget, RoutedRequest
+from .stated_depth import TurnLimits, limit_fields, limit_turns
 from .translation import Translation, copy_client_headers, is_same_dialect
 from .usage_filter import UsageFilter
 
@@ -52,6 +59,7 @@ _SENT_BACK = re.compile(
 _FIELDS = get_decoder(dict[str, Raw])
 _NULL = Raw(b"null")
 _SSE = "text/event-stream"
+_MODEL = ("model",)  # in every spelling, so that no server reads another name
 
 
 def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
@@ -94,32 +102,146 @@ def readdress_request(
 ) -> Exchange:
     """Return the client's request with the model's address, key, name, level, and own fields."""
     http, rules = routed.call.http, routed.service.passthrough
-    keeps_level = _keeps_level(routed, target)
     template = _make_template(
         target.entry, stream=routed.request.stream, url=target.url, key=target.key
     )
     own: dict[str, Json] = msgspec.json.decode(template.http.body)
     sent = _FIELDS.decode(http.body)
     fields = {name: own[name] for name in rules.added_fields if name in own and name not in sent}
-    without: list[tuple[str, ...]] = []
     if (place := rules.usage_at) is not None and routed.request.stream:
         options, option = place
         if options in own or bytes(sent.get(options, _NULL)) != b"null":
             fields[options] = {option: True}  # whatever the client says: the gateway counts
     if "model" in own:
         fields["model"] = own["model"]
-    else:
-        without.append(("model",))
-    if not keeps_level:
-        without += thinking_paths(target.entry, target.plan)
-        fields |= target.plan.fields
+    written = _write_level(routed, target, sent)
+    without = (_MODEL, *written.without)
+    fields |= written.fields
     if (limit := _find_sent_limit(routed, target, sent)) is not None:
         without += rules.limits_at
         fields = merge_json(fields, limit)
-    body = with_fields(http.body, without, fields)
+    body = with_fields(written.body, without, fields, rewritten=written.rewritten)
     ours = msgspec.structs.replace(template.http, method=http.method, body=body)
-    ours = copy_client_headers(http, rules, ours, {} if keeps_level else target.plan.headers)
-    return msgspec.structs.replace(template, http=ours, plan=target.plan)
+    ours = copy_client_headers(http, rules, ours, written.headers)
+    return msgspec.structs.replace(template, http=ours, plan=written.plan)
+
+
+class _LevelEdit(Struct, frozen=True, kw_only=True):
+    """How a body gets its level: what to remove, what to merge, what to encode again."""
+
+    body: bytes
+    plan: Plan
+    without: tuple[tuple[str, ...], ...] = ()
+    fields: Mapping[str, Json] = {}
+    headers: Mapping[str, str] = {}
+    rewritten: frozenset[str] = frozenset()
+
+
+def _write_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, Raw]) -> _LevelEdit:
+    """Return the changes that make a body ask for the plan, and for nothing else."""
+    body, level, plan = routed.call.http.body, target.level, target.plan
+    if not level.is_binding:
+        if _keeps_level(routed, target):
+            return _LevelEdit(body=body, plan=plan)
+        paths = thinking_paths(target.entry, plan)
+        return _LevelEdit(
+            body=body, plan=plan, without=paths, fields=plan.fields, headers=plan.headers
+        )
+    places = routed.service.depth
+    opening, turns = plan, _limit_turns(routed, target, sent)
+    if turns is not None:
+        if turns.stated and level.is_from_body:
+            level, opening = _plan_opening(routed, target, turns.bare)
+        sent = {**sent, places.turns: Raw(turns.limited)}
+        body = msgspec.json.encode(sent)
+    if _is_unknown(target.entry):
+        return _limit_in_place(body, target, places)
+    paths, rewritten = _list_places(
+        thinking_paths(target.entry, opening), places, capped=level.has_maximum
+    )
+    same = routed.parsed.request.model == target.entry.model and not opening.adjustments
+    if level.why is None and level.is_from_body and same:
+        depth = _list_depth(target.entry, places, capped=level.has_maximum)
+        if states_only(sent, depth, opening):
+            return _LevelEdit(body=body, plan=plan, rewritten=rewritten)
+    return _LevelEdit(
+        body=body,
+        plan=plan,
+        without=paths,
+        fields=opening.fields,
+        headers=opening.headers,
+        rewritten=rewritten,
+    )
+
+
+def _limit_turns(
+    routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, Raw]
+) -> TurnLimits | None:
+    """Return the conversation with its own levels under the rules, or without them.
+
+    They go if a header or the model's name says the level: that holds for the whole request.
+    """
+    entry, level = target.entry, target.level
+
+    def limit(value: Json) -> Json:
+        if not level.is_from_body or not isinstance(value, str):
+            return None
+        return limit_word(value, entry, level.rules)
+
+    return limit_turns(sent, routed.service.depth, limit)
+
+
+def _plan_opening(
+    routed: RoutedRequest, target: ModelTarget, turns: bytes
+) -> tuple[AppliedLevel, Plan]:
+    """Plan the level with which a conversation began, before its turns changed it."""
+    http = routed.call.http
+    if turns == b"[]":
+        return target.level, target.plan
+    fields = {**_FIELDS.decode(http.body), routed.service.depth.turns: Raw(turns)}
+    body = msgspec.json.encode(fields)
+    intent = routed.service.parse(msgspec.structs.replace(http, body=body)).intent
+    said_in = "unset" if intent == UNSET else "body"
+    return plan_attempt(routed, target.entry, RequestedLevel(intent, said_in))
+
+
+def _is_unknown(entry: ModelEntry) -> bool:
+    """Return whether nothing is known about a model: its client may know what it takes."""
+    return entry.inferred and entry.capability.thinks and entry.capability.style is None
+
+
+def _limit_in_place(body: bytes, target: ModelTarget, places: DepthPlaces) -> _LevelEdit:
+    """Limit the client's own fields for a model that no plan can be made for."""
+    level, plan = target.level, target.plan
+
+    def limit(value: Json) -> Json:
+        return limit_value(value, target.entry, level.rules) if level.is_from_body else None
+
+    limited = limit_fields(body, places, limit)
+    if level.is_from_body and level.intent.kind in ("level", "budget"):
+        plan = msgspec.structs.replace(plan, level=level.intent.level, budget=level.intent.tokens)
+    more = places.more if level.has_maximum else ()
+    return _LevelEdit(body=limited, plan=plan, without=more)
+
+
+@lru_cache(maxsize=512)
+def _list_places(
+    own: tuple[tuple[str, ...], ...], places: DepthPlaces, *, capped: bool
+) -> tuple[tuple[tuple[str, ...], ...], frozenset[str]]:
+    """Return the paths to remove, each once in all its spellings, and their first names."""
+    more = places.more if capped else ()
+    paths = {fold_path(path): path for path in (*own, *places.fields, *more)}
+    return tuple(paths.values()), frozenset(folded[0] for folded in paths)
+
+
+@lru_cache(maxsize=512)
+def _list_depth(
+    entry: ModelEntry, places: DepthPlaces, *, capped: bool
+) -> tuple[tuple[str, ...], ...]:
+    """Return every path with depth, each once in all its spellings."""
+    more = places.more if capped else ()
+    own = depth_paths_of(entry)
+    return tuple({fold_path(path): path for path in (*own, *places.fields, *more)}.values())
 
 
 def _find_sent_limit(
@@ -145,12 +267,12 @@ def _find_sent_limit(
 
 
 def _keeps_level(routed: RoutedRequest, target: ModelTarget) -> bool:
-    """Return whether the client's own thinking fields can stay.
+    """Return whether the client's own thinking fields can stay if no rule binds them.
 
     For a model outside the catalog they stay: the client may know more than the plan.
     """
     level, entry = target.level, target.entry
-    own = level.why is None and level.requested_level.said_in in ("body", "unset")
+    own = level.why is None and level.is_from_body
     if not own or routed.parsed.request.model != entry.model or target.plan.adjustments:
         return False
     own = entry.inferred and not routed.is_lowered

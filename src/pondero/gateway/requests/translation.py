@@ -38,7 +38,7 @@ def translate_request(
     request, notes = _drop_client_fields(routed.request, routed.parsed, call.client_dialect)
     if same:  # its API has those fields too, but the plan decides those about thinking
         notes = [note for note in notes if note.what in routed.parsed.unknown]
-        request = replace(request, extras=_drop_thinking(routed.parsed.request.extras, entry, plan))
+        request = replace(request, extras=_drop_thinking(routed, entry, plan))
     exchange = prepare(
         entry,
         add_cache_breakpoints(entry, request),
@@ -90,12 +90,13 @@ def _drop_client_fields(
     return replace(request, extras=None, tool_choice=choice), notes
 
 
-def _drop_thinking(extras: Json, entry: ModelEntry, plan: Plan) -> Json:
+def _drop_thinking(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> Json:
     """Return extra fields without those that set how the model thinks."""
+    extras, places = routed.parsed.request.extras, routed.service.depth
     if not extras:
         return None
-    without = with_fields(msgspec.json.encode(extras), thinking_paths(entry, plan), {})
-    return msgspec.json.decode(without) or None
+    paths = (*thinking_paths(entry, plan), *places.fields, *places.more)
+    return msgspec.json.decode(with_fields(msgspec.json.encode(extras), paths, {})) or None
 
 
 def copy_client_headers(

@@ -9,6 +9,7 @@ from pondero.dialects.dialect import (
 )
 
 from . import address, errors, models, parse, reply, rules, types
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=types.NAME,
@@ -40,4 +41,5 @@ SERVICE = Service(
         added_fields=("anthropic_version", "max_tokens"),
         limits_at=(("max_tokens",),),
     ),
+    depth=DEPTH,
 )

@@ -9,6 +9,7 @@ from pondero.dialects.dialect import (
 )
 
 from . import address, errors, models, parse, reply, rules, types
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=types.NAME,
@@ -38,4 +39,5 @@ SERVICE = Service(
             ("additionalModelRequestFields", "max_tokens"),
         )
     ),
+    depth=DEPTH,
 )

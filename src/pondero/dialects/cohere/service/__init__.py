@@ -4,6 +4,7 @@ from pondero.dialects import bodies
 from pondero.dialects.dialect import ErrorId, ModelEndpoints, PassthroughRules, Service
 
 from . import errors, models, parse, reply, rules
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=models.HOME,
@@ -25,4 +26,5 @@ SERVICE = Service(
     ),
     own_headers=frozenset({models.SDK}),
     passthrough=PassthroughRules(limits_at=(("max_tokens",),)),
+    depth=DEPTH,
 )

@@ -3,6 +3,7 @@
 from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
 
 from . import address, errors, models, parse, reply, rules
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=models.HOME,
@@ -34,4 +35,5 @@ SERVICE = Service(
         limits_at=address.config_paths("maxOutputTokens", "max_output_tokens"),
         answers_at=address.config_paths("candidateCount", "candidate_count"),
     ),
+    depth=DEPTH,
 )

@@ -4,6 +4,7 @@ from pondero.dialects import bodies
 from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service
 
 from . import errors, models, parse, reply, rules, types
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=types.NAME,
@@ -24,4 +25,5 @@ SERVICE = Service(
     ),
     ping=b"",
     passthrough=PassthroughRules(model_at=(("model",),), limits_at=(("options", "num_predict"),)),
+    depth=DEPTH,
 )

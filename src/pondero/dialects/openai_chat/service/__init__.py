@@ -10,6 +10,7 @@ from pondero.dialects.dialect import (
 )
 
 from . import address, errors, models, parse, reply, rules, stream
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=address.HOME,
@@ -42,4 +43,5 @@ SERVICE = Service(
         usage_at=("stream_options", "include_usage"),
         is_usage_event=stream.is_usage_event,
     ),
+    depth=DEPTH,
 )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json, SavedRepair
+from pondero.canon import HttpRequest, Json, SavedRepair, get_path
 from pondero.dialects.dialect import Repair
 from pondero.errors import ServiceError
 from pondero.thinking import Adjustment, closest_word, explain_substitute, parse_offered_levels
@@ -24,7 +24,7 @@ _ID_OPTIONAL = ("message", "function_call", "custom_tool_call")
 
 def repair(request: HttpRequest, error: ServiceError) -> Repair | None:
     """Return the repaired request; None if the rejection names no repair."""
-    requested = (msgspec.json.decode(request.body).get("reasoning") or {}).get("effort")
+    requested = get_path(msgspec.json.decode(request.body), ("reasoning", "effort"))
     offered = _find_repairs(error.message, requested)
     return next(filter(None, (reapply_repair(request, each) for each in offered)), None)
 

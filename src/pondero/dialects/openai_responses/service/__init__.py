@@ -11,6 +11,7 @@ from pondero.dialects.dialect import (
 
 from . import address, errors, models, parse, reply, rules, stream
 from . import stored_responses as stored
+from .depth import DEPTH
 
 SERVICE = Service(
     default_provider=address.HOME,
@@ -41,4 +42,5 @@ SERVICE = Service(
         limits_at=(("max_output_tokens",),),
         background_at=(("background",),),
     ),
+    depth=DEPTH,
 )

@@ -52,7 +52,8 @@ def _accept(http: HttpRequest, raw: dict[str, Json], provider: str) -> AcceptedR
     done = find_hosted_calls(items, create.tools or []) if runs_custom else frozenset[str]()
     check_pairs(items, store=create.store is not False, done=done)
     _check_updates(items, model)
-    thought = _plan_thinking(create, model, parse.last_effort_update(items))
+    update = parse.last_effort_update(items)
+    thought = _plan_thinking(create, model, update)
     _check_model(create, model, thought)
     _check_verified(create, http)
     _check_tools(create, provider)
@@ -69,7 +70,7 @@ def _accept(http: HttpRequest, raw: dict[str, Json], provider: str) -> AcceptedR
     seed = msgspec.json.encode(raw)
     return AcceptedRequest(
         request=request,
-        intent=parse.intent_of(create.reasoning.effort if create.reasoning else None),
+        intent=parse.intent_of(update or (create.reasoning.effort if create.reasoning else None)),
         thinks=thought.thinks,
         shown=thought.thinks and thought.summary is not None,
         context=context,

@@ -1,0 +1,40 @@
+"""Plans the level of one request to one model, under the rules of its route and key."""
+
+from functools import lru_cache, partial
+
+from ...catalog import ModelEntry
+from ...exchange import plan as make_plan
+from ...store import resolve_auto
+from ...thinking import Intent, Plan, Policy, RequestParameters
+from .level_rules import AppliedLevel, RequestedLevel, apply_rules
+from .routed_request import RoutedRequest
+
+
+def plan_attempt(
+    routed: RoutedRequest, entry: ModelEntry, requested: RequestedLevel | None = None
+) -> tuple[AppliedLevel, Plan]:
+    """Apply the level rules of route and key for one model, and plan it; raises UsageError.
+
+    ``requested`` is planned in place of the level that the request as a whole asks for.
+    """
+    route, key = routed.resolved.route, routed.call.requester.key
+    rules = [holder.thinking for holder in (route, key) if holder is not None]
+    policy = routed.policy
+    level = apply_rules(
+        requested or routed.requested_level,
+        entry,
+        rules,
+        asked=routed.parameters,
+        policy=policy,
+        resolve=partial(resolve_auto, entry, policy=policy),
+    )
+    # No two requests have the same fields of their own, so caching those plans would not help.
+    plan = make_plan if level.intent.fields is not None else _plan_cached
+    return level, plan(entry, level.intent, asked=routed.parameters, policy=policy)
+
+
+@lru_cache(maxsize=1024)
+def _plan_cached(
+    entry: ModelEntry, intent: Intent, *, asked: RequestParameters, policy: Policy
+) -> Plan:
+    return make_plan(entry, intent, asked=asked, policy=policy)

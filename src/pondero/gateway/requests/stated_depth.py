@@ -1,0 +1,127 @@
+"""The depth that a client's body states, in every place where its API can carry it."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+
+import msgspec
+from msgspec import Raw, Struct
+
+from ...canon import Json, get_decoder
+from ...dialects import DepthPlaces
+from ...exchange import fold_path, with_fields
+
+Limit = Callable[[Json], Json]
+"""Returns the value to send in place of a stated one; None leaves it out."""
+
+_FIELDS = get_decoder(dict[str, Raw])
+_TURNS = get_decoder(list[Raw])
+_ESCAPED = re.compile(rb"\\u00[2-7]")  # an ASCII character that is written as an escape
+_EMPTY_FRAME = {"type", "id", "role", "content"}
+
+
+class TurnLimits(Struct, frozen=True):
+    """A conversation with its own levels limited, and ``bare``, without them."""
+
+    limited: bytes
+    bare: bytes
+    stated: bool
+
+
+def limit_turns(fields: Mapping[str, Raw], places: DepthPlaces, limit: Limit) -> TurnLimits | None:
+    """Limit the levels that turns set for themselves; None if no turn can have one.
+
+    A turn that may have one is encoded again, so that no name occurs twice in it. All other turns
+    keep their bytes.
+    """
+    if not places.in_turns or (sent := fields.get(places.turns)) is None:
+        return None
+    data = bytes(sent)
+    escapes = b"\\u00" in data and _ESCAPED.search(data) is not None
+    if not escapes and not any(mark.encode() in data for mark in places.marks):
+        return None
+    marks = _compile_marks(places.marks)
+    try:
+        turns = [bytes(turn) for turn in _TURNS.decode(sent)]
+    except msgspec.DecodeError:
+        return None  # one text
+    limited: list[bytes] = []
+    bare: list[bytes] = []
+    stated = False
+    for turn in turns:
+        if not _has_mark(turn, marks):
+            limited.append(turn)
+            bare.append(turn)
+            continue
+        for kept, rule in ((limited, limit), (bare, _leave_out)):
+            raw = msgspec.json.decode(turn)
+            found = isinstance(raw, dict) and _limit_turn(raw, places, rule)
+            stated = stated or found
+            if not (found and _is_empty(raw)):
+                kept.append(msgspec.json.encode(raw))
+    return TurnLimits(_join(limited), _join(bare), stated)
+
+
+def limit_fields(body: bytes, places: DepthPlaces, limit: Limit) -> bytes:
+    """Limit the depth in the fields of a body, each in its place."""
+    names = {fold_path(path)[0] for path in places.fields}
+    fields = _FIELDS.decode(body)
+    stated = {name: fields[name] for name in fields if fold_path((name,))[0] in names}
+    if not stated:
+        return body
+    values: dict[str, Json] = {name: msgspec.json.decode(raw) for name, raw in stated.items()}
+    for path in places.fields:
+        _limit_at(values, fold_path(path), limit)
+    return with_fields(body, [(name,) for name in stated], values, rewritten=names)
+
+
+@lru_cache(maxsize=16)
+def _compile_marks(marks: tuple[str, ...]) -> re.Pattern[bytes]:
+    names = "|".join(map(re.escape, marks))
+    return re.compile(rf'(?<!\\)"(?:{names})"'.encode())
+
+
+def _has_mark(turn: bytes, marks: re.Pattern[bytes]) -> bool:
+    if marks.search(turn) is not None:
+        return True
+    if _ESCAPED.search(turn) is None:
+        return False
+    return marks.search(msgspec.json.encode(msgspec.json.decode(turn))) is not None
+
+
+def _limit_turn(turn: dict[str, Json], places: DepthPlaces, limit: Limit) -> bool:
+    found = [_limit_at(turn, fold_path(path), limit) for path in places.in_turns]
+    return any(found)
+
+
+def _limit_at(value: dict[str, Json], path: tuple[str, ...], limit: Limit) -> bool:
+    """Limit what is at a folded path; returns whether something was."""
+    names = [name for name in value if fold_path((name,))[0] == path[0]]
+    for name in names[:-1]:  # two spellings of one name: servers differ in which they read
+        del value[name]
+    if not names or value[names[-1]] is None:
+        return False
+    name, inner = names[-1], value[names[-1]]
+    if len(path) > 1 and isinstance(inner, dict | list):
+        within = inner if isinstance(inner, list) else [inner]
+        stated = [isinstance(each, dict) and _limit_at(each, path[1:], limit) for each in within]
+        if not inner:
+            del value[name]
+        return any(stated)
+    value[name] = limit(inner)
+    if value[name] is None:
+        del value[name]
+    return True
+
+
+def _leave_out(_value: Json) -> None:
+    return None
+
+
+def _is_empty(turn: Json) -> bool:
+    """Return whether a turn has nothing left to say; services reject such turns."""
+    return isinstance(turn, dict) and not turn.keys() - _EMPTY_FRAME and not turn.get("content")
+
+
+def _join(turns: list[bytes]) -> bytes:
+    return b"[%b]" % b",".join(turns)
