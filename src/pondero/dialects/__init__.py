@@ -24,6 +24,7 @@ from .dialect import (
     Service,
     SignatureSlots,
     Signer,
+    StoredId,
     leave_unsigned,
 )
 from .registry import COMMON, NAMES, get_dialect
@@ -54,6 +55,7 @@ __all__ = [
     "Service",
     "SignatureSlots",
     "Signer",
+    "StoredId",
     "get_dialect",
     "leave_unsigned",
 ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .observability.observers import open_observers
     from .server.run import run, run_gateway_in_thread
     from .state.keys import KeyRing
-    from .state.shared_state import load_keys
+    from .state.shared_state import load_keys, rotate_envelope_secret
 
 _NAMES = {
     "config.model": "GatewayConfig GatewayKey GatewayRoute LevelRules",
@@ -36,7 +36,7 @@ _NAMES = {
     "observability.observers": "open_observers",
     "server.run": "run run_gateway_in_thread",
     "state.keys": "KeyRing",
-    "state.shared_state": "load_keys",
+    "state.shared_state": "load_keys rotate_envelope_secret",
 }
 
 __all__ = [
@@ -63,6 +63,7 @@ __all__ = [
     "open_observers",
     "prepare_launch",
     "private_config",
+    "rotate_envelope_secret",
     "run",
     "run_gateway_in_thread",
 ]

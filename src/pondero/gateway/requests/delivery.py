@@ -13,6 +13,7 @@ from .attempt import Attempt
 from .errors import add_response_headers, write_error
 from .response_writer import ResponseWriter
 from .routed_request import RoutedRequest
+from .stored_ids import GivenIdRecorder
 
 _LONGEST_HEADER = 2_000
 
@@ -68,6 +69,7 @@ class _Delivery:
         self._record = record
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
+        self._given_ids = GivenIdRecorder(routed)
         self._adjustments: list[str] = []
 
     @property
@@ -78,6 +80,7 @@ class _Delivery:
         while isinstance(step := await shell.next(), Emit):
             self._note_adjustments(step.events)
         response = await self._converter.whole(step)
+        self._given_ids.take_whole(response.body)
         await self._cache(step)
         self._record.note_first()
         self._note_reply(step)
@@ -101,9 +104,12 @@ class _Delivery:
                     self._record.admission.feed(step.events)
                 # Drop the events before the wait: thousands of slow streams would keep them.
                 data, step = converter.feed(step.events), None
+                self._given_ids.feed(data)
                 await writer.write(data)
                 del data
-            await writer.write(await converter.end())
+            data = await converter.end()
+            self._given_ids.feed(data)
+            await writer.write(data)
         except PonderoError as error:
             if wrote:
                 await self._write_failure(error)
@@ -151,6 +157,7 @@ class _Delivery:
             turns=routed.turns,
         )
         await self._gateway.memory.put(items)
+        await self._given_ids.record(self._gateway)
 
     def _note_reply(self, reply: Reply) -> None:
         if self._record.admission is not None:

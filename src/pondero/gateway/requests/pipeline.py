@@ -18,6 +18,7 @@ from .errors import add_response_headers, write_error
 from .read_request import identify
 from .response_writer import ResponseWriter
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
+from .stored_ids import check_stored_ids
 from .translation import make_reply_context
 
 
@@ -35,7 +36,7 @@ async def answer_request(
         parsed = service.parse(http)
         resolved = route(gateway, call, parsed)
         level = read_level(call, parsed, resolved)  # ``attempt`` applies the rules, for each model
-        request, turns = await restore(gateway, call, parsed.request)
+        request, turns, envelopes = await restore(gateway, call, parsed.request)
         routed = RoutedRequest(
             call=call,
             service=service,
@@ -44,7 +45,9 @@ async def answer_request(
             turns=turns,
             resolved=resolved,
             requested_level=level,
+            envelopes=envelopes,
         )
+        await check_stored_ids(gateway, routed)
         record.requested_model = parsed.request.model
         record.note(stream=parsed.request.stream)
         record.admission = await admit(gateway, routed)

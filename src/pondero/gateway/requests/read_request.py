@@ -118,7 +118,7 @@ async def identify(
         service = get_dialect(client_dialect or guess_dialect(http)).service()
         message = "unknown gateway key; create one with 'pondero keys create --gateway'"
         raise Rejected(error_response(service, 401, message))
-    return requester
+    return Requester(key=requester.key) if gateway.config.private else requester
 
 
 def guess_dialect(http: HttpRequest) -> str:
@@ -139,7 +139,7 @@ def find_requester(http: HttpRequest, keys: Sequence[GatewayKey]) -> Requester |
     for shown in _iter_keys(http.headers, http.url):
         found = find_holder(keys, shown)
         if found is not None and not found.blocked:
-            return Requester(found.name, found)
+            return Requester(found.hash, found)
     return None
 
 

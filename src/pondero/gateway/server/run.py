@@ -19,10 +19,11 @@ from ...exchange import AsyncTransport
 from ...store import load_catalog
 from ..config.model import GatewayConfig
 from ..config.reader import check_exposure, check_sharing, reload_config
-from ..config.secrets import forget
+from ..config.secrets import forget, read_envelope_secrets
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.observers import Observers, open_observers
 from ..observability.receipt import Observer
+from ..state.envelope_secrets import FileSecrets
 from ..state.keys import FileKeys
 from ..state.shared_state import make_shared_state
 from .app import App
@@ -48,6 +49,7 @@ def run(
     _check_extra()
     check_exposure(config)
     check_sharing(config)
+    read_envelope_secrets(config.server)
     bound = bind(config.server.host, config.server.port)
     block_signals()
     if ready is not None:
@@ -76,7 +78,9 @@ def run_gateway_in_thread(
     """Serve in a thread of this process and yield the base address."""
     bound = bind(config.server.host, config.server.port)
     network = transport or _make_transport()
-    server = _make_server(GatewayContext(config, network, observers=observers, ledger=ledger))
+    shared = make_shared_state(config.server, secrets=FileSecrets() if config.private else None)
+    gateway = GatewayContext(config, network, observers=observers, shared=shared, ledger=ledger)
+    server = _make_server(gateway)
     thread = Thread(target=server.run, args=([bound],), daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
@@ -99,7 +103,7 @@ def _serve_process(
         told = (*observers, *seen.told)
         ledger = seen.ledger.database if seen.ledger is not None else None
         shared, network = (
-            make_shared_state(config.server, keys=FileKeys()),
+            make_shared_state(config.server, keys=FileKeys(), secrets=FileSecrets()),
             transport or _make_transport(),
         )
         gateway = GatewayContext(config, network, observers=told, shared=shared, ledger=ledger)
@@ -191,6 +195,7 @@ def _make_transport() -> AsyncTransport:
 def _check_extra() -> None:
     try:
         import aiohttp  # noqa: F401, PLC0415 - an extra
+        import cryptography  # noqa: F401, PLC0415 - an extra
         import prometheus_client  # noqa: F401, PLC0415 - an extra
         import uvicorn  # noqa: F401, PLC0415 - an extra
     except ImportError as error:

@@ -5,10 +5,11 @@ from pondero.dialects.dialect import (
     PassthroughRules,
     Service,
     SignatureSlots,
+    StoredIds,
     StoredResponses,
 )
 
-from . import address, errors, models, parse, reply, rules, stream
+from . import address, errors, models, parse, reply, rules, stored_ids, stream
 from . import stored_responses as stored
 
 SERVICE = Service(
@@ -31,6 +32,12 @@ SERVICE = Service(
     ),
     stored_responses=StoredResponses(
         previous_id=stored.previous_id, stored_id=stored.stored_id, resume=stored.resume
+    ),
+    stored_ids=StoredIds(
+        find=stored_ids.find,
+        reject=stored_ids.reject,
+        given=stored_ids.given,
+        mark=stored_ids.MARK,
     ),
     shows_thinking=False,
     passthrough=PassthroughRules(
