@@ -285,7 +285,6 @@ GPT = GatewayRoute("gpt", ("openai:gpt-5.5",))
 NAMED = {
     "previous_response_id": lambda ids: {"previous_response_id": ids["response"]},
     "item_reference": lambda ids: {"input": [{"type": "item_reference", "id": ids["item"]}]},
-    "reference without type": lambda ids: {"input": [{"id": ids["item"]}]},
     "reasoning": lambda ids: {
         "input": [{"type": "reasoning", "id": ids["reasoning"], "summary": []}]
     },
@@ -341,6 +340,8 @@ def test_an_id_of_the_service_is_only_for_the_key_that_got_it(request, shared, s
             own = await _ask(world, "key-a", **fields(ids))
             mine = ids["conversation"] not in str(fields(ids))
             assert (len(world.upstream.requests) > before) == mine, (name, own.body)
+        taken = await _ask(world, "key-b", input=[{"id": ids["item"]}])  # also a reference
+        assert taken.status == 400
         world.upstream.emulator.expect(ScriptedTurn(text="Again."))
         again = await _ask(world, "key-a", previous_response_id=ids["response"])
         assert again.status == 200, again.body
@@ -390,7 +391,7 @@ def test_an_id_that_another_api_cannot_know_is_an_error_and_no_lost_history(name
 
 
 @pytest.mark.parametrize("keyed", [False, True], ids=["keyless", "keyed"])
-@pytest.mark.parametrize("accepts", [None, False, True])
+@pytest.mark.parametrize("accepts", ["local", "never", "always"])
 @pytest.mark.parametrize("back", ["opus", "gemini"])
 def test_a_plain_envelope_counts_only_where_it_is_allowed(keyed, accepts, back):
     """Anybody can write one; without keys, the only client is the user, who has old histories."""
@@ -430,4 +431,6 @@ def test_a_plain_envelope_counts_only_where_it_is_allowed(keyed, accepts, back):
 
     arrived = anyio.run(run)[0]
     assert b"cG5kRXY" not in arrived
-    assert (forged.encode() in arrived) == (accepts is True or (accepts is None and not keyed))
+    assert (forged.encode() in arrived) == (
+        accepts == "always" or (accepts == "local" and not keyed)
+    )

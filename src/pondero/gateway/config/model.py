@@ -111,8 +111,8 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     drop signatures. ``on_state_loss``: whether requests are answered while Redis is unreachable.
     ``log`` is "stderr", "off", or a file. ``envelope_secret``: references of the secrets of
     envelopes, the first makes them; empty: a secret of the gateway's own.
-    ``accept_plain_envelopes``: read envelopes of earlier versions, which anybody can write; None:
-    only for a client without a key.
+    ``accept_plain_envelopes``: read envelopes of earlier versions, which anybody can write;
+    "local": only of a client without a key.
     """
 
     host: str = "127.0.0.1"
@@ -127,7 +127,7 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     on_state_loss: Literal["allow", "refuse"] = "allow"
     log: str = "stderr"
     envelope_secret: tuple[str, ...] = ()
-    accept_plain_envelopes: bool | None = None
+    accept_plain_envelopes: Literal["local", "always", "never"] = "local"
 
 
 class GatewayConfig(Struct, frozen=True):

@@ -173,7 +173,7 @@ EXAMPLES: Mapping[str, str] = {
     "on_state_loss": 'on_state_loss = "allow" or "refuse"',
     "log": 'log = "stderr", "off" or a path',
     "envelope_secret": 'envelope_secret = "env:NAME", "file:PATH" or "keyring:NAME", or a list',
-    "accept_plain_envelopes": "accept_plain_envelopes = false",
+    "accept_plain_envelopes": 'accept_plain_envelopes = "local", "always" or "never"',
 }
 """An example of each setting, for error messages."""
 

@@ -230,9 +230,8 @@ class EnvelopeSecrets:
         if cipher is None or monotonic() >= self._until or not cipher.knows_secrets(body):
             cipher = await self._load_cipher()
         accepts = self._server().accept_plain_envelopes
-        return ClientEnvelopes(
-            cipher, client, accepts_plain=client == LOCAL if accepts is None else accepts
-        )
+        plain = accepts == "always" or (accepts == "local" and client == LOCAL)
+        return ClientEnvelopes(cipher, client, accepts_plain=plain)
 
     async def _load_cipher(self) -> EnvelopeCipher:
         server = self._server()
