@@ -309,7 +309,7 @@ class StoredIds(Struct, frozen=True, kw_only=True):
 
     find: Callable[[HttpRequest], tuple[StoredId, ...]]
     reject: Callable[[StoredId], HttpResponse]
-    given: GivenIds
+    find_given: GivenIds
     mark: bytes
 
 

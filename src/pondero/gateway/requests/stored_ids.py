@@ -1,4 +1,4 @@
-"""Binds the ids of what a provider stores to the client whose answer gave them.
+"""Binds the ids of things that a provider stores to the client whose answer gave them.
 
 All clients of a gateway share one account at the provider, which would hand any of them the answers
 of the others.
@@ -57,12 +57,12 @@ class GivenIdRecorder:
             return
         for line in data.split(b"\n"):
             if self._rules.mark in line:
-                self._ids.update(self._rules.given(line.removeprefix(b"data:"), stream=True))
+                self._ids.update(self._rules.find_given(line.removeprefix(b"data:"), stream=True))
 
     def take_whole(self, body: bytes) -> None:
         """Take an answer in one piece."""
         if self._rules is not None:
-            self._ids.update(self._rules.given(body, stream=False))
+            self._ids.update(self._rules.find_given(body, stream=False))
 
     async def record(self, gateway: GatewayContext) -> None:
         """Store whose they are."""

@@ -36,7 +36,7 @@ SERVICE = Service(
     stored_ids=StoredIds(
         find=stored_ids.find,
         reject=stored_ids.reject,
-        given=stored_ids.given,
+        find_given=stored_ids.find_given,
         mark=stored_ids.MARK,
     ),
     shows_thinking=False,

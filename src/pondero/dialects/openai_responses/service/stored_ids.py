@@ -1,4 +1,4 @@
-"""Ids of what the service stores for an account: where requests name them, and answers give them.
+"""Ids of things that the service stores for an account: where requests name them, and answers give them.
 
 A gateway binds them to its clients, which share one account.
 """
@@ -111,7 +111,7 @@ _EVENT = get_decoder(_StreamEvent)
 _WHOLE = get_decoder(_Answer)
 
 
-def given(data: bytes, *, stream: bool) -> Iterator[str]:
+def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
     """Yield the ids in an answer, or in one event of a stream; not those that it repeats."""
     try:
         answer = _EVENT.decode(data).response if stream else _WHOLE.decode(data)
