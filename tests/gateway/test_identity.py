@@ -434,3 +434,27 @@ def test_a_plain_envelope_counts_only_where_it_is_allowed(keyed, accepts, back):
     assert (forged.encode() in arrived) == (
         accepts == "always" or (accepts == "local" and not keyed)
     )
+
+
+@pytest.mark.parametrize("back", ["deepseek", "opus"])
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_a_client_cannot_ask_for_thinking_that_a_route_hides(back, stream):
+    """DeepSeek shows it whatever it is asked for, and speaks the client's API."""
+
+    async def run() -> Came:
+        world = World()
+        world.serve(back, thief=False, show="none")
+        world.upstream.emulator.expect(ScriptedTurn(thinking=(HIDDEN,), text="Seven."))
+        messages = [{"role": "user", "content": "Hi"}]
+        body = {"model": "m", "messages": messages, "stream": stream, "reasoning_effort": "high"}
+        headers = {"x-api-key": "key-a", "x-pondero-show": "both"}
+        data = json.dumps(body).encode()
+        return await came(
+            world.app, HttpRequest("POST", "http://g/v1/chat/completions", headers, data)
+        )
+
+    answer = anyio.run(run)
+    assert answer.status == 200
+    shown = "".join(word for each in documents(answer.body) for word in leaves(each))
+    assert "Seven." in shown
+    assert "clouds" not in shown

@@ -1,4 +1,4 @@
-"""Ids of things that the service stores for an account: where requests name them, and answers give them.
+"""Ids of things that the service stores: where requests name them, and answers give them.
 
 A gateway binds them to its clients, which share one account.
 """
