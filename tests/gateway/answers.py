@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from hypothesis import strategies as st
@@ -27,7 +28,11 @@ from pondero.canon import (
     UnknownPart,
 )
 from pondero.dialects import NAMES, get_dialect
+from pondero.gateway.signatures.envelope import ClientEnvelopes, EnvelopeCipher
+from pondero.gateway.signatures.restore import restore_history as restore_with
 
+ENVELOPES = ClientEnvelopes(EnvelopeCipher(["a secret of these tests, and of nobody else"]), "c")
+restore_history = partial(restore_with, open_envelope=ENVELOPES.open)
 SLOTS = {repr(get_dialect(name).service().slots): name for name in reversed(NAMES)}
 FRONTS = sorted(SLOTS.values())
 """One wire of each kind: those with the same slots are carried alike."""

@@ -35,10 +35,20 @@ from pondero.canon import (
 )
 from pondero.dialects import NAMES, AnswerContext, ReplyContext, SignatureSlots, get_dialect
 from pondero.gateway.signatures.embedder import SignatureEmbedder, read_envelope
-from pondero.gateway.signatures.restore import cache_items, cache_keys, restore_history
+from pondero.gateway.signatures.restore import cache_items, cache_keys
 from pondero.handoff import Destination, handoff
 
-from .answers import answers, calls, kept_by, others, tellings, texts, thoughts
+from .answers import (
+    ENVELOPES,
+    answers,
+    calls,
+    kept_by,
+    others,
+    restore_history,
+    tellings,
+    texts,
+    thoughts,
+)
 
 QUESTION = Message("user", (Text("what is in here?"),))
 SCHEMA = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -121,6 +131,7 @@ class Client(Side):
         return SignatureEmbedder(
             self.service.slots,
             message.origin,
+            pack=ENVELOPES.pack,
             seed=b"unique",
             call_id=self.service.call_id,
             text_inside=text_inside,

@@ -26,6 +26,7 @@ from .dialect import (
     Service,
     SignatureSlots,
     Signer,
+    StoredId,
     leave_unsigned,
 )
 from .registry import COMMON, NAMES, get_dialect
@@ -58,6 +59,7 @@ __all__ = [
     "Service",
     "SignatureSlots",
     "Signer",
+    "StoredId",
     "get_dialect",
     "leave_unsigned",
 ]

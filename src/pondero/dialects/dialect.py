@@ -4,7 +4,7 @@ The caller's side writes our requests and reads answers. The service's side does
 the emulator, the contract kit, the gateway and ``pondero.sdk``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
@@ -284,6 +284,39 @@ class StoredResponses(Struct, frozen=True, kw_only=True):
     resume: Callable[[HttpRequest, HttpRequest, HttpResponse], HttpRequest]
 
 
+class StoredId(Struct, frozen=True):
+    """An id in a request of something that the service stores; ``field`` names the parameter.
+
+    ``of_account``: no answer gives such ids. ``is_item``: it stands for an item of the
+    conversation; one that ``may_be_dropped`` has its thinking only.
+    """
+
+    field: str
+    id: str
+    of_account: bool = False
+    is_item: bool = False
+    may_be_dropped: bool = False
+
+
+class GivenIds(Protocol):
+    """A function that yields the ids that an answer gives."""
+
+    def __call__(self, data: bytes, *, stream: bool) -> Iterator[str]:
+        """Yield the ids in an answer, or if ``stream`` in one event."""
+
+
+class StoredIds(Struct, frozen=True, kw_only=True):
+    """Where ids of stored things are: the gateway binds them to its clients.
+
+    ``reject`` writes the error for an unknown id; ``mark`` is in every event that gives one.
+    """
+
+    find: Callable[[HttpRequest], tuple[StoredId, ...]]
+    reject: Callable[[StoredId], HttpResponse]
+    find_given: GivenIds
+    mark: bytes
+
+
 class SignatureSlots(Struct, frozen=True, kw_only=True):
     """Where clients of an API keep signatures and send them back; the gateway uses it.
 
@@ -365,6 +398,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     restate_error: Callable[[HttpResponse, str], HttpResponse] | None = None
     models: ModelEndpoints | None = None
     stored_responses: StoredResponses | None = None
+    stored_ids: StoredIds | None = None
     filter_reasons: tuple[str | None, ...] = (None,)
     bad_key_errors: tuple[tuple[int, str], ...] = ()
     own_headers: frozenset[str] = frozenset()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .quotas.quota_preview import describe_quotas, find_lowered_limits
     from .server.run import run, run_gateway_in_thread
     from .state.keys import KeyRing
-    from .state.shared_state import load_keys
+    from .state.shared_state import load_keys, rotate_envelope_secret
 
 _NAMES = {
     "config.checks": "check_start",
@@ -49,7 +49,7 @@ _NAMES = {
     "quotas.quota_preview": "describe_quotas find_lowered_limits",
     "server.run": "run run_gateway_in_thread",
     "state.keys": "KeyRing",
-    "state.shared_state": "load_keys",
+    "state.shared_state": "load_keys rotate_envelope_secret",
 }
 
 __all__ = [
@@ -79,6 +79,7 @@ __all__ = [
     "parse_expiry",
     "prepare_launch",
     "private_config",
+    "rotate_envelope_secret",
     "run",
     "run_gateway_in_thread",
 ]

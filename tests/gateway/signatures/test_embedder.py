@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.gateway.answers import FRONTS, answers, tellings
+from tests.gateway.answers import ENVELOPES, FRONTS, answers, tellings
 from tests.grammar import grammar
 
 from pondero.canon import (
@@ -27,7 +27,6 @@ from pondero.gateway.signatures.envelope import (
     EnvelopeCall,
     EnvelopeText,
     EnvelopeThinking,
-    open_envelope,
 )
 
 ORIGIN = Origin("google", "gemini-3-flash-preview")
@@ -37,7 +36,12 @@ SIGNED = Signature("gemini", "sig", "gemini-3-flash-preview", "google")
 def carrier(front: str, *, text_inside: bool = False, seed: bytes = b"seed") -> SignatureEmbedder:
     service = get_dialect(front).service()
     return SignatureEmbedder(
-        service.slots, ORIGIN, seed=seed, call_id=service.call_id, text_inside=text_inside
+        service.slots,
+        ORIGIN,
+        pack=ENVELOPES.pack,
+        seed=seed,
+        call_id=service.call_id,
+        text_inside=text_inside,
     )
 
 
@@ -52,7 +56,7 @@ def ends(events: list[Event]) -> list:
 
 
 def entries(part) -> tuple:
-    envelope = open_envelope(part.signature.value)
+    envelope = ENVELOPES.open(part.signature.value)
     assert envelope is not None
     assert envelope.origin == ORIGIN
     return envelope.entries

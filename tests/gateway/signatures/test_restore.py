@@ -7,11 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gateway.answers import (
+    ENVELOPES,
     FRONTS,
     answers,
     calls,
     kept_by,
     numbered,
+    restore_history,
     tellings,
     texts,
     thoughts,
@@ -32,7 +34,7 @@ from pondero.canon import (
 )
 from pondero.dialects import get_dialect
 from pondero.gateway.signatures.embedder import SignatureEmbedder
-from pondero.gateway.signatures.restore import cache_items, cache_keys, restore_history
+from pondero.gateway.signatures.restore import cache_items, cache_keys
 from pondero.gateway.state.answer_cache import CachedAnswer
 
 QUESTION = Message("user", (Text("what is in here?"),))
@@ -43,7 +45,12 @@ def carried(front: str, message: Message, seed: bytes = b"seed") -> SignatureEmb
     service = get_dialect(front).service()
     assert message.origin is not None
     return SignatureEmbedder(
-        service.slots, message.origin, seed=seed, call_id=service.call_id, text_inside=False
+        service.slots,
+        message.origin,
+        pack=ENVELOPES.pack,
+        seed=seed,
+        call_id=service.call_id,
+        text_inside=False,
     )
 
 

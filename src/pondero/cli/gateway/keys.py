@@ -145,6 +145,20 @@ def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]")
     run(open_and_act())
 
 
+@keys.command("rotate-secret", epilog=examples("pondero keys rotate-secret"))
+@config_option
+def rotate_secret(*, file: str | None) -> None:
+    """Make a new secret for the gateway's envelopes, without a restart.
+
+    The gateway encrypts what it gives clients to keep. Envelopes made with older secrets still
+    open.
+    """
+    from ...gateway import load_config, rotate_envelope_secret
+
+    run(rotate_envelope_secret(load_config(file, load_catalog())))
+    echo("the gateway has a new secret; envelopes made with older ones still open", err=True)
+
+
 @keys.command(
     epilog=examples("pondero keys remove openai", "pondero keys remove --gateway contractor")
 )

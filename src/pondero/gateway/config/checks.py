@@ -12,11 +12,12 @@ from ...errors import BadConfig, MissingExtra, PonderoError
 from .model import REFERENCES, GatewayConfig
 from .reader import LEDGERS, STATES, check_exposure, check_sharing, locate
 from .routing import Routing
-from .secrets import find_provider_url, is_self, read_reference
+from .secrets import find_provider_url, is_self, read_envelope_secrets, read_reference
 
 
 def _check_extras(config: GatewayConfig, _routing: Routing) -> None:
-    needed = {"aiohttp": "a gateway", "prometheus_client": "a gateway", "uvicorn": "a gateway"}
+    modules = ("aiohttp", "cryptography", "httptools", "prometheus_client", "uvicorn")
+    needed = dict.fromkeys(modules, "a gateway")
     if config.server.state != "memory":
         needed["redis"] = "a shared state"
     if config.server.ledger not in ("sqlite", "off"):
@@ -92,6 +93,14 @@ def _check_providers(config: GatewayConfig, routing: Routing) -> None:
             raise BadConfig(message)
 
 
+def _check_envelope_secret(config: GatewayConfig, _routing: Routing) -> None:
+    try:
+        read_envelope_secrets(config.server)
+    except PonderoError as error:
+        message = f"{locate(config, 'server', 'envelope_secret')}envelope_secret: {error}"
+        raise BadConfig(message) from None
+
+
 Check = Callable[[GatewayConfig, Routing], None]
 
 CHECKS: tuple[Check, ...] = (
@@ -100,6 +109,7 @@ CHECKS: tuple[Check, ...] = (
     lambda config, _: check_sharing(config),
     _check_state,
     _check_ledger,
+    _check_envelope_secret,
 )
 """What must hold before a gateway starts."""
 

@@ -92,7 +92,8 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     """A client's key. ``models``: names and globs it may request; empty means all.
 
     An ``admin`` key may also use the console and create keys, and read metrics, as may one with
-    ``metrics``. At ``expires`` it ends.
+    ``metrics``. At ``expires`` it ends. ``account_state``: it may name what the provider's account
+    stores (conversations, prompts, answers to other keys).
     """
 
     name: Annotated[str, Meta(min_length=1)]
@@ -105,6 +106,7 @@ class GatewayKey(Struct, frozen=True, forbid_unknown_fields=True):
     admin: bool = False
     metrics: bool = False
     expires: Annotated[datetime, Meta(tz=True)] | None = None
+    account_state: bool = False
 
 
 class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,7 +116,10 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     address. Either may be a reference, because addresses may contain passwords.
     ``answer_cache_seconds`` and ``answer_cache_bytes`` limit the answers cached for clients that
     drop signatures. ``on_state_loss``: whether requests are answered while Redis is unreachable.
-    ``log`` is "stderr", "off", or a file.
+    ``log`` is "stderr", "off", or a file. ``envelope_secret``: references of the secrets of
+    envelopes, the first makes them; empty: a secret of the gateway's own.
+    ``accept_plain_envelopes``: read envelopes of earlier versions, which anybody can write;
+    "local": only of a client without a key.
     """
 
     host: str = "127.0.0.1"
@@ -128,13 +133,15 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     drain_seconds: Seconds = 30
     on_state_loss: Literal["allow", "refuse"] = "allow"
     log: str = "stderr"
+    envelope_secret: tuple[str, ...] = ()
+    accept_plain_envelopes: Literal["local", "always", "never"] = "local"
 
 
 class GatewayConfig(Struct, frozen=True):
     """The whole configuration. ``path`` is its file, if there is one.
 
     ``open``: providers whose models are served under pondero's own names; empty if there are
-    routes.
+    routes. ``private``: its keys all belong to the user who runs it.
     """
 
     server: ServerConfig = ServerConfig()
@@ -143,6 +150,7 @@ class GatewayConfig(Struct, frozen=True):
     keys: tuple[GatewayKey, ...] = ()
     path: Path | None = None
     open: frozenset[str] = frozenset()
+    private: bool = False
 
     @property
     def is_exposed(self) -> bool:

@@ -32,6 +32,7 @@ from .model import (
     find_name_problem,
     parse_expiry,
 )
+from .secrets import read_envelope_secrets
 
 FILE = "gateway.toml"
 
@@ -66,11 +67,21 @@ def load(path: Path, lookup: Lookup) -> GatewayConfig:
 
 
 def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = False) -> GatewayConfig:
-    """Read the configuration again; raises BadConfig. The server's own settings stay."""
+    """Read the configuration again; raises BadConfig. The server's own settings stay.
+
+    Those about envelopes change, so that their secret can be replaced.
+    """
     path = str(config.path) if config.path is not None else None
-    again = replace(load_config(path, lookup, offline=offline), server=config.server)
+    again = load_config(path, lookup, offline=offline)
+    server = replace(
+        config.server,
+        envelope_secret=again.server.envelope_secret,
+        accept_plain_envelopes=again.server.accept_plain_envelopes,
+    )
+    again = replace(again, server=server, private=config.private)
     check_exposure(again)
     check_sharing(again)
+    read_envelope_secrets(again.server)
     return again
 
 
@@ -168,6 +179,7 @@ EXAMPLES: Mapping[str, str] = {
     "admin": "admin = true",
     "metrics": "metrics = true",
     "expires": "expires = 2027-01-31, or a time such as 2027-01-31T12:00:00Z",
+    "account_state": "account_state = true",
     "host": 'host = "127.0.0.1"',
     "port": "port = 8787",
     "state": 'state = "memory" or "redis://host:6379/0"',
@@ -179,6 +191,8 @@ EXAMPLES: Mapping[str, str] = {
     "drain_seconds": "drain_seconds = 30",
     "on_state_loss": 'on_state_loss = "allow" or "refuse"',
     "log": 'log = "stderr", "off" or a path',
+    "envelope_secret": 'envelope_secret = "env:NAME", "file:PATH" or "keyring:NAME", or a list',
+    "accept_plain_envelopes": 'accept_plain_envelopes = "local", "always" or "never"',
 }
 """An example of each setting, for error messages."""
 
@@ -219,9 +233,15 @@ class _Reader:
 
     def _server(self) -> ServerConfig:
         row = self._table(self._file.values.get("server", {}), ("server",))
+        secret = row.get("envelope_secret")
+        row = {**row, "envelope_secret": [secret]} if isinstance(secret, str) else row
         server = self._build(row, ServerConfig, ("server",))
         self._check_store("state", server.state, ("memory",), STATES)
         self._check_store("ledger", server.ledger, ("sqlite", "off"), LEDGERS)
+        if not all(each.startswith(REFERENCES) for each in server.envelope_secret):
+            cure = f"write {EXAMPLES['envelope_secret']}"
+            place = ("server", "envelope_secret")
+            raise self._error(place, "do not put the secret itself in this file", cure)
         return server
 
     def _check_store(

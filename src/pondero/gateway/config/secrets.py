@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from ... import catalog, store
 from ...errors import MissingKey
-from .model import HASH, GatewayConfig, GatewayKey, ProviderOverride
+from .model import HASH, GatewayConfig, GatewayKey, ProviderOverride, ServerConfig
 
 _PREFIX = "pnd_"
+_LEAST_SECRET = 32  # characters: a shorter one may be guessed
 
 
 def make_key() -> str:
@@ -46,6 +47,19 @@ def read_reference(reference: str) -> str:
         raise MissingKey(message)
     store.register_secret(secret)
     return secret
+
+
+def read_envelope_secrets(server: ServerConfig) -> tuple[str, ...]:
+    """Return the configured secrets of envelopes; raises MissingKey, which never quotes one."""
+    secrets = tuple(read_reference(each) for each in server.envelope_secret)
+    for reference, secret in zip(server.envelope_secret, secrets, strict=True):
+        if len(secret) < _LEAST_SECRET:
+            message = (
+                f"{reference} is too short for a secret of envelopes; make one of at least "
+                f"{_LEAST_SECRET} characters, for example with 'openssl rand -base64 32'"
+            )
+            raise MissingKey(message)
+    return secrets
 
 
 def find_provider_key(

@@ -98,7 +98,13 @@ def private_config(
         drain_seconds=0,
         log="off",
     )
-    config = replace(config, server=server, keys=(GatewayKey("launch", hash_key(key)),))
+    config = replace(
+        config,
+        server=server,
+        keys=(GatewayKey("launch", hash_key(key)),),
+        # Sessions outlive the key. In a shared state, "local" would be other users too.
+        private=server.state == "memory",
+    )
     if model is None:
         return config, None
     try:

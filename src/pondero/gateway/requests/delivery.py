@@ -15,6 +15,7 @@ from .attempt import Attempt
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .response_writer import ResponseWriter
 from .routed_request import RoutedRequest
+from .stored_ids import GivenIdRecorder
 
 _LONGEST_HEADER = 2_000
 
@@ -69,6 +70,7 @@ class _Delivery:
         self._record = record
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
+        self._given_ids = GivenIdRecorder(routed)
         self._adjustments: list[str] = []
         self.transport = MeteredTransport(
             self._converter.transport, record.meter, routed, attempt.entry, exchange.plan
@@ -86,6 +88,7 @@ class _Delivery:
             self._note_adjustments(step.events)
         self._note_reply(step)
         response = await self._converter.whole(step)
+        self._given_ids.take_whole(response.body)
         await self._cache(step)
         self._record.note_first()
         await self._writer.whole(add_response_headers(response, self._headers()))
@@ -109,9 +112,12 @@ class _Delivery:
                     call.so_far = step.so_far
                 # Drop the events before the wait: thousands of slow streams would keep them.
                 data, step = converter.feed(step.events), None
+                self._given_ids.feed(data)
                 await writer.write(data)
                 del data
-            await writer.write(await converter.end())
+            data = await converter.end()
+            self._given_ids.feed(data)
+            await writer.write(data)
         except PonderoError as error:
             if wrote:
                 await self._write_failure(error)
@@ -164,6 +170,7 @@ class _Delivery:
             turns=routed.turns,
         )
         await self._gateway.memory.put(items)
+        await self._given_ids.record(self._gateway)
 
     def _note_reply(self, reply: Reply) -> None:
         if (call := self.transport.call) is not None:

@@ -64,6 +64,8 @@ _MODEL = ("model",)  # in every spelling, so that no server reads another name
 
 def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether the body can go to a model unchanged: one dialect, nothing to restore."""
+    if routed.hides_thinking:
+        return False  # the service may show thinking whatever it is asked for
     if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
         return False
     sent, restored = routed.parsed.request.messages, routed.request.messages

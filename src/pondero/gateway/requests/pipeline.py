@@ -18,6 +18,7 @@ from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .request_id import HEADER
 from .response_writer import ResponseWriter
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
+from .stored_ids import check_stored_ids
 from .translation import make_reply_context
 
 
@@ -32,7 +33,7 @@ async def answer_request(
         parsed = service.parse(http)
         resolved = route(gateway, call, parsed)
         level = read_level(call, parsed, resolved)  # ``attempt`` applies the rules, for each model
-        request, turns = await restore(gateway, call, parsed.request)
+        request, turns, envelopes = await restore(gateway, call, parsed.request)
         routed = RoutedRequest(
             call=call,
             service=service,
@@ -41,7 +42,9 @@ async def answer_request(
             turns=turns,
             resolved=resolved,
             requested_level=level,
+            envelopes=envelopes,
         )
+        await check_stored_ids(gateway, routed)
         record.requested_model = parsed.request.model
         record.note(stream=parsed.request.stream)
         routed, admission = await admit(gateway, routed)

@@ -40,7 +40,8 @@ async def identify(gateway: GatewayContext, http: HttpRequest) -> Requester:
     keys = await gateway.keys.all()
     if not keys:
         check_site(http.headers, gateway.config)
-    return find_requester(http, keys, gateway.now())
+    requester = find_requester(http, keys, gateway.now())
+    return Requester(key=requester.key) if gateway.config.private else requester
 
 
 def find_requester(http: HttpRequest, keys: Sequence[GatewayKey], now: float) -> Requester:
@@ -53,7 +54,7 @@ def find_requester(http: HttpRequest, keys: Sequence[GatewayKey], now: float) ->
         if found is None:
             continue
         if (end := _find_end(found, now)) is None:
-            return Requester(found.name, found)
+            return Requester(found.hash, found)
         problem = AccessDenied(401, f"the gateway key {found.name!r} {end}", key=found.name)
     raise problem
 

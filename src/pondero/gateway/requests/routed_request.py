@@ -9,6 +9,7 @@ from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
 from ..config.routing import ResolvedRoute, allows
 from ..server.context import GatewayContext, Requester
+from ..signatures.envelope import ClientEnvelopes
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
 from .level_rules import AppliedLevel, RequestedLevel, parse_requested_level
@@ -47,14 +48,29 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     turns: tuple[ClientTurn, ...]
     resolved: ResolvedRoute
     requested_level: RequestedLevel
+    envelopes: ClientEnvelopes
     output_limit: int | None = None
     is_lowered: bool = False
+
+    @property
+    def show(self) -> str | None:
+        """Return where the Chat API puts thinking: a route that hides it has the last word."""
+        of_route = self.resolved.route.show if self.resolved.route else None
+        if of_route == "none":
+            return of_route
+        return self.call.http.headers.get("x-pondero-show") or of_route
+
+    @property
+    def hides_thinking(self) -> bool:
+        """Return whether the client must not see thinking, on any API."""
+        return self.show == "none"
 
     @property
     def policy(self) -> Policy:
         """Return the policy of the route and of the client's wish to see thinking."""
         route = self.resolved.route
-        return _POLICIES[bool(route and route.strict), self.parsed.show is False]
+        hidden = self.parsed.show is False or self.hides_thinking
+        return _POLICIES[bool(route and route.strict), hidden]
 
     @property
     def parameters(self) -> RequestParameters:
@@ -107,13 +123,22 @@ def read_level(
 
 async def restore(
     gateway: GatewayContext, call: ClientRequest, request: Request
-) -> tuple[Request, tuple[ClientTurn, ...]]:
-    """Return the request with its answers restored (envelopes, answer cache), and those as sent."""
+) -> tuple[Request, tuple[ClientTurn, ...], ClientEnvelopes]:
+    """Return the request with its answers restored (envelopes, answer cache), and those as sent.
+
+    Also returns the client's envelopes, for the answer.
+    """
     client = call.requester.id
+    envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
     turns = split_turns(request.messages)
     keys = cache_keys(request, client=client, turns=turns)
     found = await gateway.memory.get(keys) if keys else {}
     restored = restore_history(
-        request, call.client_dialect, client=client, found=found, turns=turns
+        request,
+        call.client_dialect,
+        client=client,
+        found=found,
+        open_envelope=envelopes.open,
+        turns=turns,
     )
-    return restored, tuple(turns)
+    return restored, tuple(turns), envelopes

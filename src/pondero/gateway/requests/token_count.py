@@ -60,7 +60,7 @@ async def _count(
         parsed = service.parse(call.http)
         resolved = route(gateway, call, parsed)
         level = read_level(call, parsed, resolved)
-        request, turns = await restore(gateway, call, parsed.request)
+        request, turns, envelopes = await restore(gateway, call, parsed.request)
     except (PonderoError, Rejected, RecursionError) as error:
         return write_error(error, call.client_dialect, service)
     routed = RoutedRequest(
@@ -71,6 +71,7 @@ async def _count(
         turns=turns,
         resolved=resolved,
         requested_level=level,
+        envelopes=envelopes,
     )
     tokens = await _ask_service(gateway, routed)
     if tokens is not None:

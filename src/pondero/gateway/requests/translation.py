@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ...canon import Event, Finished, HttpRequest, HttpResponse, Json, Reply, Request, Started
 from ...catalog import Lookup, ModelEntry
 from ...dialects import ParsedRequest, PassthroughRules, ReplyContext, Service
-from ...errors import PonderoError, UsageError
+from ...errors import BadParameter, PonderoError, UsageError
 from ...exchange import (
     AsyncTransport,
     Exchange,
@@ -35,6 +35,8 @@ def translate_request(
     """Return the conversation as a request in the model's dialect; raises UsageError."""
     call, entry, plan = routed.call, target.entry, target.plan
     same = is_same_dialect(routed, entry)
+    if not same:
+        check_translatable(routed)
     request, notes = _drop_client_fields(routed.request, routed.parsed, call.client_dialect)
     if same:  # its API has those fields too, but the plan decides those about thinking
         notes = [note for note in notes if note.what in routed.parsed.unknown]
@@ -56,6 +58,18 @@ def translate_request(
     rules = routed.service.passthrough
     http = copy_client_headers(call.http, rules, exchange.http, exchange.plan.headers)
     return replace(exchange, http=http)
+
+
+def check_translatable(routed: RoutedRequest) -> None:
+    """Raise BadParameter if a service of another API would have to know a stored id."""
+    rules = routed.service.stored_ids
+    for each in rules.find(routed.call.http) if rules is not None else ():
+        if not each.may_be_dropped:
+            message = (
+                f"{each.field}: {routed.parsed.request.model!r} is served by another API, which "
+                f"does not know {each.id!r}; send the conversation itself"
+            )
+            raise BadParameter(message)
 
 
 def is_same_dialect(routed: RoutedRequest, entry: ModelEntry) -> bool:
@@ -111,15 +125,21 @@ def copy_client_headers(
 
 
 def make_reply_context(
-    service: Service[Json], parsed: ParsedRequest[Json], *, id: str, place: str | None = None
+    service: Service[Json],
+    parsed: ParsedRequest[Json],
+    *,
+    id: str,
+    place: str | None = None,
+    hidden: bool = False,
 ) -> ReplyContext[Json]:
     """Return how to write an answer; ``place`` is where the Chat API shows thinking."""
+    shown = service.shows_thinking if parsed.show is None else parsed.show
     return ReplyContext(
         request=parsed.request,
         context=parsed.context,
         sign=read_envelope,
         seed=id.encode(),
-        shown=service.shows_thinking if parsed.show is None else parsed.show,
+        shown=shown and not hidden,
         place=place,
     )
 
@@ -131,18 +151,20 @@ class Translation:
         self, routed: RoutedRequest, exchange: Exchange, transport: AsyncTransport
     ) -> None:
         service, parsed, call = routed.service, routed.parsed, routed.call
-        route = routed.resolved.route
-        place = call.http.headers.get("x-pondero-show") or (route.show if route else None)
         self.transport = transport
         self._service = service
         self._model = parsed.request.model
-        self._context = make_reply_context(service, parsed, id=call.id, place=place)
+        self._context = make_reply_context(
+            service, parsed, id=call.id, place=routed.show, hidden=routed.hides_thinking
+        )
         self._embedder = SignatureEmbedder(
             service.slots,
             exchange.origin,
+            pack=routed.envelopes.pack,
             seed=self._context.seed,
             call_id=service.call_id,
-            text_inside=parsed.show is not True,  # else the client may not have it to send back
+            # Else the client may not have it to send back.
+            text_inside=parsed.show is not True or routed.hides_thinking,
         )
         self._writer = service.stream(self._context) if parsed.request.stream else None
 

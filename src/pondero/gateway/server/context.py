@@ -34,6 +34,7 @@ from ..observability.receipt import Observer, Receipt
 from ..quotas.usage_counter import UsageCounter
 from ..requests.response_writer import ClientWatch
 from ..state.answer_cache import AnswerCache
+from ..state.envelope_secrets import LOCAL, EnvelopeSecrets
 from ..state.keys import KeyRing
 from ..state.shared_state import BreakerStore, SharedState, make_shared_state
 
@@ -44,9 +45,13 @@ _USUAL = GatewayRoute(match="*", to=("*",))
 
 
 class Requester(Struct, frozen=True):
-    """Who sends a request. ``id`` separates clients in the answer cache; ``key`` has the rules."""
+    """Who sends a request; ``key`` has the rules.
 
-    id: str = "local"
+    ``id`` separates what belongs to clients: cached answers, envelopes, stored ids. It is that of
+    the key, not its name, which another key may get later.
+    """
+
+    id: str = LOCAL
     key: GatewayKey | None = None
 
     @property
@@ -75,6 +80,9 @@ class GatewayContext:
         self.transport = transport
         self.state: UsageCounter = self.shared.state
         self.memory: AnswerCache = self.shared.memory
+        self.envelopes: EnvelopeSecrets = EnvelopeSecrets(
+            lambda: self.config.server, self.shared.secrets
+        )
         self.breakers: BreakerStore = self.shared.breakers
         self.keys: KeyRing = KeyRing(lambda: self.config.keys, self.shared.keys)
         self.watch: ClientWatch = ClientWatch()
@@ -88,6 +96,7 @@ class GatewayContext:
         """Use another configuration from the next request on."""
         self.routing = Routing(config, load_catalog())
         self.config = config
+        self.envelopes.forget()
 
     def sort_models(
         self, entries: Sequence[ModelEntry], messages: Sequence[Message]

@@ -25,6 +25,7 @@ from ..config.secrets import forget
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.observers import Observers, open_observers
 from ..observability.receipt import Observer
+from ..state.envelope_secrets import FileSecrets
 from ..state.keys import FileKeys
 from ..state.shared_state import make_shared_state
 from .app import App
@@ -78,7 +79,9 @@ def run_gateway_in_thread(
     """Serve in a thread of this process and yield the base address."""
     bound = bind(config.server.host, config.server.port)
     network = transport or _make_transport()
-    server = _make_server(GatewayContext(config, network, observers=observers, ledger=ledger))
+    shared = make_shared_state(config.server, secrets=FileSecrets() if config.private else None)
+    gateway = GatewayContext(config, network, observers=observers, shared=shared, ledger=ledger)
+    server = _make_server(gateway)
     thread = Thread(target=server.run, args=([bound],), daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
@@ -101,7 +104,7 @@ def _serve_process(
         told = (*observers, *seen.told)
         ledger = seen.ledger.database if seen.ledger is not None else None
         shared, network = (
-            make_shared_state(config.server, keys=FileKeys()),
+            make_shared_state(config.server, keys=FileKeys(), secrets=FileSecrets()),
             transport or _make_transport(),
         )
         gateway = GatewayContext(config, network, observers=told, shared=shared, ledger=ledger)
@@ -198,6 +201,7 @@ def _make_transport() -> AsyncTransport:
 def _check_extra() -> None:
     try:
         import aiohttp  # noqa: F401, PLC0415 - an extra
+        import cryptography  # noqa: F401, PLC0415 - an extra
         import httptools  # noqa: F401, PLC0415 - an extra
         import prometheus_client  # noqa: F401, PLC0415 - an extra
         import uvicorn  # noqa: F401, PLC0415 - an extra

@@ -38,7 +38,6 @@ from .envelope import (
     EnvelopeHidden,
     EnvelopeText,
     EnvelopeThinking,
-    pack_envelope,
 )
 from .part_order import DELTAS, PartOrder
 
@@ -76,7 +75,8 @@ class SignatureEmbedder:
     An envelope precedes the part it describes: the end of thinking is held until the next part
     begins. Entries known later wait for the next envelope, or are only in the answer cache.
     ``seed`` is unique to the answer; ``call_id`` makes an id of 32 hexadecimal digits.
-    ``text_inside``: the envelope has the text of thinking, because the client may lose it.
+    ``pack`` writes an envelope for this client. ``text_inside``: the envelope has the text of
+    thinking, because the client may lose it.
     """
 
     def __init__(
@@ -84,12 +84,14 @@ class SignatureEmbedder:
         slots: SignatureSlots,
         origin: Origin,
         *,
+        pack: Callable[[Envelope], str],
         seed: bytes,
         call_id: Callable[[str], str],
         text_inside: bool,
     ) -> None:
         self._slots = slots
         self._origin = origin
+        self._pack = pack
         self._seed = seed
         self._call_id = call_id
         self._text_inside = text_inside or slots.may_lose_thinking
@@ -308,7 +310,7 @@ class SignatureEmbedder:
         if not self._needs_envelope():
             return None
         entries, self._waiting, self._has_envelope = tuple(self._waiting), [], True
-        return Signature(DIALECT, pack_envelope(Envelope(self._origin, self._answer, entries)))
+        return Signature(DIALECT, self._pack(Envelope(self._origin, self._answer, entries)))
 
     def _needs_envelope(self) -> bool:
         """Return whether an entry waits that must come back.

@@ -4,7 +4,7 @@ A cached answer is used only if its calls and text equal what the client sent.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import is_
 
 from msgspec import MsgspecError, Struct
@@ -20,6 +20,7 @@ from ...canon import (
     Thinking,
     ToolCall,
     ToolResult,
+    UnknownPart,
     dump_json,
     load_json,
 )
@@ -32,10 +33,11 @@ from .envelope import (
     EnvelopeThinking,
     iter_envelopes,
     iter_strings,
-    open_envelope,
 )
 from .turns import ClientTurn, make_call_key, make_turn, make_turn_key, same_call, split_turns
 
+OpenEnvelope = Callable[[str], Envelope | None]
+"""Opens a client's envelope; None for any other text."""
 _PROOF = 64  # characters; every service's signature is longer, and every id shorter
 
 
@@ -81,10 +83,14 @@ def restore_history(
     *,
     client: str,
     found: Mapping[str, bytes],
+    open_envelope: OpenEnvelope,
     turns: Sequence[ClientTurn] | None = None,
 ) -> Request:
-    """Return a request with known answers restored; ``found``: values of ``cache_keys``."""
-    restorer = _Restorer(client_dialect, client, found)
+    """Return a request with known answers restored; ``found``: values of ``cache_keys``.
+
+    No envelope is left in it: one that does not open counts as none.
+    """
+    restorer = _Restorer(client_dialect, client, found, open_envelope)
     following = iter(split_turns(request.messages) if turns is None else turns)
     messages: list[Message] = []
     before = ""
@@ -107,10 +113,17 @@ class _ClientPart(Struct, frozen=True):
 class _Restorer:
     """Restores the messages of one request in order; results get the ids of their calls."""
 
-    def __init__(self, client_dialect: str, client: str, found: Mapping[str, bytes]) -> None:
+    def __init__(
+        self,
+        client_dialect: str,
+        client: str,
+        found: Mapping[str, bytes],
+        open_envelope: OpenEnvelope,
+    ) -> None:
         self._client_dialect = client_dialect
         self._client = client
         self._found = found
+        self._open_envelope = open_envelope
         self._own: dict[str, str] = {}  # the models' ids by the client's
         self._open: defaultdict[str, int] = defaultdict(int)  # calls without a result
         self._answered: set[str] = set()
@@ -119,15 +132,11 @@ class _Restorer:
 
     def restore_message(self, message: Message) -> Iterator[Message]:
         """Yield a message that is not the assistant's."""
-        parts = tuple(part for each in message.parts for part in self._iter_parts(each))
-        if len(parts) == len(message.parts) and all(map(is_, parts, message.parts)):
-            yield message
-        elif parts:
-            yield replace(message, parts=parts)
+        yield from _replace_parts(message, self._iter_parts)
 
     def _iter_parts(self, part: Part) -> Iterator[Part]:
         if not isinstance(part, ToolResult):
-            yield part
+            yield from _drop_envelopes(part)
             return
         id = part.call_id
         if not self._open[id] and id in self._answered:
@@ -143,14 +152,15 @@ class _Restorer:
         for call in turn.calls:
             self._open[call.id] = 1
             self._own.pop(call.id, None)
-        answers = _split_answers(_open_parts(turn.parts))
+        answers = _split_answers(_open_parts(turn.parts, self._open_envelope))
         alone = turn if len(answers) == 1 else None
         known = [self._answer(sent, alone) for sent in answers]
         if any(known):
             for message, sent in zip(known, answers, strict=True):
                 yield message or Message("assistant", tuple(each.part for each in sent))
         else:
-            yield from turn.messages
+            for message in turn.messages:
+                yield from _replace_parts(message, _drop_envelopes)
 
     def _answer(self, sent: Sequence[_ClientPart], turn: ClientTurn | None) -> Message | None:
         """Return an answer as its model gave it; None if it is unknown."""
@@ -209,12 +219,37 @@ class _Restorer:
         return replace(own, cache=call.cache), record.message.origin
 
 
-def _open_parts(parts: Sequence[Part]) -> list[_ClientPart]:
+def _replace_parts(message: Message, change: Callable[[Part], Iterator[Part]]) -> Iterator[Message]:
+    """Yield a message with changed parts: the same if none changed, none if none is left."""
+    parts = tuple(part for each in message.parts for part in change(each))
+    if len(parts) == len(message.parts) and all(map(is_, parts, message.parts)):
+        yield message
+    elif parts:
+        yield replace(message, parts=parts)
+
+
+def _drop_envelopes(part: Part) -> Iterator[Part]:
+    """Yield a part without envelopes; nothing if there is nothing else in it."""
+    if isinstance(part, UnknownPart) and any(iter_envelopes(part.raw)):
+        return
+    if (
+        isinstance(part, ToolResult)
+        or part.signature is None
+        or not any(iter_envelopes(part.signature.value))
+    ):
+        yield part
+    elif not isinstance(part, Thinking) or part.text:
+        yield replace(part, signature=None)
+
+
+def _open_parts(parts: Sequence[Part], open_envelope: OpenEnvelope) -> list[_ClientPart]:
     """Return parts without their envelopes; an envelope that a client sent twice counts once."""
     seen: set[str] = set()
     sent: list[_ClientPart] = []
     for part in parts:
         envelopes: tuple[Envelope, ...] = ()
+        if isinstance(part, UnknownPart) and any(iter_envelopes(part.raw)):
+            continue
         if not isinstance(part, ToolResult) and part.signature is not None:
             found = dict.fromkeys(iter_envelopes(part.signature.value))
             fresh = (open_envelope(text) for text in found if text not in seen)

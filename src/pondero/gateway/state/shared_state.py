@@ -6,12 +6,17 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from ...errors import BadConfig
 from ..config.model import REFERENCES, GatewayConfig, ServerConfig
 from ..config.secrets import read_reference
 from ..quotas.usage_counter import LocalUsageCounter, UsageCounter
 from .answer_cache import AnswerCache, LocalAnswerCache
 from .breakers import Breakers
+from .envelope_secrets import FileSecrets, LocalSecrets, RedisSecrets, SecretStore, make_secret
 from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
+
+_OWNED = 30 * 86_400  # seconds: as long as OpenAI stores answers
+_OWNERS = 16 << 20  # bytes, if they are in memory
 
 
 class BreakerStore(Protocol):
@@ -43,12 +48,17 @@ async def _nothing() -> None:
 
 
 class SharedState(Struct, frozen=True, kw_only=True):
-    """All shared state. ``look`` is called before each request; raises SharedStateLost."""
+    """All shared state. ``look`` is called before each request; raises SharedStateLost.
+
+    ``owners`` has the client of each id that an answer gave out, ``secrets`` those of envelopes.
+    """
 
     state: UsageCounter
     memory: AnswerCache
     breakers: BreakerStore
     keys: KeyStore
+    owners: AnswerCache
+    secrets: SecretStore
     look: Callable[[], Awaitable[None]] = _nothing
     close: Callable[[], Awaitable[None]] = _nothing
 
@@ -58,12 +68,24 @@ class SharedState(Struct, frozen=True, kw_only=True):
         await self.close()
 
 
-def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> SharedState:
-    """Return a server's shared state; ``keys`` stores run-time keys without a Redis."""
+def make_shared_state(
+    server: ServerConfig, *, keys: KeyStore | None = None, secrets: SecretStore | None = None
+) -> SharedState:
+    """Return a server's shared state.
+
+    ``keys`` stores run-time keys without a Redis, ``secrets`` those of envelopes with or without.
+    """
+    own_secrets = secrets or LocalSecrets()
+    owners = LocalAnswerCache(seconds=_OWNED, size=_OWNERS)
     memory = LocalAnswerCache(seconds=server.answer_cache_seconds, size=server.answer_cache_bytes)
     if server.state == "memory":
         return SharedState(
-            state=LocalUsageCounter(), memory=memory, breakers=Breakers(), keys=keys or LocalKeys()
+            state=LocalUsageCounter(),
+            memory=memory,
+            breakers=Breakers(),
+            keys=keys or LocalKeys(),
+            owners=owners,
+            secrets=own_secrets,
         )
     from .redis import (  # noqa: PLC0415 - an extra
         RedisAnswerCache,
@@ -81,6 +103,8 @@ def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> 
         memory=RedisAnswerCache(link, memory, seconds=server.answer_cache_seconds),
         breakers=RedisBreakers(link, board),
         keys=RedisKeys(link, board),
+        owners=RedisAnswerCache(link, owners, seconds=_OWNED),
+        secrets=RedisSecrets(link, own_secrets),
         look=board.look,
         close=link.aclose,
     )
@@ -89,6 +113,25 @@ def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> 
 def resolve_address(server: ServerConfig) -> str:
     """Return the address of the shared state, which may be a reference; raises MissingKey."""
     return read_reference(server.state) if server.state.startswith(REFERENCES) else server.state
+
+
+async def rotate_envelope_secret(config: GatewayConfig) -> None:
+    """Make a new secret of envelopes; those made with older ones still open.
+
+    Raises BadConfig if secrets are configured, StoreError, and SharedStateLost.
+    """
+    if config.server.envelope_secret:
+        message = (
+            f"{config.path} names the secrets; put the reference of a new one first in "
+            "envelope_secret, keep the others after it, and send SIGHUP"
+        )
+        raise BadConfig(message)
+    shared = make_shared_state(config.server, secrets=FileSecrets())
+    try:
+        await shared.secrets.create()
+        await shared.secrets.add(make_secret())
+    finally:
+        await shared.aclose()
 
 
 @asynccontextmanager

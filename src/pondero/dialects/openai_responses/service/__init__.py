@@ -6,10 +6,11 @@ from pondero.dialects.dialect import (
     PassthroughRules,
     Service,
     SignatureSlots,
+    StoredIds,
     StoredResponses,
 )
 
-from . import address, errors, models, parse, reply, rules, stream
+from . import address, errors, models, parse, reply, rules, stored_ids, stream
 from . import stored_responses as stored
 from .depth import DEPTH
 
@@ -34,6 +35,12 @@ SERVICE = Service(
     ),
     stored_responses=StoredResponses(
         previous_id=stored.previous_id, stored_id=stored.stored_id, resume=stored.resume
+    ),
+    stored_ids=StoredIds(
+        find=stored_ids.find,
+        reject=stored_ids.reject,
+        find_given=stored_ids.find_given,
+        mark=stored_ids.MARK,
     ),
     shows_thinking=False,
     passthrough=PassthroughRules(
