@@ -1,53 +1,44 @@
-"""Handles queued values later, twice a second: a killed process loses at most half a second."""
+"""Work that is done in a thread, twice a second, and once more at the end."""
 
 import logging
-from collections import deque
 from collections.abc import Callable
 from threading import Event, Thread
-from typing import Generic, TypeVar
 
 LOG = logging.getLogger("pondero.gateway")
 
 EVERY = 0.5
-"""Seconds between two batches: a killed process loses that much."""
-MOST = 200_000
-"""Maximum queue length, reached if a handler hangs for minutes; newer values are lost."""
-
-T = TypeVar("T")
+"""Seconds between two calls."""
+MOST = 100_000
+"""Maximum records in memory that can be written nowhere; then the oldest are lost."""
 
 
-class BackgroundQueue(Generic[T]):
-    """Passes queued values to ``handle`` in a thread; also empty batches."""
+class BackgroundWork:
+    """Calls ``work`` in a thread; an error is logged, and it is called again."""
 
-    def __init__(self, name: str, handle: Callable[[list[T]], None]) -> None:
-        self._waiting: deque[T] = deque()
-        self._handle = handle
+    def __init__(self, name: str, work: Callable[[], None]) -> None:
+        self._work = work
         self._closing = Event()
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
-        self.lost: int = 0
 
-    def put(self, value: T) -> None:
-        """Queue a value; never waits."""
-        if len(self._waiting) < MOST:
-            self._waiting.append(value)
-        else:
-            self.lost += 1
+    @property
+    def closing(self) -> bool:
+        """Return whether the next call is the last."""
+        return self._closing.is_set()
 
-    def close(self) -> None:
-        """Handle all queued values and stop; may be called twice."""
+    def close(self, seconds: float) -> bool:
+        """Call it once more; return whether that ended in time. May be called twice."""
         self._closing.set()
-        self._thread.join()
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
 
     def _run(self) -> None:
         while not self._closing.wait(EVERY):
-            self._hand_over()
-        self._hand_over()
+            self._call()
+        self._call()
 
-    def _hand_over(self) -> None:
-        batch = [self._waiting.popleft() for _ in range(len(self._waiting))]
+    def _call(self) -> None:
         try:
-            self._handle(batch)
+            self._work()
         except Exception:
-            LOG.exception("%s lost %d requests", self._thread.name, len(batch))
-            self.lost += len(batch)
+            LOG.exception("%s failed", self._thread.name)

@@ -1,6 +1,8 @@
 """The gateway as an ASGI application: finds the handler for an address."""
 
 import logging
+from asyncio import timeout
+from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -24,6 +26,7 @@ from ..requests.response_writer import ResponseWriter
 from ..requests.token_count import count_prompt
 from ..state.redis_link import SharedStateLost
 from .context import GatewayContext
+from .readiness import Readiness
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -38,6 +41,7 @@ _LAME = HttpResponse(
     {"content-type": "application/json"},
     b'{"status":"ok","ledger":"away"}',
 )
+_CLOSING = 1.5  # seconds for the shared state: ending has a deadline
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 
 
@@ -50,6 +54,7 @@ class App:
         if self.seen.metrics is not None:
             self.seen.metrics.breakers = gateway.breakers.states
         self._admin = Admin(gateway)
+        self._readiness = Readiness(gateway, self.seen.ledger)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -81,7 +86,9 @@ class App:
         """Handle start and stop of the server."""
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
-        await self.gateway.shared.aclose()
+        with suppress(TimeoutError):
+            async with timeout(_CLOSING):
+                await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _serve(self, http: HttpRequest, writer: ResponseWriter) -> None:
@@ -113,6 +120,8 @@ class App:
         elif http.method == "GET" and path == "/health":
             ledger = self.seen.ledger
             await writer.whole(_LAME if ledger is not None and ledger.away else _HELLO)
+        elif http.method == "GET" and path == "/ready":
+            await writer.whole(await self._readiness.answer())
         else:
             return False
         return True

@@ -51,6 +51,8 @@ class SharedState(Struct, frozen=True, kw_only=True):
     keys: KeyStore
     look: Callable[[], Awaitable[None]] = _nothing
     close: Callable[[], Awaitable[None]] = _nothing
+    probe: Callable[[], Awaitable[None]] = _nothing
+    """Ask the shared state whether it is there; raises SharedStateLost."""
 
     async def aclose(self) -> None:
         """Close everything, after all use is counted."""
@@ -83,6 +85,7 @@ def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> 
         keys=RedisKeys(link, board),
         look=board.look,
         close=link.aclose,
+        probe=board.look,
     )
 
 
