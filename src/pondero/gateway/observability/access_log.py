@@ -56,6 +56,8 @@ class AccessLog:
     def _append(self, data: bytes) -> bool:
         """Write these lines; return whether they are written, else they wait for the next call."""
         wrote, file = 0, -1
+        if self._path is not None and _ends_inside_line(self._path):
+            data = b"\n" + data
         try:
             file = self._open()
             while wrote < len(data):
@@ -80,12 +82,23 @@ class AccessLog:
         return os.open(self._path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
 
 
+def _ends_inside_line(path: Path) -> bool:
+    """Return whether a full disk cut the last line, of this process or of another worker."""
+    try:
+        if not path.is_file() or not path.stat().st_size:
+            return False
+        with path.open("rb") as file:
+            file.seek(-1, os.SEEK_END)
+            return file.read(1) != b"\n"
+    except OSError:
+        return False
+
+
 def _find_rest(data: bytes, wrote: int) -> bytes:
     """Return the lines to write after a failure; one that was cut is written again, whole."""
-    if data.startswith(b"\n", wrote):
-        return data[wrote:]
-    whole = data.rfind(b"\n", 0, wrote) + 1
-    return b"\n" * (wrote > whole) + data[whole:]
+    if wrote and data.startswith(b"\n", wrote):
+        return data[wrote + 1 :]  # only its end is missing
+    return data[data.rfind(b"\n", 0, wrote) + 1 :].lstrip(b"\n")
 
 
 def format_line(receipt: Receipt) -> str:
