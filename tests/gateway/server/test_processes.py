@@ -87,6 +87,14 @@ class Running:
         finally:
             connection.close()
 
+    @contextmanager
+    def hold_ledger(self) -> Iterator[None]:
+        """Let nobody write to the ledger."""
+        connection = sqlite3.connect(self.folder / "data" / "gateway.db", isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.close()
+
     def is_there(self) -> bool:
         """Return whether there is a table: the file is there a moment before it."""
         if not (self.folder / "data" / "gateway.db").exists():
@@ -184,9 +192,11 @@ def test_killed_it_loses_no_record_of_a_request_that_ended(tmp_path):
     with running(tmp_path) as gateway:
         gateway.ask(20)
         until(lambda: gateway.is_there() and gateway.rows() == [(20,)])
-        gateway.ask(10)
-        gateway.counts(30)
-        gateway.end(signal.SIGKILL)
+        with gateway.hold_ledger():
+            gateway.ask(10)
+            gateway.counts(30)
+            gateway.end(signal.SIGKILL)
+        assert gateway.rows() == [(20,)]
         assert gateway.rows("PRAGMA integrity_check") == [("ok",)]
     with running(tmp_path) as gateway:
         gateway.ask(1)
@@ -198,11 +208,14 @@ def test_killed_it_loses_no_record_of_a_request_that_ended(tmp_path):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
 def test_the_records_of_a_killed_worker_are_brought_in_by_another(tmp_path):
     with running(tmp_path, workers=2) as gateway:
-        gateway.ask(40)
-        gateway.counts(40)
-        for worker in gateway.workers():
-            os.kill(worker, signal.SIGKILL)
-        until(lambda: gateway.is_there() and gateway.rows() == [(40,)])
+        gateway.ask(1)
+        until(lambda: gateway.is_there() and gateway.rows() == [(1,)])
+        with gateway.hold_ledger():
+            gateway.ask(40)
+            gateway.counts(41)
+            for worker in gateway.workers():
+                os.kill(worker, signal.SIGKILL)
+        until(lambda: gateway.rows() == [(41,)])
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
