@@ -74,11 +74,44 @@ class Postgres:
         for _ in range(600):
             try:
                 psycopg.connect(self.address("postgres"), connect_timeout=2).close()
-            except psycopg.OperationalError:
+            except psycopg.OperationalError as error:
+                if "password" in str(error):
+                    return
                 time.sleep(0.05)
             else:
                 return
         raise AssertionError((self._home / "log").read_text("utf-8"))
+
+    def freeze(self) -> None:
+        """Stop all its processes: connections stay open, and nothing answers."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let them go on."""
+        self._signal(signal.SIGCONT)
+
+    def require_password(self, password: str) -> None:
+        """Let nobody in without this password."""
+        with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
+            connection.execute(f"ALTER USER pondero PASSWORD '{password}'")
+        self._set_access("scram-sha-256")
+
+    def trust(self) -> None:
+        """Let everybody in."""
+        self._set_access("trust")
+
+    def _set_access(self, method: str) -> None:
+        """Set how clients prove who they are; those who are in are thrown out."""
+        (self._data / "pg_hba.conf").write_text(f"host all all 127.0.0.1/32 {method}\n")
+        self.kill()
+        self.start()
+
+    def _signal(self, number: int) -> None:
+        assert self._process is not None
+        parent = self._process.pid
+        children = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+        for process in (parent, *map(int, children.split())):
+            os.kill(process, number)
 
     def kill(self) -> None:
         """End it at once, as a crash of the machine would: connections break, nothing is said."""

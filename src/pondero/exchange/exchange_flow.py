@@ -164,7 +164,8 @@ def flow(
                 if isinstance(error, AuthFailed) and exchange.bad_key_hint:
                     error.add_note(exchange.bad_key_hint)
                 raise
-            failed, seconds = error, retry.wait(error, tries, jitter)
+            seconds = retry.wait(error, tries, jitter)
+            failed = error.with_traceback(None)  # it would keep this frame, which keeps it
             if again is not None:
                 again(error, seconds)
         if seconds:

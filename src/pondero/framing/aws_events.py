@@ -11,7 +11,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from ..errors import Malformed, Truncated
-from .stream import MAX_FRAME, frame_too_large
+from .stream import MAX_FRAME, copy_error, frame_too_large
 
 _PRELUDE = Layout(">III")  # the frame's length, that of its headers, and their checksum
 _CRC = Layout(">I")
@@ -60,7 +60,7 @@ class AwsEventsReader:
     def feed(self, data: bytes) -> list[AwsEvent]:
         """Return the frames that these bytes complete."""
         if self._broken is not None:
-            raise self._broken
+            raise copy_error(self._broken)
         pending = self._pending
         pending += data
         if len(pending) < self._wanted:
@@ -69,7 +69,7 @@ class AwsEventsReader:
         try:
             self._read(bytes(pending), events)
         except Malformed as error:
-            self._broken = error
+            self._broken = copy_error(error)
             pending.clear()
             if not events:
                 raise
@@ -78,7 +78,7 @@ class AwsEventsReader:
     def eof(self) -> list[AwsEvent]:
         """Return nothing; raise Truncated inside a frame."""
         if self._broken is not None:
-            raise self._broken
+            raise copy_error(self._broken)
         if self._pending:
             raise Truncated("the stream ended inside a frame")
         return []

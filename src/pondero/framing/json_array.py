@@ -3,7 +3,7 @@
 import re
 
 from ..errors import Malformed, Truncated
-from .stream import MAX_FRAME, frame_too_large
+from .stream import MAX_FRAME, copy_error, frame_too_large
 
 _BETWEEN = re.compile(rb"[\s,]*+")
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+("?)|[{}\[\]]', re.DOTALL)
@@ -28,12 +28,12 @@ class JsonArrayReader:
     def feed(self, data: bytes) -> list[bytes]:
         """Return the elements that these bytes complete."""
         if self._broken is not None:
-            raise self._broken
+            raise copy_error(self._broken)
         elements: list[bytes] = []
         try:
             self._read(data, elements)
         except Malformed as error:
-            self._broken = error
+            self._broken = copy_error(error)
             self._pending.clear()
             if not elements:
                 raise
@@ -42,7 +42,7 @@ class JsonArrayReader:
     def eof(self) -> list[bytes]:
         """Return nothing; raise Truncated inside an element or the array."""
         if self._broken is not None:
-            raise self._broken
+            raise copy_error(self._broken)
         if self._depth or (self._in_array and not self._closed):
             raise Truncated("the stream ended inside a JSON array")
         return []

@@ -1,7 +1,7 @@
 """One JSON value a line."""
 
 from ..errors import Malformed
-from .stream import MAX_FRAME, frame_too_large
+from .stream import MAX_FRAME, copy_error, frame_too_large
 
 _BLANK = b" \t\r"
 
@@ -17,7 +17,7 @@ class NdjsonReader:
     def feed(self, data: bytes) -> list[bytes]:
         """Return the lines that these bytes complete."""
         if self._broken is not None:
-            raise self._broken
+            raise copy_error(self._broken)
         pending = self._pending
         end = data.rfind(b"\n")
         if end < 0:
@@ -37,7 +37,7 @@ class NdjsonReader:
     def eof(self) -> list[bytes]:
         """Return the last line, where no newline follows it."""
         if self._broken is not None:
-            raise self._broken
+            raise copy_error(self._broken)
         last = bytes(self._pending)
         self._pending.clear()
         return self._check_sizes([last])
@@ -55,5 +55,5 @@ class NdjsonReader:
         if self._broken is not None:
             self._pending.clear()
             if not whole:
-                raise self._broken
+                raise copy_error(self._broken)
         return whole  # whole lines first; the next call raises

@@ -3,7 +3,7 @@
 import re
 
 from ..errors import Malformed
-from .stream import MAX_FRAME, frame_too_large
+from .stream import MAX_FRAME, copy_error, frame_too_large
 
 _BOM = b"\xef\xbb\xbf"
 # The data of a usual event, else nothing. Complete events only: it must match at their start.
@@ -45,7 +45,7 @@ class SseReader:
         """Return the data of the last event, where no blank line follows it."""
         last = self.feed(b"\n\n")
         if self._broken is not None:
-            raise self._broken
+            raise copy_error(self._broken)
         return last
 
     def _wait(self) -> None:
@@ -56,7 +56,7 @@ class SseReader:
 
     def _check_events(self, events: bytes) -> bytes:
         if self._broken is not None:
-            raise self._broken
+            raise copy_error(self._broken)
         if self._unchecked < 0:
             self._unchecked = min(_SMALL, self._max_frame)
             events = events.removeprefix(_BOM)
@@ -75,7 +75,7 @@ class SseReader:
         self._pending = b""
         self._unchecked = -1
         self._broken = self._broken or frame_too_large(self._max_frame)
-        return self._broken
+        return copy_error(self._broken)
 
     def _with_line_feeds(self, data: bytes) -> bytes:
         if not data:

@@ -13,6 +13,20 @@ def frame_too_large(max_frame: int) -> Malformed:
     return Malformed(f"a frame of more than {max_frame:,} bytes")
 
 
+E = TypeVar("E", bound=PonderoError)
+
+
+def copy_error(error: E) -> E:
+    """Return a copy that was never raised, to keep and to raise later.
+
+    An error that was raised keeps, by its traceback, the bytes in the frames it passed. These
+    frames keep the object that keeps the error: a reference cycle of megabytes.
+    """
+    copy = type(error).__new__(type(error), *error.args)
+    copy.__dict__.update(error.__dict__)
+    return copy
+
+
 F = TypeVar("F")
 
 
@@ -76,14 +90,14 @@ class FrameStream(Generic[F]):
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that these bytes complete."""
         if self._failure is not None:
-            raise self._failure
+            raise copy_error(self._failure)
         events: list[Event] = []
         if self._reading.over:
             return events
         try:
             self._reading.take(self._frames.feed(data), events)
         except PonderoError as failure:
-            self._failure = failure
+            self._failure = copy_error(failure)
             if not events:
                 raise
         return events
@@ -91,7 +105,7 @@ class FrameStream(Generic[F]):
     def eof(self) -> list[Event]:
         """Return the last events, or raise what cut the answer off."""
         if self._failure is not None:
-            raise self._failure
+            raise copy_error(self._failure)
         events: list[Event] = []
         if not self._reading.over:
             try:

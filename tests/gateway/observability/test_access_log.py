@@ -1,12 +1,15 @@
 """The access log: a line of JSON a request, wherever its file went meanwhile."""
 
 import json
+import os
 from decimal import Decimal
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.canon import Usage
+from pondero.gateway.observability import access_log
 from pondero.gateway.observability.access_log import AccessLog, format_line
 from pondero.gateway.observability.receipt import Receipt
 
@@ -80,8 +83,41 @@ def test_a_key_of_this_process_is_in_no_line(tmp_path, monkeypatch):
 
 
 def test_a_log_that_cannot_be_written_is_told_once(tmp_path, caplog):
-    log = AccessLog(str(tmp_path / "nowhere" / "access.log"))
-    log._write([RECEIPT])
-    log._write([RECEIPT])
-    log.close()
+    path = tmp_path / "nowhere" / "access.log"
+    log = AccessLog(str(path))
+    for _ in range(2):
+        log.note(RECEIPT)
+        log._write()
     assert caplog.text.count("cannot be written") == 1
+    path.parent.mkdir()
+    log.close()
+    assert [json.loads(line)["id"] for line in path.read_text().splitlines()] == ["a1", "a1"]
+
+
+@pytest.mark.parametrize("room", range(1, 400, 7))
+def test_lines_that_a_full_disk_cut_are_written_again_whole(tmp_path, monkeypatch, room):
+    """The writes of a full disk: some bytes, then none, then room again."""
+    path = tmp_path / "access.log"
+    log = AccessLog(str(path))
+    write, left = os.write, [room]
+
+    def full(file: int, data: bytes) -> int:
+        if not left[0]:
+            raise OSError(28, "No space left on device")
+        wrote = write(file, data[: left[0]])
+        left[0] -= wrote
+        return wrote
+
+    log.close()  # its thread must not write meanwhile
+    with monkeypatch.context() as patch:
+        patch.setattr(access_log.os, "write", full)
+        for _ in range(3):
+            log.note(RECEIPT)
+        log._write()
+        log._write()
+    other = AccessLog(str(path))  # of another worker, which finds room first
+    other.note(RECEIPT)
+    other.close()
+    log._write()
+    whole = format_line(RECEIPT)
+    assert [line for line in path.read_text().splitlines() if line == whole] == [whole] * 4

@@ -1,6 +1,5 @@
 """The ledger: a row for every request, in SQLite and in PostgreSQL, whatever happens to them."""
 
-import json
 import logging
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -179,7 +178,7 @@ def test_what_was_put_aside_by_a_process_that_ended_is_brought_in_by_the_next(tm
     aside = tmp_path / "aside"
     away = PostgresDatabase("postgresql://nobody:planted-password@127.0.0.1:1/none")
     written(away, receipts(5, said="\ud800", usage=Usage(2**80)), aside)
-    assert [len(json.loads(path.read_bytes())) for path in aside.iterdir()] == [5]
+    assert [len(path.read_bytes().splitlines()) for path in aside.iterdir()] == [5]
     database = SqliteDatabase(tmp_path / "gateway.db")
     written(database, [], aside)
     assert database.rows(COUNT) == [(5,)]
@@ -195,7 +194,9 @@ def test_where_nothing_can_be_put_aside_it_waits_in_memory(tmp_path, caplog, mon
     ledger = Ledger(database, aside)
     for receipt in receipts(5):
         ledger.note(receipt)
-    _until(lambda: "cannot be put aside" in caplog.text)
+    _until(lambda: ledger.away)
+    assert caplog.text.count("wait in memory") == 1
+    assert (ledger.held, ledger.lost) == (5, 0)
     database.fails = False
     ledger.close()
     assert database.inner.rows(COUNT) == [(5,)]

@@ -3,10 +3,11 @@
 import json
 import os
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,6 +87,14 @@ class Running:
         finally:
             connection.close()
 
+    @contextmanager
+    def hold_ledger(self) -> Iterator[None]:
+        """Let nobody write to the ledger."""
+        connection = sqlite3.connect(self.folder / "data" / "gateway.db", isolation_level=None)
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.close()
+
     def is_there(self) -> bool:
         """Return whether there is a table: the file is there a moment before it."""
         if not (self.folder / "data" / "gateway.db").exists():
@@ -114,6 +123,13 @@ class Running:
         return [json.loads(line) for line in lines]
 
 
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
 def until(true: Callable[[], bool]) -> None:
     for _ in range(600):
         if true():
@@ -123,12 +139,22 @@ def until(true: Callable[[], bool]) -> None:
 
 
 @contextmanager
-def running(folder: Path, *, workers: int = 1, ledger: str = "sqlite") -> Iterator[Running]:
+def running(
+    folder: Path,
+    *,
+    workers: int = 1,
+    ledger: str = "sqlite",
+    log: str | None = None,
+    drain: float = 30,
+    before: Sequence[str] = (),
+) -> Iterator[Running]:
+    """Run a gateway; ``before`` is a command that runs the rest of its arguments."""
     config = folder / "gateway.toml"
     config.write_text(
-        f'[server]\nledger = "{ledger}"\nlog = "{folder / "access.log"}"\nworkers = {workers}\n'
+        f'[server]\nledger = "{ledger}"\nlog = "{log or folder / "access.log"}"\n'
+        f"workers = {workers}\ndrain_seconds = {drain}\n"
     )
-    command = [sys.executable, "-c", MAIN, "serve", "--offline", "--port", "0"]
+    command = [*before, sys.executable, "-c", MAIN, "serve", "--offline", "--port", "0"]
     with subprocess.Popen(
         [*command, "--config", str(config)],
         env={**os.environ, "PONDERO_DATA_DIR": str(folder / "data")},
@@ -162,19 +188,51 @@ def test_nothing_is_lost_when_it_is_told_to_end(tmp_path, workers, number):
     }
 
 
-def test_killed_it_loses_at_most_what_came_since_the_last_batch(tmp_path):
+def test_killed_it_loses_no_record_of_a_request_that_ended(tmp_path):
     with running(tmp_path) as gateway:
         gateway.ask(20)
         until(lambda: gateway.is_there() and gateway.rows() == [(20,)])
-        gateway.ask(10)
-        gateway.end(signal.SIGKILL)
-        assert 20 <= gateway.rows()[0][0] <= 30
+        with gateway.hold_ledger():
+            gateway.ask(10)
+            gateway.counts(30)
+            gateway.end(signal.SIGKILL)
+        assert gateway.rows() == [(20,)]
         assert gateway.rows("PRAGMA integrity_check") == [("ok",)]
     with running(tmp_path) as gateway:
-        before = gateway.rows()[0][0]
         gateway.ask(1)
         gateway.end(signal.SIGTERM)
-        assert gateway.rows() == [(before + 1,)]
+        assert gateway.rows() == [(31,)]
+    assert list((tmp_path / "data" / "gateway-aside").iterdir()) == []
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
+def test_the_records_of_a_killed_worker_are_brought_in_by_another(tmp_path):
+    with running(tmp_path, workers=2) as gateway:
+        gateway.ask(1)
+        until(lambda: gateway.is_there() and gateway.rows() == [(1,)])
+        with gateway.hold_ledger():
+            gateway.ask(40)
+            gateway.counts(41)
+            for worker in gateway.workers():
+                os.kill(worker, signal.SIGKILL)
+        until(lambda: gateway.rows() == [(41,)])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
+def test_workers_end_with_their_parent_and_leave_the_port(tmp_path):
+    with running(tmp_path, workers=2) as gateway:
+        gateway.ask(10)
+        gateway.counts(10)
+        workers = gateway.workers()
+        assert len(workers) == 2
+        gateway.process.kill()
+        gateway.process.wait(timeout=60)
+        until(lambda: not any(is_running(worker) for worker in workers))
+        port = int(gateway.url.rpartition(":")[2])
+        with socket.socket() as free:
+            free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            free.bind(("127.0.0.1", port))
+        assert gateway.rows() == [(10,)]
 
 
 def test_workers_share_a_postgresql_and_go_on_without_it(tmp_path, postgres, monkeypatch):

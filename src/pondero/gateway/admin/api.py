@@ -2,6 +2,8 @@
 
 from asyncio import Queue, sleep, to_thread, wait_for
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
+from typing import TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from msgspec import MsgspecError, json, to_builtins
@@ -30,6 +32,9 @@ _GATHER = 0.2  # seconds of receipts in one event, so that a burst does not floo
 _LOOK = 1.0  # seconds between reads of other processes' rows in the ledger
 _SEEN = 4 * KEPT
 _LOWERED = 3  # models whose answers a budget shortens, as examples
+_PATIENCE = 4.0  # seconds for the ledger; PostgreSQL has fewer of its own, SQLite waits longer
+
+Value = TypeVar("Value")
 
 
 class Admin:
@@ -97,7 +102,7 @@ async def _load_figures(gateway: GatewayContext, http: HttpRequest, _name: str) 
     database = gateway.ledger
     if database is None:
         return {"figures": None}
-    found = await to_thread(load_figures, database, span, now=gateway.now())
+    found = await _read_ledger(partial(load_figures, database, span, now=gateway.now()))
     return {"figures": found}
 
 
@@ -106,9 +111,18 @@ async def _load_written(gateway: GatewayContext) -> list[RequestRow]:
     if gateway.ledger is None:
         return []
     try:
-        return await to_thread(latest, gateway.ledger)
+        return await _read_ledger(partial(latest, gateway.ledger))
     except StoreError:
         return []
+
+
+async def _read_ledger(read: Callable[[], Value]) -> Value:
+    """Return what a thread reads; raises StoreError if a database takes too long."""
+    try:
+        return await wait_for(to_thread(read), _PATIENCE)
+    except TimeoutError:
+        message = f"the ledger did not answer within {_PATIENCE:g} seconds"
+        raise StoreError(message) from None
 
 
 async def _stream_live(gateway: GatewayContext, writer: ResponseWriter) -> None:

@@ -1,30 +1,34 @@
 """The ledger: one row per request, without content, written in the background.
 
-While the database is unreachable, batches wait as files in the data folder; rows have ids, so
-writing one twice is harmless.
+A record waits in the journal, on disk, until the database has it, however long that takes and
+whatever happens to this process. Rows have ids, so writing one twice is harmless.
 """
 
 import logging
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
-from secrets import token_hex
 from time import monotonic, time
 from typing import Any
 
 from ...canon import dump_json, load_json
 from ...errors import StoreError
-from ...store import SecretRedactor, UsageTotal, data_folder, redact_secrets, write_atomic
-from .background_queue import MOST, BackgroundQueue
+from ...store import SecretRedactor, UsageTotal, data_folder
+from .background_work import BackgroundWork
+from .journal import Journal
 from .ledger_database import FILE, LedgerDatabase, ledger_database
 from .receipt import Receipt
 
 LOG = logging.getLogger("pondero.gateway")
 
 REST = 5.0
-"""Seconds before an unreachable database is tried again."""
+"""Seconds before an unreachable database is tried again, and between looks for left records."""
+PATIENCE = 2.0
+"""Seconds for the last rows when the process ends."""
 ASIDE = "gateway-aside"
-"""The folder in the data folder for receipts that wait for the database."""
+"""The folder in the data folder for records that wait for the database."""
+_ROWS = 1_000  # in one transaction
+_MANY = 1024 * 1024  # bytes of records: as many may have come while they were written
 
 _COLUMNS = (
     *("id", "at", "minute", "key", "front", "said", "provider", "model", "road", "asked", "sent"),
@@ -48,70 +52,117 @@ class Ledger:
         self.database = database
         self.away: bool = False
         self._aside = aside or Path(data_folder()) / ASIDE
+        self._journal = Journal(self._aside)
+        self._redactor = SecretRedactor()
         self._again = 0.0
-        self._looked = False
-        self._kept: list[Receipt] = []
-        self._batches: BackgroundQueue[Receipt] = BackgroundQueue("the ledger", self._write)
+        self._look = 0.0
+        self._rows = _ROWS
+        self._work = BackgroundWork("the ledger", self._write)
+
+    @property
+    def held(self) -> int:
+        """Return how many records are in memory only, because the disk is full."""
+        return self._journal.held
+
+    @property
+    def lost(self) -> int:
+        """Return how many records found no room, on disk or in memory."""
+        return self._journal.lost
 
     def note(self, receipt: Receipt) -> None:
-        """Queue a receipt; never waits."""
-        self._batches.put(receipt)
+        """Save a receipt on disk, from where it is written later."""
+        # Only what went wrong can quote a secret that was learned in the last half second.
+        redactor = self._redactor if receipt.end == "done" else SecretRedactor()
+        self._journal.append(redactor.text(dump_json(receipt) + "\n").encode())
 
     def close(self) -> None:
-        """Write or save all queued receipts, and close the database."""
-        self._batches.close()
-        self.database.close()
+        """Write what can be written in time; the rest is on disk, for the next process."""
+        if self._work.close(PATIENCE):
+            self.database.close()
+        self._journal.save(self._journal.take_held())
+        if self._journal.held:
+            LOG.error("%s requests are lost: no disk had room", self._journal.held)
+        self._journal.close()
 
-    def _write(self, receipts: list[Receipt]) -> None:
-        self._kept += receipts
-        if not self._kept and not self.away and self._looked:
-            return
-        if monotonic() < self._again:
-            self._put_aside()
+    def _write(self) -> None:
+        self._redactor = SecretRedactor()
+        self._journal.open()
+        if monotonic() < self._again and not self._work.closing:
             return
         try:
             self._bring_in()
-            if self._kept:
-                self.database.write(_INSERT, make_rows(self._kept))
+            while (file := self._journal.find_full()) is not None:
+                few = file.size < _MANY
+                for lines in file.chunks():
+                    self._insert(lines)
+                file.clear()
+                if few and not self.away and not self._work.closing:
+                    break  # what came meanwhile is the next batch
+            self._insert_held()
         except StoreError as error:
-            self._again = monotonic() + REST
+            self._again, self._rows = monotonic() + REST, 1
             if not self.away:
-                LOG.error("the ledger is away; requests are put aside: %s", error)  # noqa: TRY400
+                LOG.error("the ledger is away; requests wait on disk: %s", error)  # noqa: TRY400
             self.away = True
-            self._put_aside()
+            self._journal.save(self._journal.take_held())
         else:
-            self._kept = []
             if self.away:
-                LOG.warning("the ledger is back; what was put aside is in it")
-            self.away, self._looked = False, True
+                LOG.warning("the ledger is back; what waited is in it")
+            self.away = False
 
-    def _put_aside(self) -> None:
-        """Save unwritten receipts in a file; if that fails too, keep the latest in memory."""
-        if not self._kept:
-            return
-        path = self._aside / f"{token_hex(8)}.json"
+    def _insert_held(self) -> None:
+        """Write what the disk had no room for."""
+        lines = self._journal.take_held()
         try:
-            write_atomic(path, redact_secrets(dump_json(self._kept)))
-        except StoreError as error:
-            LOG.error("requests cannot be put aside: %s", error)  # noqa: TRY400 - no traceback
-            self._kept = self._kept[-MOST:]
-        else:
-            self._kept = []
+            self._insert(lines)
+        except BaseException:
+            self._journal.save(lines)
+            raise
+
+    def _insert(self, lines: Sequence[bytes]) -> None:
+        """Write records, after a failure first a few of them: a slow database has a deadline."""
+        receipts = [found for line in lines if (found := _parse(line)) is not None]
+        while receipts:
+            self.database.write(_INSERT, make_rows(receipts[: self._rows]))
+            del receipts[: self._rows]
+            self._rows = min(2 * self._rows, _ROWS)
 
     def _bring_in(self) -> None:
-        """Write receipts saved earlier, by this process or by one that has ended."""
-        if self._looked and not self.away:
+        """Write records that processes left behind, however they ended."""
+        if monotonic() < self._look:
             return
-        for path in sorted(self._aside.glob("*.json")):
+        for path in sorted(self._aside.glob("*.json")):  # of pondero 0.2
+            self._bring_in_list(path)
+        for file in self._journal.find_abandoned():
+            whole = False
             try:
-                receipts = load_json(path.read_bytes(), list[Receipt])
-            except FileNotFoundError:
-                continue  # another worker was quicker
-            except (OSError, ValueError) as error:
-                LOG.error("%s cannot be brought into the ledger: %s", path, error)  # noqa: TRY400
-                continue
-            self.database.write(_INSERT, make_rows(receipts))
-            path.unlink(missing_ok=True)
+                for lines in file.chunks():
+                    self._insert(lines)
+                whole = True
+            finally:
+                file.close(delete=whole)
+        self._look = monotonic() + REST
+
+    def _bring_in_list(self, path: Path) -> None:
+        try:
+            receipts = load_json(path.read_bytes(), list[Receipt])
+        except FileNotFoundError:
+            return  # another worker was quicker
+        except (OSError, ValueError) as error:
+            LOG.error("%s cannot be brought into the ledger: %s", path, error)  # noqa: TRY400
+            path.replace(path.with_suffix(".unreadable"))
+            return
+        self.database.write(_INSERT, make_rows(receipts))
+        path.unlink(missing_ok=True)
+
+
+def _parse(line: bytes) -> Receipt | None:
+    """Return the receipt in a line of a journal; None, and a word in the log, if there is none."""
+    try:
+        return load_json(line, Receipt)
+    except ValueError as error:
+        LOG.error("a record in the journal cannot be read: %s: %r", error, line[:_LONGEST])  # noqa: TRY400
+        return None
 
 
 def make_rows(receipts: Iterable[Receipt]) -> list[tuple[Any, ...]]:

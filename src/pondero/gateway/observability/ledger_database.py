@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from math import inf
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
+from time import monotonic
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -59,8 +62,12 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
 SCHEMA = Schema(_MIGRATIONS, "SELECT id FROM pondero_receipts LIMIT 1")
 
 _LOCK = 0x706F6E64  # of the advisory lock; any number that no other program uses
-_PATIENCE = 5  # seconds for a connection
-_SILENCE = 10_000  # milliseconds without an answer after which a connection is given up
+READING = 3.0
+"""Seconds for a query in PostgreSQL, with the wait for others: the console waits for it."""
+WRITING = 10.0
+"""Seconds for a batch of rows in PostgreSQL."""
+_PATIENCE = 3  # seconds for a connection
+_REST = 1.0  # second after an error in which nothing is tried
 
 
 class LedgerDatabase(Protocol):
@@ -108,71 +115,146 @@ class SqliteDatabase:
 
 
 class PostgresDatabase:
-    """A PostgreSQL server, connected at first use and again after an error."""
+    """A PostgreSQL server. Reads and writes have a connection each, so neither waits for the other.
+
+    Every use has a deadline, also if the server hangs without closing its socket.
+    """
 
     def __init__(self, address: str) -> None:
         try:
-            import psycopg  # noqa: PLC0415 - an extra
+            import psycopg  # noqa: F401, PLC0415 - an extra
         except ImportError:
             message = "a ledger in PostgreSQL needs psycopg; pip install 'pondero[gateway]'"
             raise MissingExtra(message) from None
-        self._psycopg = psycopg
-        self._address = address
-        self._lock = RLock()
-        self._connection: Any = None
+        self._reads = _PostgresLink(address, READING)
+        self._writes = _PostgresLink(address, WRITING)
         if password := urlsplit(address).password:
             register_secret(password)
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query."""
-        with self._use_connection() as connection:
+        with self._reads.transaction() as connection:
             found: list[tuple[Any, ...]] = connection.execute(_postgres_sql(sql), values).fetchall()
             return found
 
     def write(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run a statement for each row."""
-        with self._use_connection() as connection, connection.transaction():
+        with self._writes.transaction() as connection:
             connection.cursor().executemany(_postgres_sql(sql), rows)
 
     def close(self) -> None:
-        """Close the connection."""
-        with self._lock:
-            if self._connection is not None:
-                self._connection.close()
-            self._connection = None
+        """Close the connections."""
+        self._reads.close()
+        self._writes.close()
+
+
+class _PostgresLink:
+    """One connection, made at first use and again after an error.
+
+    After an error it fails at once for a moment, so that callers do not queue for a hung server.
+    """
+
+    def __init__(self, address: str, seconds: float) -> None:
+        self._address = address
+        self._seconds = seconds
+        self._lock = Lock()
+        self._connection: Any = None
+        self._failed: tuple[float, str] = (0.0, "")
 
     @contextmanager
-    def _use_connection(self) -> Iterator[Any]:
-        with self._lock:
-            try:
-                if self._connection is None or self._connection.closed:
-                    self._connection = self._connect()
-                yield self._connection
-            except self._psycopg.Error as error:
-                self.close()
-                reason = str(error).strip().partition("\n")[0] or type(error).__name__
-                message = f"the ledger in PostgreSQL failed: {redact_secrets(reason)}"
-                raise StoreError(message) from None
+    def transaction(self) -> Iterator[Any]:
+        """Yield the connection in a transaction; raises StoreError, at the latest in time."""
+        import psycopg  # noqa: PLC0415 - an extra
 
-    def _connect(self) -> Any:
-        connection = self._psycopg.connect(
+        deadline = monotonic() + self._seconds
+        if not self._lock.acquire(timeout=self._seconds):
+            raise StoreError("the ledger in PostgreSQL is busy: others wait for it")
+        try:
+            until, message = self._failed
+            if monotonic() < until:
+                raise StoreError(message)
+            connection = self._connect(deadline)
+            connection.deadline = deadline
+            with connection.transaction():
+                # Not for the session, which a pooler may share: the server stops when we do.
+                connection.execute(f"SET LOCAL statement_timeout = {self._seconds * 1000:.0f}")
+                yield connection
+        except psycopg.Error as error:
+            self._drop()
+            reason = str(error).strip().partition("\n")[0] or type(error).__name__
+            message = f"the ledger in PostgreSQL failed: {redact_secrets(reason)}"
+            self._failed = (monotonic() + _REST, message)
+            raise StoreError(message) from None
+        finally:
+            self._lock.release()
+
+    def close(self) -> None:
+        """Close the connection, unless another thread uses it."""
+        if self._lock.acquire(timeout=1):
+            self._drop()
+            self._failed = (0.0, "")
+            self._lock.release()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+        self._connection = None
+
+    def _connect(self, deadline: float) -> Any:
+        if self._connection is not None and not self._connection.closed:
+            return self._connection
+        connection = _connection_class().connect(
             self._address,
             autocommit=True,
             application_name="pondero",
             connect_timeout=_PATIENCE,
-            tcp_user_timeout=_SILENCE,
             prepare_threshold=None,  # a pooler may give every transaction another connection
         )
+        connection.deadline = deadline
         try:
             _migrate(connection)
         except BaseException:
             connection.close()
             raise
+        self._connection = connection
         return connection
+
+
+@cache
+def _connection_class() -> Any:
+    import psycopg  # noqa: PLC0415 - an extra
+
+    class TimedConnection(psycopg.Connection[tuple[Any, ...]]):
+        """A connection with a deadline, after which it is closed.
+
+        psycopg waits for the server's answers in ``wait``, and looks every tenth of a second
+        whether it shall go on; neither it nor libpq gives up on a server that is there and silent.
+        """
+
+        deadline: float = inf
+
+        def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+            return super().wait(self._until_deadline(gen), *args, **options)
+
+        def _until_deadline(self, gen: Any) -> Any:
+            try:
+                wanted = next(gen)
+                while True:
+                    ready = yield wanted
+                    if monotonic() > self.deadline:
+                        self.close()
+                        raise psycopg.OperationalError("the server does not answer in time")
+                    wanted = gen.send(ready)
+            except StopIteration as end:
+                return end.value
+
+    return TimedConnection
 
 
 def _migrate(connection: Any) -> None:
     """Update the tables; the lock lets one of several starting processes do it."""
+    if _find_version(connection) == SCHEMA.version:
+        return  # also a server that lets us only read has the tables
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         connection.execute("CREATE TABLE IF NOT EXISTS pondero_form (version BIGINT NOT NULL)")
@@ -187,6 +269,13 @@ def _migrate(connection: Any) -> None:
             for step in steps:
                 connection.execute(step)
             connection.execute("INSERT INTO pondero_form VALUES (%s)", (number,))
+
+
+def _find_version(connection: Any) -> int:
+    """Return the version of the tables; 0 if there are none."""
+    if connection.execute("SELECT to_regclass('pondero_form')").fetchone()[0] is None:
+        return 0
+    return connection.execute("SELECT max(version) FROM pondero_form").fetchone()[0] or 0
 
 
 def _postgres_sql(sql: str) -> str:

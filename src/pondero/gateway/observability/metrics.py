@@ -27,6 +27,7 @@ OTHER = "other"
 TOKENS = "tokens"
 """The label of a level given as a number of tokens."""
 
+_IN_MEMORY = "/dev/shm"  # noqa: S108 - the folder in it is private, with a name of its own
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 _BREAKERS = {"closed": 0, "probing": 1, "open": 2}
@@ -39,6 +40,8 @@ class Metrics:
 
     def __init__(self, breakers: Callable[[], Mapping[str, str]] = dict) -> None:
         self.breakers = breakers
+        self.lost_records: Callable[[], int] = int
+        self._counted_lost = 0
         self._registry = CollectorRegistry()
         self._seen: set[str] = set()
         self._known_breakers: set[str] = set()
@@ -66,6 +69,11 @@ class Metrics:
             multiprocess_mode="livesum",
         )
         self._tasks_counted = 0.0
+        self._lost = Counter(
+            "pondero_lost_records",
+            "Records that found no room on disk or in memory.",
+            registry=self._registry,
+        )
         self._breaker = Gauge(
             "pondero_breaker",
             "Whether a deployment rests: 0 closed, 1 probing, 2 open",
@@ -99,10 +107,12 @@ class Metrics:
             self._find_series(self._first, model, receipt.road).observe(receipt.first)
         self._update_breakers()
         self._count_tasks()
+        self._count_lost()
 
     def page(self) -> HttpResponse:
         """Return the metrics of all processes that share them."""
         self._update_breakers()
+        self._count_lost()
         registry = self._registry
         if _FOLDER in os.environ:
             registry = CollectorRegistry()
@@ -141,6 +151,11 @@ class Metrics:
             with suppress(RuntimeError):  # no loop runs, in a test
                 self._tasks.set(len(all_tasks()))
 
+    def _count_lost(self) -> None:
+        if (lost := self.lost_records()) > self._counted_lost:
+            self._lost.inc(lost - self._counted_lost)
+            self._counted_lost = lost
+
     def _counter(self, name: str, description: str, labels: str) -> Counter:
         return Counter(
             f"pondero_{name}", f"{description}.", labels.split(), registry=self._registry
@@ -159,8 +174,13 @@ def _level(sent: str | None) -> str:
 
 @contextmanager
 def share_between_processes() -> Iterator[None]:
-    """Let processes forked in this block share metrics, in files of a folder."""
-    with TemporaryDirectory(prefix="pondero-metrics-") as folder:
+    """Let processes forked in this block share metrics, in files of a folder.
+
+    The files are mapped into memory: on a full disk, a write to them would kill the process. So
+    they are in memory where the system has a folder for that.
+    """
+    folder_in_memory = _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None
+    with TemporaryDirectory(prefix="pondero-metrics-", dir=folder_in_memory) as folder:
         before, os.environ[_FOLDER] = values.ValueClass, folder
         # The library chose its value class at import, before the variable was set.
         values.ValueClass = values.MultiProcessValue()  # type: ignore[no-untyped-call]  # the library has no types

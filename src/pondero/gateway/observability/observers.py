@@ -40,19 +40,21 @@ def open_observers(server: ServerConfig) -> Iterator[Observers]:
     metrics = Metrics()
     told: list[Observer] = [metrics.note]
     ledger = None
+    database = ledger_database(server.ledger)
     if has_prices():  # a third of a second, which the first request should not wait for
         Thread(target=price_usage, args=("", "", Usage(1, output=1)), daemon=True).start()
-    with ExitStack() as open_:
-        if (database := ledger_database(server.ledger)) is not None:
-            ledger = Ledger(database)
-            open_.callback(ledger.close)
-            told.append(ledger.note)
-        if server.log != "off":
-            log = AccessLog(server.log)
-            open_.callback(log.close)
-            told.append(log.note)
+    with ExitStack() as open_:  # closed in the opposite order: the ledger first
         if is_traced():
             tracing = Tracing()
             open_.callback(tracing.close)
             told.append(tracing.note)
+        if server.log != "off":
+            log = AccessLog(server.log)
+            open_.callback(log.close)
+            told.append(log.note)
+        if database is not None:
+            ledger = Ledger(database)
+            metrics.lost_records = lambda: ledger.lost
+            open_.callback(ledger.close)
+            told.insert(0, ledger.note)
         yield Observers(tuple(told), ledger, metrics)

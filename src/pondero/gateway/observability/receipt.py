@@ -57,8 +57,15 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
 
 def make_id(now: float) -> str:
-    """Return an id for a request; ids sort by time, which keeps the ledger's index compact."""
-    return f"{int(now * 1000):012x}{token_hex(6)}"
+    """Return an id for a request; ids sort by time, which keeps the ledger's index compact.
+
+    If the clock is set back, the time of the latest id is used.
+    """
+    _latest[0] = max(_latest[0], int(now * 1000))
+    return f"{_latest[0]:012x}{token_hex(6)}"
+
+
+_latest = [0]  # milliseconds
 
 
 Observer = Callable[[Receipt], None]

@@ -5,7 +5,7 @@ from typing import Any, Protocol, runtime_checkable
 from ...store import SecretRedactor
 from .receipt import Receipt
 
-_PATIENCE = 5_000  # milliseconds
+_PATIENCE = 1_000  # milliseconds: ending has a deadline
 _MICROSECONDS = 1_000_000  # a float holds no nanoseconds since 1970
 
 

@@ -90,7 +90,7 @@ async def _attempt_in_order(
         try:
             await deliver(gateway, routed, make_attempt(gateway, routed, entry), writer, record)
         except PonderoError as error:
-            failed = error
+            failed = error.with_traceback(None)  # it would keep this frame, which keeps it
             if is_deployment_fault(error):
                 await gateway.breakers.record_failure(entry.id)
             if writer.ended:

@@ -1,7 +1,8 @@
 """The gateway as an ASGI application: finds the handler for an address."""
 
 import logging
-from asyncio import CancelledError
+from asyncio import CancelledError, timeout
+from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -34,6 +35,7 @@ from ..requests.token_count import count_prompt
 from ..state.redis_link import SharedStateLost
 from .context import GatewayContext, Requester
 from .limits import HEAD_BYTES, HEAD_LINES
+from .readiness import Readiness
 from .rejections import Rejections
 
 LOG = logging.getLogger("pondero.gateway")
@@ -50,6 +52,7 @@ _LAME = HttpResponse(
     b'{"status":"ok","ledger":"away"}',
 )
 _LOGGED = 200  # characters of a path
+_CLOSING = 1.5  # seconds for the shared state: ending has a deadline
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 
 
@@ -63,6 +66,7 @@ class App:
             self.seen.metrics.breakers = gateway.breakers.states
         self.rejections: Rejections = Rejections(gateway)
         self._admin = Admin(gateway)
+        self._readiness = Readiness(gateway, self.seen.ledger)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -85,7 +89,9 @@ class App:
             await send({"type": "lifespan.startup.complete"})
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
-        await self.gateway.shared.aclose()
+        with suppress(TimeoutError):
+            async with timeout(_CLOSING):
+                await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _serve(self, arrival: "_Arrival") -> None:
@@ -97,11 +103,11 @@ class App:
                 await self._reject(arrival, problem)
             elif self._admin.serves(path):
                 await self._serve_admin(arrival, path)
-            elif (found := self._find_public(head, path)) is not None:
+            elif (found := await self._find_public(head, path)) is not None:
                 if not await self.gateway.keys.all():
                     check_site(head.headers, self.gateway.config)
                 await self._answer_unread(arrival, found)
-                if found.status >= 400:
+                if found is _UPGRADE:
                     self.rejections.note(arrival.id, arrival.address, found.status, "WebSocket")
             else:
                 await self._answer_with_key(arrival, find_dialect(path))
@@ -120,7 +126,7 @@ class App:
                 response = write_error(RuntimeError(), "", service, id=arrival.id)
                 await self._answer_unread(arrival, response)
 
-    def _find_public(self, http: HttpRequest, path: str) -> HttpResponse | None:
+    async def _find_public(self, http: HttpRequest, path: str) -> HttpResponse | None:
         """Return the answer to a request that needs no key; None to any other."""
         if http.headers.get("upgrade", "").lower() == "websocket":
             return _UPGRADE
@@ -131,6 +137,8 @@ class App:
         if http.method == "GET" and path == "/health":
             ledger = self.seen.ledger
             return _LAME if ledger is not None and ledger.away else _HELLO
+        if http.method == "GET" and path == "/ready":
+            return await self._readiness.answer()
         return None
 
     async def _serve_admin(self, arrival: "_Arrival", path: str) -> None:

@@ -5,10 +5,12 @@ SIGHUP reloads the configuration. SIGTERM and Ctrl-C let answers end, a second C
 
 import gc
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from queue import SimpleQueue
 from threading import Thread
 from time import monotonic, sleep
 from typing import Any
@@ -39,6 +41,9 @@ Ready = Callable[[str], None]
 
 _YOUNG = 20_000  # objects
 _ONCE = 1.0  # second: signals within it are the same Ctrl-C
+FORCED = 3.5
+"""Seconds after the drain when a process ends by force, whatever it waits for."""
+_KILLED = 0.5  # second later, its parent kills a worker that is stopped or stuck
 
 
 def run(
@@ -48,7 +53,11 @@ def run(
     ready: Ready | None = None,
     observers: Sequence[Observer] = (),
 ) -> None:
-    """Serve until a signal, which raises; ``ready`` is called with the address."""
+    """Serve until a signal, which raises; ``ready`` is called with the address.
+
+    The process then ends within ``drain_seconds`` and five seconds, by force if need be: no record
+    is lost, because the ledger's journal has them.
+    """
     _check_extra()
     check_start(config, Routing(config, load_catalog()), offline=_is_offline(transport))
     bound = bind(config.server.host, config.server.port)
@@ -61,7 +70,7 @@ def run(
         with share_between_processes():
             _run_workers(config, bound, transport, observers)
     else:
-        shutdown = _Shutdown()
+        shutdown = _Shutdown(config.server.drain_seconds + FORCED)
         _serve_process(config, bound, transport, observers, shutdown)
         if shutdown.signal_number == signal.SIGTERM:
             raise SystemExit(0)
@@ -127,10 +136,13 @@ class _Shutdown:
     end the process before observers have written.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience: float | None = None) -> None:
         self.signal_number: int | None = None
         self._since = 0.0
         self._make_server: Any = None
+        self._begun: SimpleQueue[None] = SimpleQueue()  # a signal may interrupt its own put
+        if patience is not None:
+            Thread(target=self._force, args=(patience,), daemon=True).start()
         for name in END:
             signal.signal(name, self._handle)
         unblock_signals(END)
@@ -144,11 +156,18 @@ class _Shutdown:
     def _handle(self, number: int, _frame: Any) -> None:
         if self.signal_number is None:
             self.signal_number, self._since = number, monotonic()
+            self._begun.put(None)
         if self._make_server is not None:
             self._make_server.should_exit = True
             # A terminal sends Ctrl-C to a worker and to its parent, which passes it on.
             if number == signal.SIGINT and monotonic() - self._since > _ONCE:
                 self._make_server.force_exit = True
+
+    def _force(self, patience: float) -> None:
+        """End the process some time after the signal, if it did not end by itself."""
+        self._begun.get()
+        sleep(patience)
+        os._exit(1)
 
 
 def _reload(gateway: GatewayContext) -> None:
@@ -184,12 +203,14 @@ def _run_workers(
     """Serve in several processes on one socket, and replace those that die."""
     from ..observability.metrics import forget as forget_process  # noqa: PLC0415 - an extra
 
+    patience = config.server.drain_seconds + FORCED
+
     def work(*, changed: bool) -> None:
-        shutdown = _Shutdown()
+        shutdown = _Shutdown(patience)
         newest = _load_newest(config, transport) if changed else config
         _serve_process(newest, bound, transport, observers, shutdown)
 
-    Workers(config.server.workers, work, forget_process).run()
+    Workers(config.server.workers, work, forget_process, patience=patience + _KILLED).run()
 
 
 def _make_transport() -> AsyncTransport:

@@ -5,6 +5,8 @@ import os
 import signal
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from threading import Thread
+from time import monotonic, sleep
 from typing import Any, NoReturn, Protocol
 
 from ...errors import BadParameter
@@ -15,6 +17,7 @@ END = {signal.SIGTERM, signal.SIGINT}
 """The signals that end a worker."""
 _AGAIN = {signal.SIGHUP} if hasattr(signal, "SIGHUP") else set()
 _SIGNALS = END | _AGAIN
+_PAUSE = 1.0  # second before another worker is started, if the last one did not live longer
 
 
 def block_signals() -> None:
@@ -38,50 +41,86 @@ class WorkerBody(Protocol):
 
 
 class Workers:
-    """Runs ``count`` processes; ``gone`` is called with the id of each that ends."""
+    """Runs ``count`` processes; ``gone`` is called with the id of each that ends.
 
-    def __init__(self, count: int, work: WorkerBody, gone: Callable[[int], None]) -> None:
+    A worker that still runs ``patience`` seconds after the signal to end is killed. Workers whose
+    parent is killed end by themselves: a pipe, of which only the parent holds the end to write to,
+    is then at its end.
+    """
+
+    def __init__(
+        self, count: int, work: WorkerBody, gone: Callable[[int], None], *, patience: float
+    ) -> None:
         if not hasattr(os, "fork"):
             raise BadParameter("several workers need fork, which this system lacks; use one")
         self._count = count
         self._work = work
         self._gone = gone
+        self._patience = patience
         self._children: set[int] = set()
         self._heard: set[int] = set()
+        self._started = 0.0
+        self._parent_lives = os.pipe()
 
     def run(self) -> None:
         """Return when all have ended because of a signal; one that dies is replaced."""
         for name in _SIGNALS:
             signal.signal(name, self._pass_on)
+        signal.signal(signal.SIGALRM, self._kill)
         self._start()
-        while self._children:
-            child, status = os.wait()
-            self._children.discard(child)
-            self._gone(child)
-            if not self._heard & END:
-                LOG.error("worker %s ended with %s; another is started", child, status)
+        while self._children or not self._heard & END:
+            if self._children:
+                self._bury(*os.wait())
+            if not self._heard & END and monotonic() - self._started < _PAUSE:
+                sleep(_PAUSE)
             self._start()
+
+    def _bury(self, child: int, status: int) -> None:
+        self._children.discard(child)
+        self._gone(child)
+        if not self._heard & END:
+            LOG.error("worker %s ended with %s; another is started", child, status)
 
     def _start(self) -> None:
         """Start missing workers, with signals blocked: a new one would miss or mishandle them."""
         block_signals()
-        while len(self._children) < self._count and not self._heard & END:
-            child = os.fork()
-            if not child:
-                self._be_worker()
-            self._children.add(child)
+        try:
+            while len(self._children) < self._count and not self._heard & END:
+                self._started = monotonic()
+                child = os.fork()
+                if not child:
+                    self._be_worker()
+                self._children.add(child)
+        except OSError as error:
+            LOG.error("no worker can be started: %s", error)  # noqa: TRY400 - no traceback
         unblock_signals(_SIGNALS)
 
     def _be_worker(self) -> NoReturn:
         status = 1
         try:
+            reading, writing = self._parent_lives
+            os.close(writing)
+            Thread(target=_end_with_parent, args=(reading,), daemon=True).start()
             self._work(changed=bool(self._heard & _AGAIN))
             status = 0
         finally:
             os._exit(status)
 
     def _pass_on(self, number: int, _frame: Any) -> None:
+        if number in END and not self._heard & END:
+            signal.setitimer(signal.ITIMER_REAL, self._patience)
         self._heard.add(number)
+        self._send(number)
+
+    def _kill(self, _number: int, _frame: Any) -> None:
+        self._send(signal.SIGKILL)
+
+    def _send(self, number: int) -> None:
         for child in self._children:
             with suppress(ProcessLookupError):  # it has ended, and its removal follows
                 os.kill(child, number)
+
+
+def _end_with_parent(reading: int) -> None:
+    os.read(reading, 1)  # until the parent has ended, however that happened
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -61,6 +61,8 @@ class SharedState(Struct, frozen=True, kw_only=True):
     secrets: SecretStore
     look: Callable[[], Awaitable[None]] = _nothing
     close: Callable[[], Awaitable[None]] = _nothing
+    probe: Callable[[], Awaitable[None]] = _nothing
+    """Ask the shared state whether it is there; raises SharedStateLost."""
 
     async def aclose(self) -> None:
         """Close everything, after all use is counted."""
@@ -107,6 +109,7 @@ def make_shared_state(
         secrets=RedisSecrets(link, own_secrets),
         look=board.look,
         close=link.aclose,
+        probe=board.look,
     )
 
 

@@ -1,0 +1,72 @@
+"""``GET /ready``: whether everything that the gateway needs is there, and what is away if not."""
+
+from asyncio import timeout, to_thread, wait_for
+from time import monotonic
+
+from msgspec import Struct, json
+
+from ...canon import HttpResponse
+from ...errors import StoreError
+from ..observability.ledger import Ledger
+from ..state.redis_link import SharedStateLost
+from .context import GatewayContext
+
+_JSON = {"content-type": "application/json", "cache-control": "no-store"}
+_FRESH = 1.0  # second for which an answer is given again: anybody may ask
+_PATIENCE = 2.0  # seconds for each probe
+
+
+class Report(Struct, frozen=True, omit_defaults=True, tag_field="status", tag="ready"):
+    """What is there. ``held``: records in memory only; ``lost``: records that are lost."""
+
+    held: int = 0
+    lost: int = 0
+
+
+class BadReport(Report, frozen=True, tag="not ready"):
+    """What is ``away``: ``state``, ``ledger``; ``draining``: the gateway is about to end."""
+
+    away: tuple[str, ...] = ()
+    draining: bool = False
+
+
+class Readiness:
+    """Asks the shared state and the ledger, at most once a second."""
+
+    def __init__(self, gateway: GatewayContext, ledger: Ledger | None) -> None:
+        self._gateway = gateway
+        self._ledger = ledger
+        self._away: tuple[str, ...] = ()
+        self._until = 0.0
+
+    async def answer(self) -> HttpResponse:
+        """Return 200, or 503 that says which of the two is away, and nothing else about them."""
+        if monotonic() >= self._until:
+            self._until = monotonic() + _FRESH  # others who ask meanwhile get the last answer
+            probes = {"state": self._is_state_there, "ledger": self._is_ledger_there}
+            self._away = tuple([name for name, probe in probes.items() if not await probe()])
+            self._until = monotonic() + _FRESH
+        draining = self._gateway.feed.is_over()
+        held, lost = (self._ledger.held, self._ledger.lost) if self._ledger is not None else (0, 0)
+        if self._away or draining:
+            bad = BadReport(held=held, lost=lost, away=self._away, draining=draining)
+            return HttpResponse(503, _JSON, json.encode(bad))
+        return HttpResponse(200, _JSON, json.encode(Report(held=held, lost=lost)))
+
+    async def _is_state_there(self) -> bool:
+        try:
+            async with timeout(_PATIENCE):
+                await self._gateway.shared.probe()
+        except (SharedStateLost, TimeoutError):
+            return False
+        return True
+
+    async def _is_ledger_there(self) -> bool:
+        """Return whether the ledger answers, and takes rows."""
+        if self._ledger is None:
+            return True
+        try:
+            await wait_for(to_thread(self._ledger.database.rows, "SELECT 1"), _PATIENCE)
+        except (StoreError, TimeoutError):
+            return False
+        return not self._ledger.away
