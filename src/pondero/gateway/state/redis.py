@@ -11,14 +11,12 @@ from ..config.model import GatewayKey
 from ..quotas.quota import Quota, QuotaUse
 from ..quotas.usage_counter import LocalUsageCounter, QuotaShortfall, find_window, now_ms
 from .answer_cache import LocalAnswerCache
-from .breakers import FAILURES, REST, WITHIN, Breakers
+from .breakers import FAILURES, PROBE, REST, WITHIN, Breakers
 from .keys import Rows, load_key
 from .redis_link import PREFIX, Argument, RedisLink, SharedStateLost
 
 HOLD = 90.0
 """Seconds before the reservation of a dead process expires."""
-PROBE = 60.0
-"""Seconds before a probe without a result is given up."""
 _OWED = 1_000
 _RESERVATIONS = "reservations"
 _BREAKERS = "breakers"
@@ -242,7 +240,7 @@ class RedisBreakers:
             await self._local.record_failure(name)
 
     async def cancel_probe(self, name: str) -> None:
-        """End a probe that the client cut short."""
+        """End a probe that tells nothing about the deployment."""
         await self._local.cancel_probe(name)
         if name in self._snapshot.troubled:
             with suppress(SharedStateLost):

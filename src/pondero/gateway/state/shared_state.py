@@ -30,7 +30,7 @@ class BreakerStore(Protocol):
         ...
 
     async def cancel_probe(self, name: str) -> None:
-        """End a probe that the client cut short."""
+        """End a probe that tells nothing about the deployment."""
         ...
 
     def states(self) -> dict[str, str]:
