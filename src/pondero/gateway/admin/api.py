@@ -2,6 +2,7 @@
 
 from asyncio import Queue, sleep, to_thread, wait_for
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from msgspec import MsgspecError, json, to_builtins
@@ -17,6 +18,7 @@ from ..observability.receipt import Receipt
 from ..quotas.quota import BILLION, Quota, find_quotas
 from ..requests.response_writer import ResponseWriter
 from ..server.context import GatewayContext
+from ..state.redis_link import SharedStateLost
 from . import console
 from .access import AccessDenied, check_admin, check_origin
 from .preview import list_served_names, preview
@@ -43,8 +45,10 @@ class Admin:
 
     async def answer(self, http: HttpRequest, path: str, writer: ResponseWriter) -> None:
         """Answer one request."""
-        keys = await self._gateway.keys.all()
         try:
+            with suppress(SharedStateLost):  # the keys and the use that are known are shown
+                await self._gateway.shared.look()
+            keys = await self._gateway.keys.all()
             check_origin(http, self._gateway.config, keys)
             if not path.startswith(f"{HOME}/"):
                 await writer.whole(_page(http, path))
@@ -56,7 +60,7 @@ class Admin:
             await writer.whole(await self._route(http, path))
         except AccessDenied as no:
             await writer.whole(_error(no.status, str(no)))
-        except StoreError as error:
+        except (StoreError, SharedStateLost) as error:
             await writer.whole(_error(503, str(error)))
         except PonderoError as error:
             await writer.whole(_error(400, str(error)))

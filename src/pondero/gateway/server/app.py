@@ -1,6 +1,7 @@
 """The gateway as an ASGI application: finds the handler for an address."""
 
 import logging
+from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -78,7 +79,12 @@ class App:
             await self._serve(http, writer)
 
     async def _run_lifespan(self, receive: Receive, send: Send) -> None:
-        """Handle start and stop of the server."""
+        """Handle start and stop of the server.
+
+        The first look sends the shared state the use that an earlier process could not send.
+        """
+        with suppress(SharedStateLost):
+            await self.gateway.shared.look()
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
         await self.gateway.shared.aclose()

@@ -11,7 +11,10 @@ from ..config.secrets import read_reference
 from ..quotas.usage_counter import LocalUsageCounter, UsageCounter
 from .answer_cache import AnswerCache, LocalAnswerCache
 from .breakers import Breakers
+from .key_file import KeyFile
 from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
+from .pending_use import PendingUse
+from .redis_link import RedisLink
 
 
 class BreakerStore(Protocol):
@@ -43,14 +46,23 @@ async def _nothing() -> None:
 
 
 class SharedState(Struct, frozen=True, kw_only=True):
-    """All shared state. ``look`` is called before each request; raises SharedStateLost."""
+    """All shared state. ``look`` is called before each request; raises SharedStateLost.
+
+    ``is_lost`` returns whether the state cannot be read or written now.
+    """
 
     state: UsageCounter
     memory: AnswerCache
     breakers: BreakerStore
     keys: KeyStore
     look: Callable[[], Awaitable[None]] = _nothing
+    is_lost: Callable[[], bool] = bool
     close: Callable[[], Awaitable[None]] = _nothing
+
+    @property
+    def is_away(self) -> bool:
+        """Return whether the state cannot be read or written now; costs nothing."""
+        return self.is_lost()
 
     async def aclose(self) -> None:
         """Close everything, after all use is counted."""
@@ -70,18 +82,21 @@ def make_shared_state(server: ServerConfig, *, keys: KeyStore | None = None) -> 
         RedisBreakers,
         RedisKeys,
         RedisSnapshot,
-        RedisUsageCounter,
     )
-    from .redis_link import RedisLink  # noqa: PLC0415 - an extra
+    from .redis_usage_counter import RedisUsageCounter  # noqa: PLC0415 - an extra
 
-    link = RedisLink(resolve_address(server))
+    address = resolve_address(server)
+    link = RedisLink(address)
     board = RedisSnapshot(link)
     return SharedState(
-        state=RedisUsageCounter(link),
+        state=RedisUsageCounter(
+            link, alone=server.on_state_loss == "allow", pending=PendingUse(address)
+        ),
         memory=RedisAnswerCache(link, memory, seconds=server.answer_cache_seconds),
         breakers=RedisBreakers(link, board),
-        keys=RedisKeys(link, board),
+        keys=RedisKeys(link, board, KeyFile(address)),
         look=board.look,
+        is_lost=lambda: link.is_away,
         close=link.aclose,
     )
 
