@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -93,11 +94,13 @@ BOUNDS = (
     budget(200, "month", "thinking_tokens"),
     budget(150, "week", "money"),
 )
+WAITS = [0, 7, 500, 61_000, 3_600_000, 86_400_000 * 9, -500, -3_600_000, -86_400_000 * 9]
+"""Milliseconds; a clock may jump back."""
 amounts = st.lists(st.integers(0, 12), min_size=len(BOUNDS), max_size=len(BOUNDS))
 moves = st.lists(
     st.tuples(st.just("reserve"), amounts)
     | st.tuples(st.just("settle"), amounts)
-    | st.tuples(st.just("wait"), st.sampled_from([0, 7, 500, 61_000, 3_600_000, 86_400_000 * 9])),
+    | st.tuples(st.just("wait"), st.sampled_from(WAITS)),
     min_size=1,
     max_size=25,
 )
@@ -182,5 +185,34 @@ def test_what_is_sent_twice_counts_once(redis):
         assert await state.current_use([bound]) == [40]
         await state.aclose()
         await link.aclose()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("where", ["here", "redis"])
+@pytest.mark.parametrize("jump", [86_400_000, 400 * 86_400_000])
+def test_a_clock_that_jumps_neither_frees_a_budget_nor_locks_it(request, where, jump):
+    async def run() -> None:
+        clock, link = Clock(), None
+        state: UsageCounter = LocalUsageCounter(clock)
+        if where == "redis":
+            link = RedisLink(request.getfixturevalue("redis").url, clock=clock)
+            state = RedisUsageCounter(link)
+        bounds = [budget(10, "day"), limit(10, "minute")]
+        uses = [QuotaUse(each, 10) for each in bounds]
+        assert await state.reserve("a", uses) is None
+        clock.now += jump
+        assert await state.reserve("b", uses) is None, "another day has a budget of its own"
+        clock.now -= jump
+        assert await state.reserve("c", uses[:1]) is not None, "the old day finds its count again"
+        assert await state.reserve("d", uses[1:]) is not None
+        clock.now -= jump
+        assert await state.reserve("e", uses) is None, "a day in the future locks nothing"
+        clock.now += jump - 10_000
+        full = await state.reserve("f", uses[1:])
+        assert full is not None, "a short jump back frees no limit"
+        assert full.wait <= 2 * 60 + 2
+        if link is not None:
+            await link.aclose()
 
     asyncio.run(run())

@@ -427,6 +427,25 @@ def test_use_that_cannot_be_written_at_the_end_is_sent_at_the_next_start(redis, 
     asyncio.run(run())
 
 
+def test_use_that_two_workers_find_on_disk_counts_once(redis):
+    """Nor does it count again if the answer of Redis was lost, and it is sent once more."""
+
+    async def run() -> None:
+        async with replica(redis, CI, on_state_loss="allow") as first:
+            assert await first.status("text-of-own") == 200
+            await first.gate.state.wait_until_counted()
+            BREAK["full"](redis)
+            assert await first.status("text-of-own") == 200
+        HEAL["full"](redis)
+        async with replica(redis, CI) as one, replica(redis, CI) as other:
+            for each in (one, other):  # both have read the file
+                await each.gate.shared.look()
+            one.receipts += first.receipts
+            await _check_counted(one)
+
+    asyncio.run(run())
+
+
 # -- the rest -------------------------------------------------------------------------------------
 
 

@@ -25,7 +25,8 @@ AWAY = 1.0
 """Seconds between attempts to reach a Redis that failed."""
 EPOCH = "epoch"
 """The name under which Redis keeps the id of its data; without it, its data was lost."""
-_PATIENCE = 1.0
+_PATIENCE = 1.0  # for a connection, and for an answer
+_LONGEST = 3 * _PATIENCE  # for a command with all its answers and a retry
 _CONNECTIONS = 32
 _TRIES = 5  # to find an epoch that does not change meanwhile
 
@@ -68,13 +69,15 @@ class RedisLink:
         self._is_lost = False
         self._returning: asyncio.Task[Any] | None = None
         self._adopting = asyncio.Lock()
+        # Waiting for our own other requests says nothing about Redis, so it has no deadline.
+        self._free = asyncio.Semaphore(_CONNECTIONS)
         self.epoch = ""
         self.before_epoch: list[Callable[[], object]] = []
         """Called before this replica declares that Redis begins with no data."""
         self.on_epoch: list[Callable[[str], Awaitable[None]]] = []
         """Called with the epoch of data that this replica has not seen, before it is used."""
         self.on_return: list[Callable[[], Awaitable[None]]] = []
-        """Called when Redis is reachable again, before anything else."""
+        """Called when Redis is reachable again, or its data is new, before anything else."""
 
     @cached_property
     def _redis(self) -> Any:
@@ -82,17 +85,19 @@ class RedisLink:
             from redis.asyncio import BlockingConnectionPool, Redis  # noqa: PLC0415 - an extra
             from redis.asyncio.retry import Retry  # noqa: PLC0415 - an extra
             from redis.backoff import NoBackoff  # noqa: PLC0415 - an extra
+            from redis.exceptions import ConnectionError  # noqa: A004, PLC0415 - an extra
         except ImportError:
             message = "a shared state needs redis; pip install 'pondero[gateway]'"
             raise MissingExtra(message) from None
-        # Retry once: open connections are dead after a restart of Redis.
+        # Retry once: open connections are dead after a restart of Redis. A Redis that hangs has had
+        # its time.
         pool = BlockingConnectionPool.from_url(
             self._url,
             max_connections=_CONNECTIONS,
             timeout=_PATIENCE,
             socket_timeout=_PATIENCE,
             socket_connect_timeout=_PATIENCE,
-            retry=Retry(NoBackoff(), 1),
+            retry=Retry(NoBackoff(), 1, (ConnectionError,)),
         )
         return Redis(connection_pool=pool)
 
@@ -140,28 +145,33 @@ class RedisLink:
         """Return the result of a command; raises SharedStateLost."""
         from redis.exceptions import RedisError  # noqa: PLC0415 - an extra
 
-        if self._is_lost and asyncio.current_task() is not self._returning:
-            raise self.make_lost()
+        self._check()
         try:
-            async with asyncio.timeout(_PATIENCE):  # in all: connection, retry and answer
-                return await command(self._redis)
+            async with self._free:
+                self._check()  # a loss is not waited for once more by each request in the queue
+                async with asyncio.timeout(_LONGEST):
+                    return await command(self._redis)
         except (RedisError, OSError, TimeoutError) as error:
             self._lose(error)
             raise self.make_lost() from None
 
+    def _check(self) -> None:
+        if self._is_lost and asyncio.current_task() is not self._returning:
+            raise self.make_lost()
+
     async def adopt(self) -> None:
         """Take over the data of Redis, after giving it back what it lost."""
         async with self._adopting:
-            for _ in range(_TRIES):
-                epoch = await self._read_epoch()
-                if epoch == self.epoch:
-                    return
-                for each in self.on_epoch:
-                    await each(epoch)
-                if epoch == await self._read_epoch():
-                    self.epoch = epoch
-                    return
-        raise self.make_lost()
+            epoch = await self._read_epoch()
+            if epoch == self.epoch:
+                return
+            for each in self.on_epoch:
+                await each(epoch)
+            if epoch != await self._read_epoch():
+                raise self.make_lost()
+            self.epoch = epoch
+        for report in self.on_return:
+            await report()
 
     async def _read_epoch(self) -> str:
         found = await self.ask(lambda redis: redis.get(PREFIX + EPOCH))

@@ -269,9 +269,6 @@ class RedisUsageCounter:
         for id, each in known:
             if id in self._open:
                 self._open[id] = replace(each, epoch=epoch)
-        if not self._link.is_away:  # else they are sent when it is back
-            for id, owed in self._owed.items():
-                self._owe(id, owed)
 
     def _list_lost(self) -> list[SlotUse]:
         """Return the counts that Redis had, without the use that is sent to it anyway."""
