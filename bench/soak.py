@@ -252,7 +252,7 @@ class Soak:
 
     async def pause_redis(self) -> None:
         """Stop Redis for some seconds."""
-        self.redis.pause()
+        self.redis.hang()
         await asyncio.sleep(_PAUSE)
         self.redis.resume()
 

@@ -1,6 +1,7 @@
 """What the tests of the gateway share: real servers, started once and stopped at the end."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from tests.gateway.postgres import Postgres
@@ -21,8 +22,8 @@ def _redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
 
 
 @pytest.fixture
-def redis(_redis: RedisServer) -> RedisServer:
-    """Return a Redis with nothing in it."""
+def redis(_redis: RedisServer, data_dir: Path) -> RedisServer:
+    """Return a Redis with nothing in it; gateways have no copies of its keys either."""
     _redis.start_if_gone()
     _redis.empty()
     return _redis

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
+from typing import Any
 
 import redis
 
@@ -48,15 +49,20 @@ class RedisServer:
             self._process.wait()
             self._process = None
 
-    def pause(self) -> None:
-        """Stop it as a hung machine would: it accepts connections and answers nothing."""
+    def hang(self) -> None:
+        """Stop it without closing its connections, until ``resume``."""
         if self._process is not None:
             self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Let it continue after ``hang``."""
         if self._process is not None:
             self._process.send_signal(signal.SIGCONT)
+
+    def command(self, *words: str | int, password: str | None = None) -> Any:
+        """Run one command in it."""
+        with redis.Redis.from_url(self.url, password=password) as client:
+            return client.execute_command(*words)
 
     def start_if_gone(self) -> None:
         """Start it again after it was killed."""

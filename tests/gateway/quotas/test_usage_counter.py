@@ -4,17 +4,17 @@ import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pondero.gateway.quotas.quota import Quota, QuotaUse, window
 from pondero.gateway.quotas.usage_counter import LocalUsageCounter, UsageCounter
-from pondero.gateway.state.redis import RedisUsageCounter
 from pondero.gateway.state.redis_link import RedisLink
+from pondero.gateway.state.redis_usage_counter import RedisUsageCounter
 
 LENGTHS = {"second": 1_000, "minute": 60_000, "hour": 3_600_000, "day": 86_400_000}
 START = int(datetime(2031, 1, 30, tzinfo=UTC).timestamp() * 1000)
-"""In the future, because Redis forgets by its own clock what is over."""
 
 
 class Clock:
@@ -94,11 +94,13 @@ BOUNDS = (
     budget(200, "month", "thinking_tokens"),
     budget(150, "week", "money"),
 )
+WAITS = [0, 7, 500, 61_000, 3_600_000, 86_400_000 * 9, -500, -3_600_000, -86_400_000 * 9]
+"""Milliseconds; a clock may jump back."""
 amounts = st.lists(st.integers(0, 12), min_size=len(BOUNDS), max_size=len(BOUNDS))
 moves = st.lists(
     st.tuples(st.just("reserve"), amounts)
     | st.tuples(st.just("settle"), amounts)
-    | st.tuples(st.just("wait"), st.sampled_from([0, 7, 500, 61_000, 3_600_000, 86_400_000 * 9])),
+    | st.tuples(st.just("wait"), st.sampled_from(WAITS)),
     min_size=1,
     max_size=25,
 )
@@ -135,7 +137,7 @@ def test_redis_counts_as_this_process_does(redis, played, later):
         redis.empty()
         here, there = Clock(START + later), Clock(START + later)
         link = RedisLink(redis.url, clock=there)
-        shared = RedisUsageCounter(link, hold=10**9)  # nothing expires here
+        shared = RedisUsageCounter(link)
         expected = await _played(LocalUsageCounter(here), here, played)
         assert await _played(shared, there, played) == expected
         await shared.aclose()
@@ -144,47 +146,26 @@ def test_redis_counts_as_this_process_does(redis, played, later):
     asyncio.run(run())
 
 
-def test_a_reservation_that_nobody_renews_counts_as_used(redis):
-    """Its worker was killed, and the service may have served all of it."""
+def test_a_reservation_of_a_dead_worker_counts_as_used(redis):
+    """The service may have served its request; if it was only asleep, its answer corrects that."""
 
     async def run() -> None:
-        redis.empty()
         clock = Clock()
         links = [RedisLink(redis.url, clock=clock) for _ in range(2)]
-        died, lives = (RedisUsageCounter(link, hold=90) for link in links)
-        bound = budget(100)
+        died, lives = (RedisUsageCounter(link) for link in links)
+        bound = budget(100, "week")
         assert await died.reserve("a", [QuotaUse(bound, 70)]) is None
+        clock.now += 86_400_000
         full = await lives.reserve("b", [QuotaUse(bound, 70)])
         assert full is not None
         assert (full.taken, full.amount) == (70, 70)
-        clock.now += 90_001
-        full = await lives.reserve("b", [QuotaUse(bound, 70)])
-        assert full is not None
-        assert await lives.current_use([bound]) == [70]
         died.settle("a", [QuotaUse(bound, 25)])  # it was only asleep
         await died.wait_until_counted()
-        assert await lives.current_use([bound]) == [25]
         assert await lives.reserve("b", [QuotaUse(bound, 70)]) is None
+        assert await lives.current_use([bound]) == [95]
         for state, link in zip((died, lives), links, strict=True):
             await state.aclose()
             await link.aclose()
-
-    asyncio.run(run())
-
-
-def test_a_request_that_still_runs_keeps_its_reservation(redis):
-    """With a hold of 0.3 seconds, after three of them."""
-
-    async def run() -> None:
-        redis.empty()
-        link = RedisLink(redis.url)
-        state = RedisUsageCounter(link, hold=0.3)
-        bound = budget(100)
-        assert await state.reserve("a", [QuotaUse(bound, 70)]) is None
-        await asyncio.sleep(1)
-        assert await state.reserve("b", [QuotaUse(bound, 70)]) is not None
-        await state.aclose()
-        await link.aclose()
 
     asyncio.run(run())
 
@@ -193,7 +174,6 @@ def test_what_is_sent_twice_counts_once(redis):
     """The connection may break after Redis has done it and before it says so."""
 
     async def run() -> None:
-        redis.empty()
         link = RedisLink(redis.url)
         state = RedisUsageCounter(link)
         bound = budget(100)
@@ -205,5 +185,34 @@ def test_what_is_sent_twice_counts_once(redis):
         assert await state.current_use([bound]) == [40]
         await state.aclose()
         await link.aclose()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("where", ["here", "redis"])
+@pytest.mark.parametrize("jump", [86_400_000, 400 * 86_400_000])
+def test_a_clock_that_jumps_neither_frees_a_budget_nor_locks_it(request, where, jump):
+    async def run() -> None:
+        clock, link = Clock(), None
+        state: UsageCounter = LocalUsageCounter(clock)
+        if where == "redis":
+            link = RedisLink(request.getfixturevalue("redis").url, clock=clock)
+            state = RedisUsageCounter(link)
+        bounds = [budget(10, "day"), limit(10, "minute")]
+        uses = [QuotaUse(each, 10) for each in bounds]
+        assert await state.reserve("a", uses) is None
+        clock.now += jump
+        assert await state.reserve("b", uses) is None, "another day has a budget of its own"
+        clock.now -= jump
+        assert await state.reserve("c", uses[:1]) is not None, "the old day finds its count again"
+        assert await state.reserve("d", uses[1:]) is not None
+        clock.now -= jump
+        assert await state.reserve("e", uses) is None, "a day in the future locks nothing"
+        clock.now += jump - 10_000
+        full = await state.reserve("f", uses[1:])
+        assert full is not None, "a short jump back frees no limit"
+        assert full.wait <= 2 * 60 + 2
+        if link is not None:
+            await link.aclose()
 
     asyncio.run(run())

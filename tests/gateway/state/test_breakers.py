@@ -1,7 +1,8 @@
 """A deployment that keeps failing is rested, then probed once: in this process, and in Redis."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+import json
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Any
 
 import pytest
@@ -9,15 +10,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.gateway.asgi import came
 
-from pondero.canon import HttpRequest
+from pondero.canon import HttpRequest, ResponseHead
 from pondero.emulator import Emulator
-from pondero.gateway.config.model import GatewayConfig, GatewayRoute
+from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
-from pondero.gateway.state.breakers import FAILURES, REST, WITHIN, Breakers
-from pondero.gateway.state.redis import PROBE, RedisBreakers, RedisSnapshot
+from pondero.gateway.state.breakers import FAILURES, PROBE, REST, WITHIN, Breakers
+from pondero.gateway.state.redis import RedisBreakers, RedisSnapshot
 from pondero.gateway.state.redis_link import RedisLink
-from pondero.gateway.state.shared_state import BreakerStore
+from pondero.gateway.state.shared_state import BreakerStore, SharedState, make_shared_state
 
 
 class Clock:
@@ -112,6 +113,32 @@ def test_a_probe_that_the_client_left_makes_room_for_another(play):
     play(run)
 
 
+def test_a_probe_without_a_result_expires(play):
+    async def run(breakers: BreakerStore, clock: Clock) -> None:
+        await _fail(breakers, clock)
+        clock.now += REST
+        assert not await breakers.is_open("a")
+        clock.now += PROBE - 1
+        assert await breakers.is_open("a")
+        clock.now += 1
+        assert [await breakers.is_open("a") for _ in range(2)] == [False, True]
+
+    play(run)
+
+
+def test_a_clock_that_jumps_back_does_not_prolong_a_pause(play):
+    async def run(breakers: BreakerStore, clock: Clock) -> None:
+        await _fail(breakers, clock)
+        assert await breakers.is_open("a")
+        clock.now -= 86_400
+        assert not await breakers.is_open("a")
+        await breakers.record_failure("a")
+        clock.now += REST
+        assert not await breakers.is_open("a")
+
+    play(run)
+
+
 def test_its_state_can_be_seen(play):
     async def run(breakers: BreakerStore, clock: Clock) -> None:
         await _fail(breakers, clock)
@@ -121,20 +148,115 @@ def test_its_state_can_be_seen(play):
     play(run)
 
 
-def test_a_client_is_told_when_the_rest_is_over():
-    body = b'{"model":"claude-opus-5","max_tokens":99,"messages":[{"role":"user","content":"?"}]}'
-    request = HttpRequest("POST", "http://x/v1/messages", {}, body)
+BODY = b'{"model":"opus","max_tokens":99,"messages":[{"role":"user","content":"?"}]}'
+REQUEST = HttpRequest("POST", "http://x/v1/messages", {}, BODY)
+OPUS, SONNET = "anthropic:claude-opus-5", "anthropic:claude-sonnet-4-5"
 
+
+TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    500: "api_error",
+}
+
+
+class Statuses:
+    """A service that answers with these statuses, then with 200; ``asked`` counts its requests."""
+
+    needs_key = False
+
+    def __init__(self, *statuses: int) -> None:
+        self._statuses = list(statuses)
+        self._healthy = Emulator()
+        self.asked = 0
+
+    async def send(self, request, timeouts):
+        self.asked += 1
+        status = self._statuses.pop(0) if self._statuses else 200
+        if status == 200:
+            return await self._healthy.send(request, timeouts)
+        return Failure(status)
+
+
+class Failure:
+    """An error of the Messages API."""
+
+    def __init__(self, status: int) -> None:
+        self.head = ResponseHead(status, {"content-type": "application/json"})
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        error = {"type": TYPES[self.head.status], "message": f"status {self.head.status}"}
+        yield json.dumps({"type": "error", "error": error}).encode()
+
+    async def aclose(self) -> None:
+        pass
+
+
+def _gateway(transport: Any, *to: str, shared: SharedState | None = None) -> GatewayContext:
+    route = GatewayRoute(match="opus", to=to, retries=0)
+    return GatewayContext(GatewayConfig(routes=(route,)), transport, shared=shared)
+
+
+@pytest.fixture(params=["here", "redis"])
+def state(request, data_dir):
+    """Return a function that makes the shared state of a gateway, of either kind."""
+    where = "memory" if request.param == "here" else request.getfixturevalue("redis").url
+    return lambda: make_shared_state(ServerConfig(state=where))
+
+
+def test_a_client_is_told_when_the_pause_is_over(state):
     async def run() -> None:
-        route = GatewayRoute(match="claude-opus-5", to=("anthropic:claude-opus-5",))
-        gate = GatewayContext(GatewayConfig(routes=(route,)), Emulator())
-        for _ in range(FAILURES):
-            await gate.breakers.record_failure("anthropic:claude-opus-5")
-        answer = await came(App(gate), request)
-        assert answer.status == 529  # how this wire says that a service is overloaded
+        gate = _gateway(Emulator(), OPUS, SONNET, shared=state())
+        for name in (OPUS, SONNET):
+            for _ in range(FAILURES):
+                await gate.breakers.record_failure(name)
+        answer = await came(App(gate), REQUEST)
+        assert answer.status == 529  # how this API says that a service is overloaded
         assert 0 < float(answer.headers["retry-after"]) <= REST
+        await gate.shared.aclose()
 
     asyncio.run(run())
+
+
+def test_a_route_with_one_target_passes_the_errors_of_its_service_on(state):
+    """To pause it helps no client: there is no other target to ask."""
+
+    async def run() -> list[int]:
+        service = Statuses(*[500] * 3 * FAILURES)
+        gate = _gateway(service, OPUS, shared=state())
+        app = App(gate)
+        statuses = [(await came(app, REQUEST)).status for _ in range(3 * FAILURES + 1)]
+        assert service.asked == 3 * FAILURES + 1
+        await gate.shared.look()
+        assert gate.breakers.states() == {}
+        await gate.shared.aclose()
+        return statuses
+
+    assert asyncio.run(run()) == [500] * 3 * FAILURES + [200]
+
+
+@pytest.mark.parametrize("status", [status for status in TYPES if status < 500])
+def test_a_rejection_of_the_request_proves_that_the_service_is_healthy(state, status, monkeypatch):
+    """The probe after a pause that ends in a 4xx closes the breaker."""
+    monkeypatch.setattr("pondero.gateway.state.breakers.REST", 0.0)
+    monkeypatch.setattr("pondero.gateway.state.redis.REST", 0.0)
+
+    async def run() -> list[int]:
+        gate = _gateway(Statuses(status), OPUS, SONNET, shared=state())
+        for _ in range(FAILURES):
+            await gate.breakers.record_failure(OPUS)
+        app = App(gate)
+        await came(app, REQUEST)
+        await gate.shared.look()
+        assert OPUS not in gate.breakers.states()
+        statuses = [(await came(app, REQUEST)).status for _ in range(3)]
+        await gate.shared.aclose()
+        return statuses
+
+    assert asyncio.run(run()) == [200] * 3
 
 
 def test_failures_at_one_replica_rest_a_deployment_at_all(redis):
@@ -157,7 +279,9 @@ def test_failures_at_one_replica_rest_a_deployment_at_all(redis):
 
 
 steps = st.lists(
-    st.sampled_from(["record_failure", "record_success", "cancel_probe", "is_open", 1.0, 8.0, REST])
+    st.sampled_from(
+        ["record_failure", "record_success", "cancel_probe", "is_open", 1.0, 8.0, REST, -9.0]
+    )
 )
 
 
@@ -176,7 +300,7 @@ async def _played(breakers: BreakerStore, clock: Clock, moves: Sequence[str | fl
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-@given(steps.filter(lambda moves: sum(m for m in moves if isinstance(m, float)) < PROBE))
+@given(steps)
 def test_a_breaker_in_redis_does_what_one_here_does(redis, moves):
     async def run() -> None:
         redis.empty()
@@ -193,7 +317,11 @@ def test_a_breaker_in_redis_does_what_one_here_does(redis, moves):
     asyncio.run(run())
 
 
-@given(st.lists(st.sampled_from(["record_failure", "record_success", "asked", "waited"])))
+@given(
+    st.lists(
+        st.sampled_from(["record_failure", "record_success", "asked", "probed", "waited", "back"])
+    )
+)
 def test_it_is_never_shut_for_good(moves):
     async def run() -> None:
         clock = Clock()
@@ -202,12 +330,16 @@ def test_it_is_never_shut_for_good(moves):
             match move:
                 case "waited":
                     clock.now += REST
+                case "back":
+                    clock.now -= 10 * REST
+                case "probed":  # and its request told nothing
+                    await breakers.is_open("a")
                 case "asked":
                     if not await breakers.is_open("a"):
                         await breakers.record_failure("a")
                 case _:
                     await getattr(breakers, move)("a")
-        clock.now += REST
+        clock.now += REST + PROBE
         assert not await breakers.is_open("a")
 
     asyncio.run(run())

@@ -14,12 +14,14 @@ from pondero.gateway.config.model import (
     GatewayKey,
     GatewayRoute,
     RateLimitRule,
+    ServerConfig,
     SpendBudget,
 )
 from pondero.gateway.config.secrets import find_holder, hash_key
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.keys import FileKeys, KeyRing, LocalKeys, load_key
+from pondero.gateway.state.shared_state import make_shared_state
 
 OWN = GatewayKey("own", hash_key("the-text-of-own"))
 ROUTE = GatewayRoute("opus", ("anthropic:claude-opus-5",))
@@ -182,3 +184,32 @@ def test_a_key_that_expires_is_stored_and_read_again(tmp_path):
     assert key.metrics
     assert key.expires is not None
     assert key.expires.timestamp() == pytest.approx(1_801_440_000, abs=1)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"not a database", b"SQLite format 3\x00" + b"\xff" * 4096, None]
+)
+def test_keys_that_cannot_be_read_reject_every_request(tmp_path, content):
+    """A damaged, emptied or unreadable file had keys, so no client has access without one."""
+    path = tmp_path / "keys" / "gateway-keys.db"
+
+    async def run() -> list[int]:
+        store = FileKeys(path)
+        await KeyRing(tuple, store).make("ci")
+        store.close()
+        for each in path.parent.glob(f"{path.name}-*"):
+            each.unlink()
+        path.unlink()
+        if content is None:
+            path.mkdir()
+        else:
+            path.write_bytes(content)
+        shared = make_shared_state(ServerConfig(), keys=FileKeys(path))
+        app = App(GatewayContext(GatewayConfig(routes=(ROUTE,)), Emulator(), shared=shared))
+        listed = (
+            HttpRequest("GET", f"http://127.0.0.1{place}", {"host": "127.0.0.1"})
+            for place in ("/v1/models", "/admin/keys")
+        )
+        return [(await came(app, each)).status for each in (asked("pnd_any"), *listed)]
+
+    assert set(asyncio.run(run())) <= {503, 529}

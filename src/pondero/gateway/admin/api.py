@@ -2,6 +2,7 @@
 
 from asyncio import Queue, sleep, to_thread, wait_for
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -20,6 +21,7 @@ from ..quotas.quota import BILLION, Quota, find_quotas
 from ..quotas.quota_preview import find_lowered_limits
 from ..requests.response_writer import ResponseWriter
 from ..server.context import GatewayContext
+from ..state.redis_link import SharedStateLost
 from . import console
 from .access import check_admin, check_origin
 from .preview import list_served_names, preview
@@ -50,6 +52,8 @@ class Admin:
 
     async def check(self, http: HttpRequest, path: str) -> None:
         """Raise AccessDenied if the head of a request says that it may not come in."""
+        with suppress(SharedStateLost):  # the keys and the use that are known are shown
+            await self._gateway.shared.look()
         keys = await self._gateway.keys.all()
         check_origin(http, self._gateway.config, keys)
         if path.startswith(f"{HOME}/"):
@@ -64,7 +68,7 @@ class Admin:
                 await _stream_live(self._gateway, writer)
             else:
                 await writer.whole(await self._route(http, path))
-        except StoreError as error:
+        except (StoreError, SharedStateLost) as error:
             await writer.whole(_error(503, str(error)))
         except PonderoError as error:
             await writer.whole(_error(400, str(error)))

@@ -47,13 +47,16 @@ class QuotaUse(Struct, frozen=True):
 
 
 class Window(Struct, frozen=True):
-    """The slots that count at a moment: those from ``since`` on; new use goes into ``slot``.
+    """The slots that count at a moment: from ``since`` to ``last``; new use goes into ``slot``.
 
-    ``ends`` returns when a slot stops counting. Times are milliseconds since 1970.
+    ``ends`` returns when a slot stops counting. Times are milliseconds since 1970. A slot in the
+    future is one that the clock has left behind by jumping back. It counts in a rolling window, for
+    at most one length of it, so that a jump neither frees a limit nor locks a client out for ever.
     """
 
     since: int
     slot: int
+    last: int
     ends: Callable[[int], int]
 
 
@@ -62,9 +65,9 @@ def window(per: str, now: int, *, rolling: bool) -> Window:
     if rolling:
         width = _LENGTHS[per] // SLOTS
         slot = now // width
-        return Window(slot - SLOTS, slot, lambda each: (each + SLOTS + 1) * width)
+        return Window(slot - SLOTS, slot, slot + SLOTS, lambda each: (each + SLOTS + 1) * width)
     start, end = _CALENDAR[per](now)
-    return Window(start, start, lambda _: end)
+    return Window(start, start, start, lambda _: end)
 
 
 def _hour(now: int) -> tuple[int, int]:

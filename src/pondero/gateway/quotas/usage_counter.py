@@ -6,7 +6,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from .quota import Quota, QuotaUse, Window, window
+from .quota import SLOTS, Quota, QuotaUse, Window, window
+
+_KEPT = 2 * SLOTS  # slots of a counter: a clock that jumps forward may jump back to old ones
 
 
 class QuotaShortfall(Struct, frozen=True):
@@ -68,19 +70,21 @@ class LocalUsageCounter:
             return max(full, key=lambda each: each.wait)
         reserved = self._reserved[id] = {}
         for each, span in zip(uses, windows, strict=True):
-            self._add(each.bound.name, span.slot, each.amount)
+            self._add(each.bound.name, span, span.slot, each.amount)
             reserved[each.bound.name] = (span.slot, each.amount)
         return None
 
     def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
-        """Correct a reservation; one whose window has passed counts no more."""
-        reserved = self._reserved.pop(id, {})
+        """Correct a reservation, once; one whose slot is forgotten counts no more."""
+        reserved = self._reserved.pop(id, None)
+        if reserved is None:
+            return
         now = self._clock()
         for each in uses:
             name, span = each.bound.name, find_window(each.bound, now)
             slot, before = reserved.get(name, (span.slot, 0))
-            if slot >= span.since or slot in self._counts.get(name, {}):
-                self._add(name, slot, each.amount - before)
+            if span.since <= slot <= span.last or slot in self._counts.get(name, {}):
+                self._add(name, span, slot, each.amount - before)
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota."""
@@ -95,16 +99,16 @@ class LocalUsageCounter:
     async def aclose(self) -> None:
         """Do nothing."""
 
-    def _add(self, name: str, slot: int, amount: int) -> None:
+    def _add(self, name: str, span: Window, slot: int, amount: int) -> None:
         slots = self._counts.setdefault(name, {})
         slots[slot] = slots.get(slot, 0) + amount
+        if len(slots) > _KEPT:
+            del slots[max(slots, key=lambda each: abs(each - span.slot))]
 
     def _current_slots(self, name: str, span: Window) -> dict[int, int]:
-        """Return the slots that count, and drop the others."""
+        """Return the slots that count."""
         slots = self._counts.get(name, {})
-        for old in [slot for slot in slots if slot < span.since]:
-            del slots[old]
-        return slots
+        return {slot: count for slot, count in slots.items() if span.since <= slot <= span.last}
 
     def _find_exceeded(self, use: QuotaUse, span: Window, now: int) -> QuotaShortfall | None:
         slots = self._current_slots(use.bound.name, span)

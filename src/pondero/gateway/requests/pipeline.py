@@ -1,12 +1,13 @@
 """One conversation from its request to its record: ``answer_request`` names every step."""
 
 from asyncio import CancelledError
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from ...canon import Json
 from ...catalog import ModelEntry
 from ...dialects import Rejected, Service, get_dialect
-from ...errors import Overloaded, PonderoError
+from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
 from ..observability.request_record import RequestRecord
 from ..quotas.admission import admit
@@ -81,8 +82,10 @@ async def _attempt_in_order(
     """Ask the models of a route until one answers; none after the first byte to the client."""
     failed: PonderoError | None = None
     entry: ModelEntry | None = None
-    for entry in gateway.sort_models(routed.resolved.entries, routed.request.messages):
-        if await gateway.breakers.is_open(entry.id):
+    entries = gateway.sort_models(routed.resolved.entries, routed.request.messages)
+    for entry in entries:
+        # Without another target a pause gains nothing: the client gets the service's own error.
+        if len(entries) > 1 and await gateway.breakers.is_open(entry.id):
             resting = f"{entry.id} is resting after failures"
             failed = failed or Overloaded(resting, status=503, retry_after=REST)
             continue
@@ -91,13 +94,12 @@ async def _attempt_in_order(
             await deliver(gateway, routed, make_attempt(gateway, routed, entry), writer, record)
         except PonderoError as error:
             failed = error.with_traceback(None)  # it would keep this frame, which keeps it
-            if is_deployment_fault(error):
-                await gateway.breakers.record_failure(entry.id)
+            await _find_breaker_step(gateway, error)(entry.id)
             if writer.ended:
                 return
             if not is_fallback_error(error):
                 break
-        except CancelledError:
+        except BaseException:  # the client left, or a defect of ours: no word on the deployment
             await gateway.breakers.cancel_probe(entry.id)
             raise
         else:
@@ -108,6 +110,20 @@ async def _attempt_in_order(
     if failed is None:
         raise Overloaded("no model is there to answer", status=503)
     await _write_failure(failed, routed, entry, writer, record)
+
+
+def _find_breaker_step(
+    gateway: GatewayContext, error: PonderoError
+) -> Callable[[str], Awaitable[None]]:
+    """Return the step that an error means for the breaker of its deployment.
+
+    A rejection proves that the service is healthy; an error of our own proves nothing.
+    """
+    if is_deployment_fault(error):
+        return gateway.breakers.record_failure
+    if isinstance(error, ServiceError) and error.status is not None:
+        return gateway.breakers.record_success
+    return gateway.breakers.cancel_probe
 
 
 async def _write_rejection(

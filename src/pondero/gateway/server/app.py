@@ -84,7 +84,12 @@ class App:
             return
 
     async def _run_lifespan(self, receive: Receive, send: Send) -> None:
-        """Handle start and stop of the server."""
+        """Handle start and stop of the server.
+
+        The first look sends the shared state the use that an earlier process could not send.
+        """
+        with suppress(SharedStateLost):
+            await self.gateway.shared.look()
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
@@ -104,8 +109,9 @@ class App:
             elif self._admin.serves(path):
                 await self._serve_admin(arrival, path)
             elif (found := await self._find_public(head, path)) is not None:
-                if not await self.gateway.keys.all():
-                    check_site(head.headers, self.gateway.config)
+                with suppress(SharedStateLost):  # then nothing else is answered without a key
+                    if not await self.gateway.keys.all():
+                        check_site(head.headers, self.gateway.config)
                 await self._answer_unread(arrival, found)
                 if found is _UPGRADE:
                     self.rejections.note(arrival.id, arrival.address, found.status, "WebSocket")

@@ -1,4 +1,8 @@
-"""Circuit breakers: a deployment that keeps failing is paused, then probed by one request."""
+"""Circuit breakers: a deployment that keeps failing is paused, then probed by one request.
+
+``lua/breaker.lua`` takes the same steps for all replicas. A moment in the future is one that the
+clock has left behind by jumping back: it neither pauses nor probes.
+"""
 
 from collections import deque
 from collections.abc import Callable
@@ -7,17 +11,19 @@ from time import monotonic
 FAILURES = 5
 WITHIN = 30.0
 REST = 15.0
+PROBE = 60.0
+"""Seconds before a probe without a result is given up."""
 
 
 class Breaker:
-    """The state of one deployment."""
+    """The state of one deployment; ``opened`` and ``probing`` say since when."""
 
     __slots__ = ("failures", "opened", "probing")
 
     def __init__(self) -> None:
         self.failures: deque[float] = deque(maxlen=FAILURES)
         self.opened: float | None = None
-        self.probing: bool = False
+        self.probing: float | None = None
 
 
 class Breakers:
@@ -32,9 +38,10 @@ class Breakers:
         breaker = self._all.get(name)
         if breaker is None or breaker.opened is None:
             return False
-        if breaker.probing or self._clock() - breaker.opened < REST:
+        now = self._clock()
+        if _is_within(breaker.probing, PROBE, now) or _is_within(breaker.opened, REST, now):
             return True
-        breaker.probing = True
+        breaker.probing = now
         return False
 
     async def record_success(self, name: str) -> None:
@@ -45,15 +52,16 @@ class Breakers:
         """Record a failure; the fifth within 30 seconds opens the breaker, as does a probe's."""
         breaker = self._all.setdefault(name, Breaker())
         now = self._clock()
-        breaker.failures.append(now)
+        past = [each for each in breaker.failures if each <= now]
+        breaker.failures = deque((*past, now), maxlen=FAILURES)
         often = len(breaker.failures) == FAILURES and now - breaker.failures[0] <= WITHIN
-        if breaker.probing or often:
-            breaker.opened, breaker.probing = now, False
+        if often or _is_within(breaker.probing, PROBE, now):
+            breaker.opened, breaker.probing = now, None
 
     async def cancel_probe(self, name: str) -> None:
-        """End a probe that the client cut short, so that another can follow."""
+        """End a probe that tells nothing about the deployment, so that another can follow."""
         if (breaker := self._all.get(name)) is not None:
-            breaker.probing = False
+            breaker.probing = None
 
     def states(self) -> dict[str, str]:
         """Return the state of every deployment with recent failures."""
@@ -62,4 +70,8 @@ class Breakers:
     def _state(self, breaker: Breaker) -> str:
         if breaker.opened is None:
             return "closed"
-        return "probing" if breaker.probing else "open"
+        return "probing" if _is_within(breaker.probing, PROBE, self._clock()) else "open"
+
+
+def _is_within(since: float | None, seconds: float, now: float) -> bool:
+    return since is not None and 0 <= now - since < seconds

@@ -1,5 +1,6 @@
 """Clients' keys, of gateway.toml and of run time; only hashes are stored."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -8,11 +9,14 @@ import msgspec
 from msgspec.structs import replace
 
 from ...canon import Json, convert_json, dump_json
-from ...errors import BadParameter, BadThinking
+from ...errors import BadParameter, BadThinking, StoreError
 from ...store import Database, Schema, data_folder
 from ...thinking import parse_intent
 from ..config.model import GatewayKey, find_name_problem, parse_expiry
 from ..config.secrets import hash_key, make_key
+from .redis_link import AWAY, SharedStateLost
+
+LOG = logging.getLogger("pondero.gateway")
 
 FILE = "gateway-keys.db"
 
@@ -24,11 +28,24 @@ _SCHEMA = Schema(
 )
 
 
+class KeysUnreadable(SharedStateLost):
+    """Stored keys exist and cannot be read; the log says why, the client does not learn it."""
+
+    def __init__(self, place: object, error: object) -> None:
+        super().__init__(
+            "the gateway cannot read its keys; its log says why", status=503, retry_after=AWAY
+        )
+        LOG.error("the keys in %s cannot be read, so no request is answered: %s", place, error)
+
+
 class KeyStore(Protocol):
     """A store of keys created or blocked at run time, by name."""
 
     async def rows(self) -> Rows:
-        """Return the current keys: the same mapping until one changes."""
+        """Return the current keys, the same mapping until one changes; raises SharedStateLost.
+
+        A store that cannot read its keys raises: without keys, every client would have access.
+        """
         ...
 
     async def put(self, key: GatewayKey) -> None:
@@ -68,14 +85,30 @@ class FileKeys:
         self._read: tuple[object, Rows] = (None, _NONE)
 
     async def rows(self) -> Rows:
-        """Return the current keys."""
-        if self._database is None and not self._path.exists():
-            return _NONE
-        version = self._open().rows("PRAGMA data_version")[0][0]
-        if self._read[0] != version:
-            found = self._open().rows("SELECT name, key FROM keys ORDER BY rowid")
-            self._read = (version, {name: load_key(key) for name, key in found})
+        """Return the current keys; raises KeysUnreadable."""
+        try:
+            if self._database is None and not self._exists():
+                return _NONE
+            version = self._open().rows("PRAGMA data_version")[0][0]
+            if self._read[0] != version:
+                found = self._open().rows("SELECT name, key FROM keys ORDER BY rowid")
+                self._read = (version, {name: load_key(key) for name, key in found})
+        except (StoreError, OSError, msgspec.MsgspecError, ValueError, AttributeError) as error:
+            raise KeysUnreadable(self._path, error) from None
         return self._read[1]
+
+    def _exists(self) -> bool:
+        """Return whether there is a file; raises OSError if that is unknown, or if it is empty.
+
+        SQLite would take an empty file for a new database, and every client would have access.
+        """
+        try:
+            size = self._path.stat().st_size
+        except FileNotFoundError:
+            return False
+        if not size:
+            raise OSError("the file is empty; delete it if there were no keys")
+        return True
 
     async def put(self, key: GatewayKey) -> None:
         """Store a key."""
@@ -121,7 +154,10 @@ class KeyRing:
         self._merge: tuple[Sequence[GatewayKey], Rows, tuple[GatewayKey, ...]] = ((), _NONE, ())
 
     async def all(self) -> tuple[GatewayKey, ...]:
-        """Return every key, those of the file first; without any, all clients have access."""
+        """Return every key, those of the file first; without any, all clients have access.
+
+        Raises SharedStateLost if the stored keys are unknown.
+        """
         configured, rows = self._configured(), await self._store.rows()
         if self._merge[0] is not configured or self._merge[1] is not rows:
             self._merge = (configured, rows, _merge(configured, rows))

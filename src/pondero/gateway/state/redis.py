@@ -1,143 +1,28 @@
-"""State shared in Redis, atomic by ``lua/``; while it is lost, each replica counts alone."""
+"""Answer cache, breakers and run-time keys of all replicas, in Redis."""
 
-import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from secrets import token_hex
 from typing import Any
 
-from ...canon import dump_json, load_json
-from ..config.model import GatewayKey
-from ..quotas.quota import Quota, QuotaUse
-from ..quotas.usage_counter import LocalUsageCounter, QuotaShortfall, find_window, now_ms
-from .answer_cache import LocalAnswerCache
-from .breakers import FAILURES, REST, WITHIN, Breakers
-from .keys import Rows, load_key
-from .redis_link import PREFIX, Argument, RedisLink, SharedStateLost
+import msgspec
 
-HOLD = 90.0
-"""Seconds before the reservation of a dead process becomes its use."""
-PROBE = 60.0
-"""Seconds before a probe without a result is given up."""
-_OWED = 1_000
-_RESERVATIONS = "reservations"
+from ...canon import dump_json, load_json
+from ...errors import StoreError
+from ..config.model import GatewayKey
+from .answer_cache import LocalAnswerCache
+from .breakers import FAILURES, PROBE, REST, WITHIN, Breakers
+from .key_file import KeyFile, SavedKeys
+from .keys import KeysUnreadable, Rows, load_key
+from .redis_link import EPOCH, PREFIX, RedisLink, SharedStateLost
+
+LOG = logging.getLogger("pondero.gateway")
+
 _BREAKERS = "breakers"
 _KEYS = "keys"
+_CHANGES = "keys:changed"
 _VERSION = "keys:version"
-
-
-class RedisUsageCounter:
-    """Counts for all replicas; ``hold``: seconds before an unconfirmed reservation is use."""
-
-    def __init__(self, link: RedisLink, *, hold: float = HOLD) -> None:
-        self._link = link
-        self._hold = hold
-        self._local = LocalUsageCounter()
-        self._alone: set[str] = set()  # requests admitted while Redis was unreachable
-        self._open: set[str] = set()
-        self._owed: dict[str, Sequence[QuotaUse]] = {}
-        self._telling: set[asyncio.Future[None]] = set()
-        self._renewing: asyncio.Task[None] | None = None
-        link.on_return.append(self._send_owed)
-
-    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
-        """Reserve all of these, or none."""
-        rows = [
-            (int(each.bound.rolling), each.bound.per, each.bound.most, each.amount) for each in uses
-        ]
-        try:
-            answer = await self._run("reserve", uses, [id, int(self._hold * 1000), *_flat(rows)])
-        except SharedStateLost:
-            self._alone.add(id)
-            return await self._local.reserve(id, uses)
-        if answer:
-            at, taken, wait = (int(each) for each in answer)
-            return QuotaShortfall(uses[at].bound, taken, uses[at].amount, wait / 1000)
-        self._open.add(id)
-        if self._renewing is None or self._renewing.done():
-            self._renewing = asyncio.ensure_future(self._renew())
-        return None
-
-    def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
-        """Correct a reservation; if Redis is unreachable, later."""
-        self._open.discard(id)
-        if id in self._alone:
-            self._alone.discard(id)
-            self._local.settle(id, uses)
-        self._owed[id] = uses
-        if self._link.is_away and len(self._owed) > _OWED:
-            self._owed = {token_hex(12): _sum_uses(self._owed.values())}
-            return
-        telling = asyncio.ensure_future(self._send_use(id, uses))
-        self._telling.add(telling)
-        telling.add_done_callback(self._telling.discard)
-
-    async def wait_until_counted(self) -> None:
-        """Wait until Redis has the use, or is unreachable."""
-        await asyncio.gather(*self._telling)
-
-    async def current_use(self, bounds: Sequence[Quota]) -> list[int]:
-        """Return the current use of each quota, by all replicas."""
-
-        async def read(redis: Any) -> list[dict[bytes, bytes]]:
-            pipeline = redis.pipeline(transaction=False)
-            for each in bounds:
-                pipeline.hgetall(PREFIX + each.name)
-            found: list[dict[bytes, bytes]] = await pipeline.execute()
-            return found
-
-        try:
-            found = await self._link.ask(read)
-        except SharedStateLost:
-            return await self._local.current_use(bounds)
-        spans = [find_window(each, int(self._link.now or now_ms())) for each in bounds]
-        return [
-            sum(int(count) for slot, count in slots.items() if int(slot) >= span.since)
-            for slots, span in zip(found, spans, strict=True)
-        ]
-
-    async def aclose(self) -> None:
-        """Send Redis the use it does not have yet, and stop."""
-        if self._renewing is not None:
-            self._renewing.cancel()
-        await self.wait_until_counted()
-        await self._send_owed()
-
-    async def _send_owed(self) -> None:
-        """Send Redis the use of requests while it was unreachable."""
-        for id, uses in list(self._owed.items()):
-            await self._send_use(id, uses)
-
-    async def _send_use(self, id: str, uses: Sequence[QuotaUse]) -> None:
-        """Send Redis a request's use; if it is unreachable, keep it for later."""
-        rows = [(int(each.bound.rolling), each.bound.per, each.amount) for each in uses]
-        with suppress(SharedStateLost):
-            await self._run("settle", uses, [id, *_flat(rows)])
-            self._owed.pop(id, None)
-
-    async def _renew(self) -> None:
-        """Extend the reservations of requests that still run."""
-        while self._open:
-            await asyncio.sleep(self._hold / 3)
-            if ids := list(self._open):
-                with suppress(SharedStateLost):
-                    await self._link.run("renew", [_RESERVATIONS], [int(self._hold * 1000), *ids])
-
-    async def _run(self, name: str, uses: Sequence[QuotaUse], arguments: Sequence[Argument]) -> Any:
-        keys = [_RESERVATIONS, *(each.bound.name for each in uses)]
-        return await self._link.run(name, keys, arguments)
-
-
-def _flat(rows: Iterable[Sequence[Argument]]) -> list[Argument]:
-    return [value for row in rows for value in row]
-
-
-def _sum_uses(several: Iterable[Sequence[QuotaUse]]) -> Sequence[QuotaUse]:
-    sums: dict[Quota, int] = {}
-    for uses in several:
-        for each in uses:
-            sums[each.bound] = sums.get(each.bound, 0) + each.amount
-    return [QuotaUse(bound, amount) for bound, amount in sums.items()]
+_TRIES = 5  # to read data whose epoch does not change meanwhile
 
 
 class RedisAnswerCache:
@@ -201,12 +86,19 @@ class RedisSnapshot:
 
         async def read(redis: Any) -> list[Any]:
             pipeline = redis.pipeline(transaction=False)
-            pipeline.get(PREFIX + _VERSION)
+            pipeline.mget(PREFIX + EPOCH, PREFIX + _VERSION)
             pipeline.hgetall(PREFIX + _BREAKERS)
             found: list[Any] = await pipeline.execute()
             return found
 
-        self.version, troubled = await self._link.ask(read)
+        for _ in range(_TRIES):
+            (epoch, version), troubled = await self._link.ask(read)
+            if epoch is not None and epoch.decode() == self._link.epoch:
+                break
+            await self._link.adopt()
+        else:
+            raise self._link.make_lost()
+        self.version = version
         self.troubled = {name.decode(): load_json(row, dict) for name, row in troubled.items()}
 
 
@@ -242,7 +134,7 @@ class RedisBreakers:
             await self._local.record_failure(name)
 
     async def cancel_probe(self, name: str) -> None:
-        """End a probe that the client cut short."""
+        """End a probe that tells nothing about the deployment."""
         await self._local.cancel_probe(name)
         if name in self._snapshot.troubled:
             with suppress(SharedStateLost):
@@ -263,38 +155,110 @@ class RedisBreakers:
 
 
 class RedisKeys:
-    """Run-time keys of all replicas, checked at each request; kept while Redis is lost."""
+    """Run-time keys of all replicas, checked at each request.
 
-    def __init__(self, link: RedisLink, snapshot: RedisSnapshot | None = None) -> None:
+    A copy in ``file`` holds while Redis is lost, and is given back to a Redis that lost its data. A
+    replica that knows the keys neither from Redis nor from its copy rejects every request.
+    """
+
+    def __init__(
+        self,
+        link: RedisLink,
+        snapshot: RedisSnapshot | None = None,
+        file: KeyFile | None = None,
+    ) -> None:
         self._link = link
         self._snapshot = snapshot
-        self._read: tuple[bytes | None, Rows] = (None, {})
+        self._file = file
+        self._saved: SavedKeys | None = None
+        self._rows: Rows | None = None
+        self._version: bytes | None = None
+        link.before_epoch.append(self._load)
+        link.on_epoch.append(self._merge)
 
     async def rows(self) -> Rows:
-        """Return the current keys."""
-        version = self._snapshot.version if self._snapshot is not None else b"unknown"
-        if version != self._read[0]:
-            with suppress(SharedStateLost):
-                found = await self._link.ask(lambda redis: redis.hgetall(PREFIX + _KEYS))
-                rows = {name.decode(): load_key(row) for name, row in found.items()}
-                self._read = (version, rows)
-        return self._read[1]
+        """Return the current keys; raises SharedStateLost if they are unknown or unreadable."""
+        if self._rows is None or self._snapshot is None or self._snapshot.version != self._version:
+            try:
+                await self._read()
+            except KeysUnreadable:
+                raise
+            except SharedStateLost:
+                if self._rows is None:
+                    self._use(self._load())
+        if self._rows is None:
+            raise self._link.make_lost()
+        return self._rows
 
     async def put(self, key: GatewayKey) -> None:
         """Store a key; raises SharedStateLost."""
-        await self._change("hset", key.name, dump_json(key))
+        await self._change(key.name, dump_json(key))
 
     async def remove(self, name: str) -> None:
         """Delete a key; raises SharedStateLost."""
-        await self._change("hdel", name)
+        await self._change(name, "")
 
-    async def _change(self, command: str, *values: str) -> None:
-        async def write(redis: Any) -> None:
+    async def _change(self, name: str, text: str) -> None:
+        await self._link.run_in_epoch("change_key", [_KEYS, _CHANGES, _VERSION], [name, text])
+        await self._read()
+
+    async def _read(self) -> None:
+        async def read(redis: Any) -> list[Any]:
             pipeline = redis.pipeline(transaction=True)
-            pipeline.execute_command(command, PREFIX + _KEYS, *values)
-            pipeline.incr(PREFIX + _VERSION)
-            *_, version = await pipeline.execute()
-            if self._snapshot is not None:
-                self._snapshot.version = b"%d" % version
+            pipeline.mget(PREFIX + EPOCH, PREFIX + _VERSION)
+            pipeline.hgetall(PREFIX + _KEYS)
+            pipeline.hgetall(PREFIX + _CHANGES)
+            found: list[Any] = await pipeline.execute()
+            return found
 
-        await self._link.ask(write)
+        for _ in range(_TRIES):
+            (epoch, version), rows, changed = await self._link.ask(read)
+            if epoch is not None and epoch.decode() == self._link.epoch:
+                break
+            await self._link.adopt()
+        else:
+            raise self._link.make_lost()
+        saved = SavedKeys(
+            {name.decode(): row.decode() for name, row in rows.items()},
+            {name.decode(): int(number) for name, number in changed.items()},
+        )
+        self._use(saved)
+        self._version = version
+        if self._snapshot is not None:
+            self._snapshot.version = version
+        self._save(saved)
+
+    def _use(self, saved: SavedKeys | None) -> None:
+        if saved is None or saved == self._saved:
+            return
+        try:
+            self._rows = {name: load_key(row) for name, row in saved.rows.items()}
+        except (msgspec.MsgspecError, ValueError, AttributeError) as error:
+            raise KeysUnreadable("the shared state", error) from None
+        self._saved = saved
+
+    def _load(self) -> SavedKeys | None:
+        return self._file.load() if self._file is not None else None
+
+    def _save(self, saved: SavedKeys) -> None:
+        if self._file is not None:
+            try:
+                self._file.save(saved)
+            except StoreError as error:
+                LOG.error("the keys are not saved on this machine: %s", error)  # noqa: TRY400 - no traceback
+
+    async def _merge(self, _epoch: str) -> None:
+        """Give Redis the keys that this replica knows and Redis does not."""
+        saved = self._saved
+        if saved is None:
+            with suppress(KeysUnreadable):  # Redis has data: ``before_epoch`` checks the other case
+                saved = self._load()
+        if saved is None:
+            return
+        rows = [
+            (name, saved.changed.get(name, 0), saved.rows.get(name, ""))
+            for name in {**saved.changed, **saved.rows}
+        ]
+        if rows:
+            arguments = [value for row in rows for value in row]
+            await self._link.run("merge_keys", [_KEYS, _CHANGES, _VERSION], arguments)

@@ -13,7 +13,10 @@ from ..quotas.usage_counter import LocalUsageCounter, UsageCounter
 from .answer_cache import AnswerCache, LocalAnswerCache
 from .breakers import Breakers
 from .envelope_secrets import FileSecrets, LocalSecrets, RedisSecrets, SecretStore, make_secret
+from .key_file import KeyFile
 from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
+from .pending_use import PendingUse
+from .redis_link import RedisLink
 
 _OWNED = 30 * 86_400  # seconds: as long as OpenAI stores answers
 _OWNERS = 16 << 20  # bytes, if they are in memory
@@ -35,7 +38,7 @@ class BreakerStore(Protocol):
         ...
 
     async def cancel_probe(self, name: str) -> None:
-        """End a probe that the client cut short."""
+        """End a probe that tells nothing about the deployment."""
         ...
 
     def states(self) -> dict[str, str]:
@@ -51,6 +54,7 @@ class SharedState(Struct, frozen=True, kw_only=True):
     """All shared state. ``look`` is called before each request; raises SharedStateLost.
 
     ``owners`` has the client of each id that an answer gave out, ``secrets`` those of envelopes.
+    ``is_lost`` returns whether the state cannot be read or written now.
     """
 
     state: UsageCounter
@@ -60,9 +64,15 @@ class SharedState(Struct, frozen=True, kw_only=True):
     owners: AnswerCache
     secrets: SecretStore
     look: Callable[[], Awaitable[None]] = _nothing
+    is_lost: Callable[[], bool] = bool
     close: Callable[[], Awaitable[None]] = _nothing
     probe: Callable[[], Awaitable[None]] = _nothing
     """Ask the shared state whether it is there; raises SharedStateLost."""
+
+    @property
+    def is_away(self) -> bool:
+        """Return whether the state cannot be read or written now; costs nothing."""
+        return self.is_lost()
 
     async def aclose(self) -> None:
         """Close everything, after all use is counted."""
@@ -94,20 +104,23 @@ def make_shared_state(
         RedisBreakers,
         RedisKeys,
         RedisSnapshot,
-        RedisUsageCounter,
     )
-    from .redis_link import RedisLink  # noqa: PLC0415 - an extra
+    from .redis_usage_counter import RedisUsageCounter  # noqa: PLC0415 - an extra
 
-    link = RedisLink(resolve_address(server))
+    address = resolve_address(server)
+    link = RedisLink(address)
     board = RedisSnapshot(link)
     return SharedState(
-        state=RedisUsageCounter(link),
+        state=RedisUsageCounter(
+            link, alone=server.on_state_loss == "allow", pending=PendingUse(address)
+        ),
         memory=RedisAnswerCache(link, memory, seconds=server.answer_cache_seconds),
         breakers=RedisBreakers(link, board),
-        keys=RedisKeys(link, board),
+        keys=RedisKeys(link, board, KeyFile(address)),
         owners=RedisAnswerCache(link, owners, seconds=_OWNED),
         secrets=RedisSecrets(link, own_secrets),
         look=board.look,
+        is_lost=lambda: link.is_away,
         close=link.aclose,
         probe=board.look,
     )

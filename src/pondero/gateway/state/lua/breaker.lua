@@ -5,8 +5,14 @@ local failures, within = tonumber(ARGV[4]), tonumber(ARGV[5])
 local rest, probe = tonumber(ARGV[6]), tonumber(ARGV[7])
 local kept = redis.call('HGET', KEYS[1], name)
 local breaker = kept and cjson.decode(kept) or {failed = {}}
+
+-- A moment in the future is one that the clock has left behind by jumping back.
+local function is_within(since, length)
+  return since and now - since >= 0 and now - since < length
+end
+
 -- A probe whose process died tells nothing: after its time another may be made.
-local probing = breaker.probing and now - breaker.probing < probe
+local probing = is_within(breaker.probing, probe)
 
 local function keep()
   redis.call('HSET', KEYS[1], name, cjson.encode(breaker))
@@ -15,13 +21,18 @@ end
 
 if step == 'ask' then
   if not breaker.opened then return 0 end
-  if probing or now - breaker.opened < rest then return 1 end
+  if probing or is_within(breaker.opened, rest) then return 1 end
   breaker.probing = now
   keep()
 elseif step == 'failed' then
-  table.insert(breaker.failed, now)
-  while #breaker.failed > failures do table.remove(breaker.failed, 1) end
-  local often = #breaker.failed == failures and now - breaker.failed[1] <= within
+  local past = {}
+  for _, each in ipairs(breaker.failed) do
+    if each <= now then past[#past + 1] = each end
+  end
+  past[#past + 1] = now
+  while #past > failures do table.remove(past, 1) end
+  breaker.failed = past
+  local often = #past == failures and now - past[1] <= within
   if probing or often then breaker.opened, breaker.probing = now, nil end
   keep()
 elseif step == 'well' then

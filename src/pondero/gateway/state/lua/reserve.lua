@@ -1,39 +1,41 @@
--- Takes all of some amounts for a request, or none of them.
--- KEYS: reservations, then the counters. ARGV: time, id, milliseconds until an unrenewed reservation
--- expires, then for each counter: rolling, per, most, amount. Returns nothing, or which counter has
--- no room for the longest, how much of it is taken, and in how many milliseconds there is room.
-local now, id, hold = clock(ARGV[1]), ARGV[2], tonumber(ARGV[3])
-local reservations = KEYS[1]
+-- Takes all of some amounts for a request, or none of them. A reservation has no end: if its worker
+-- dies, the service may have served the request, so it counts as used until it is settled.
+-- KEYS: epoch, reservations, then the counters. ARGV: time, epoch, id, then for each counter:
+-- rolling, per, most, amount. Returns nothing in another epoch; 1, the time, and the slot and count
+-- of each counter; or 0, the time, the counter that has no room for the longest, its slot, its
+-- count, and in how many milliseconds there is room.
+if redis.call('GET', KEYS[1]) ~= ARGV[2] then return false end
+local now, id = clock(ARGV[1]), ARGV[3]
+local reservation = KEYS[2] .. ':' .. id
+local again = redis.call('EXISTS', reservation) == 1  -- sent twice, or released before it came
 
-if redis.call('EXISTS', reservations .. ':' .. id) == 1 then return {} end  -- sent twice
-
--- The process of an expired reservation is dead or cut off, and the service may have served all of
--- it: the amount stays counted. A process that comes back within a day can still correct it.
-for _, due in ipairs(redis.call('ZRANGEBYSCORE', reservations, '-inf', whole(now))) do
-  redis.call('PEXPIRE', reservations .. ':' .. due, 86400000)
-  redis.call('ZREM', reservations, due)
-end
-
-local spans, worst = {}, nil
-for number = 2, #KEYS do
-  local at = 4 * (number - 1)
-  local most, amount = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  local span = window(ARGV[at], ARGV[at + 1], now)
-  local kept, slots, counts, taken = redis.call('HGETALL', KEYS[number]), {}, {}, 0
-  spans[number] = span
+local function count_slots(counter, span, rolling)
+  if rolling ~= '1' then
+    return {span.slot}, {[span.slot] = tonumber(redis.call('HGET', counter, whole(span.slot)) or '0')}
+  end
+  local kept, slots, counts = redis.call('HGETALL', counter), {}, {}
   for each = 1, #kept, 2 do
     local slot = tonumber(kept[each])
-    if slot < span.since then
-      redis.call('HDEL', KEYS[number], kept[each])
-    else
+    if slot >= span.since and slot <= span.last then
       slots[#slots + 1], counts[slot] = slot, tonumber(kept[each + 1])
-      taken = taken + counts[slot]
     end
   end
-  local over = taken + amount - most
-  if over > 0 and amount > 0 then
+  table.sort(slots)
+  return slots, counts
+end
+
+local spans, taken, worst = {}, {}, nil
+for number = 3, #KEYS do
+  local at = 4 * (number - 2)
+  local most, amount = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
+  local span = window(ARGV[at], ARGV[at + 1], now)
+  local slots, counts = count_slots(KEYS[number], span, ARGV[at])
+  local sum = 0
+  for _, slot in ipairs(slots) do sum = sum + counts[slot] end
+  spans[number], taken[number] = span, sum
+  local over = sum + amount - most
+  if over > 0 and amount > 0 and not again then
     local free = span.ends(span.slot)
-    table.sort(slots)
     for _, slot in ipairs(slots) do
       over = over - counts[slot]
       if over <= 0 then
@@ -41,16 +43,24 @@ for number = 2, #KEYS do
         break
       end
     end
-    if worst == nil or free - now > worst[3] then worst = {number - 2, taken, free - now} end
+    if worst == nil or free - now > worst[3] then worst = {number, sum, free - now} end
   end
 end
-if worst then return {worst[1], whole(worst[2]), whole(worst[3])} end
-
-for number = 2, #KEYS do
-  local amount = tonumber(ARGV[4 * (number - 1) + 3])
-  local slot = spans[number].slot
-  add(KEYS[number], spans[number], slot, amount)
-  redis.call('HSET', reservations .. ':' .. id, KEYS[number], whole(slot) .. ':' .. whole(amount))
+if worst then
+  local slot = spans[worst[1]].slot
+  return {0, whole(now), worst[1] - 3, whole(slot), whole(worst[2]), whole(worst[3])}
 end
-redis.call('ZADD', reservations, whole(now + hold), id)
-return {}
+
+local answer = {1, whole(now)}
+for number = 3, #KEYS do
+  local amount, span = tonumber(ARGV[4 * (number - 2) + 3]), spans[number]
+  if not again then
+    add(KEYS[number], span, span.slot, amount)
+    redis.call('HSET', reservation, KEYS[number], whole(span.slot) .. ':' .. whole(amount))
+    taken[number] = taken[number] + amount
+  end
+  answer[#answer + 1] = whole(span.slot)
+  answer[#answer + 1] = whole(taken[number])
+end
+if not again then redis.call('PEXPIRE', reservation, whole(LATE)) end
+return answer

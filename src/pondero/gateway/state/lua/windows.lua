@@ -1,4 +1,4 @@
--- What every script begins with: the time, and which slots count (as bounds.window says it).
+-- What every script begins with: the time, and which slots count (as quota.window says it).
 local SLOTS = 50
 local LENGTHS = {second = 1000, minute = 60000, hour = 3600000, day = 86400000, week = 604800000}
 local DAY = LENGTHS.day
@@ -32,21 +32,36 @@ local function turn(per, now)
   return start, start + LENGTHS[per]
 end
 
+-- The slots from since to last count. Slots of a rolling window may be in the future, where a clock
+-- that jumped back has left them; for at most one length, so that none locks a client out for ever.
 local function window(rolling, per, now)
   if rolling == '1' then
     local width = LENGTHS[per] / SLOTS
     local slot = math.floor(now / width)
-    return {since = slot - SLOTS, slot = slot, ends = function(each)
+    return {since = slot - SLOTS, slot = slot, last = slot + SLOTS, ends = function(each)
       return (each + SLOTS + 1) * width
     end}
   end
   local start, last = turn(per, now)
-  return {since = start, slot = start, ends = function() return last end}
+  return {since = start, slot = start, last = start, ends = function() return last end}
 end
 
 local function whole(number) return string.format('%.0f', number) end
 
+-- Old slots are kept, because a clock that jumps forward may jump back; the farthest go first. A
+-- counter expires by itself long after its last use.
+local KEPT, UNUSED = 2 * SLOTS, 400 * DAY
 local function add(counter, span, slot, amount)
   redis.call('HINCRBY', counter, whole(slot), whole(amount))
-  redis.call('PEXPIREAT', counter, whole(math.max(span.ends(slot), span.ends(span.slot)) + 60000))
+  redis.call('PEXPIRE', counter, whole(UNUSED))
+  if redis.call('HLEN', counter) <= KEPT then return end
+  local farthest, distance = nil, -1
+  for _, each in ipairs(redis.call('HKEYS', counter)) do
+    local away = math.abs(tonumber(each) - span.slot)
+    if away > distance then farthest, distance = each, away end
+  end
+  redis.call('HDEL', counter, farthest)
 end
+
+-- A reservation, or the mark that a request is settled, is kept so long for a late answer.
+local LATE = 35 * DAY

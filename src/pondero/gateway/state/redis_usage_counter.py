@@ -1,0 +1,322 @@
+"""Counts use for all replicas in Redis, atomic by ``lua/``.
+
+While Redis is lost, a replica counts alone from the last counts it saw, if it may. Redis gets this
+use once, as soon as it is back. If Redis lost its data, the replicas give back what they saw.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from secrets import token_hex
+from time import monotonic
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from ..quotas.quota import Quota, QuotaUse
+from ..quotas.usage_counter import LocalUsageCounter, QuotaShortfall, find_window, now_ms
+from .pending_use import Owed, OwedUse, PendingUse, SlotUse
+from .redis_link import PREFIX, Argument, RedisLink, SharedStateLost
+
+_RESERVATIONS = "reservations"
+_RESTORED = "restored"
+_ANY = 1 << 52  # a quota that is never exceeded, for use that has been admitted already
+_LAST = 5.0  # seconds to send use at the end
+
+
+class Reservation(Struct, frozen=True):
+    """The reservation of a request that still runs.
+
+    ``epoch``: of the data in Redis that has it; empty if Redis was asked and did not answer, None
+    if it was not asked.
+    """
+
+    uses: tuple[SlotUse, ...]
+    epoch: str | None
+
+
+class CountMirror(LocalUsageCounter):
+    """The counts of Redis as this replica last saw them, with its own use since."""
+
+    def note_count(self, bound: Quota, slot: int, count: int) -> None:
+        """Take over a count; of a rolling window, only the sum is known."""
+        if bound.rolling:
+            self._counts[bound.name] = {slot: count}
+        else:
+            self._counts.setdefault(bound.name, {})[slot] = count
+
+    def note_reservation(self, id: str, uses: Iterable[SlotUse]) -> None:
+        """Take over a reservation that the counts include."""
+        self._reserved[id] = {each.bound.name: (each.slot, each.amount) for each in uses}
+
+    def note_use(self, uses: Iterable[SlotUse]) -> None:
+        """Add use that Redis does not have."""
+        now = self._clock()
+        for each in uses:
+            self._add(each.bound.name, find_window(each.bound, now), each.slot, each.amount)
+
+    def list_counts(self, bounds: Iterable[Quota]) -> list[SlotUse]:
+        """Return all counts of these quotas; of a rolling window, the sum in its last slot."""
+        found: list[SlotUse] = []
+        for bound in bounds:
+            slots = self._counts.get(bound.name, {})
+            if bound.rolling and slots:
+                found.append(SlotUse(bound, max(slots), sum(slots.values())))
+            else:
+                found += (SlotUse(bound, slot, count) for slot, count in slots.items())
+        return found
+
+
+class RedisUsageCounter:
+    """Counts for all replicas.
+
+    ``alone``: whether this replica counts alone while Redis is lost; else ``reserve`` raises.
+    ``pending`` keeps use that could not be sent before the end.
+    """
+
+    def __init__(
+        self, link: RedisLink, *, alone: bool = True, pending: PendingUse | None = None
+    ) -> None:
+        self._link = link
+        self._alone = alone
+        self._pending = pending
+        self._ahead: float | None = None  # the clock of Redis in advance of our monotonic clock
+        self._mirror = CountMirror(self._now)
+        self._bounds: dict[str, Quota] = {}
+        self._open: dict[str, Reservation] = {}
+        self._owed: Owed = pending.load() if pending is not None else {}
+        self._unsent: dict[tuple[Quota, int], int] = {}  # sums, so that a long loss needs no room
+        self._telling: set[asyncio.Future[None]] = set()
+        for owed in self._owed.values():
+            self._note_bounds(each.bound for each in owed.uses)
+            self._mirror.note_use(owed.uses)
+        link.on_epoch.append(self._restore)
+        link.on_return.append(self._send_owed)
+
+    async def reserve(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
+        """Reserve all of these, or none; raises SharedStateLost if it may not count alone."""
+        asked = not self._link.is_away
+        self._note_bounds(each.bound for each in uses)
+        try:
+            return await self._reserve_shared(id, uses)
+        except BaseException as error:
+            if not isinstance(error, SharedStateLost) or not self._alone:
+                if asked:
+                    self._release(id, uses)
+                raise
+        full = await self._mirror.reserve(id, uses)
+        if full is None:
+            self._open[id] = Reservation(self._place(uses), "" if asked else None)
+        elif asked:
+            self._release(id, uses)
+        return full
+
+    def settle(self, id: str, uses: Sequence[QuotaUse]) -> None:
+        """Correct a reservation, once; if Redis is unreachable, later."""
+        reservation = self._open.pop(id, None)
+        if reservation is None:
+            return
+        self._mirror.settle(id, uses)
+        slots = {each.bound.name: each.slot for each in reservation.uses}
+        used = tuple(
+            SlotUse(each.bound, slots[each.bound.name], each.amount)
+            for each in uses
+            if each.bound.name in slots
+        )
+        if reservation.epoch is None and self._link.is_away:
+            for each in used:
+                place = (each.bound, each.slot)
+                self._unsent[place] = self._unsent.get(place, 0) + each.amount
+            return
+        self._owe(id, OwedUse(used, reservation.epoch or ""))
+
+    async def wait_until_counted(self) -> None:
+        """Wait until Redis has the use, or is unreachable."""
+        await asyncio.gather(*self._telling)
+
+    async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
+        """Return the current use of each quota, by all replicas."""
+
+        async def read(redis: Any) -> list[dict[bytes, bytes]]:
+            pipeline = redis.pipeline(transaction=False)
+            for each in quotas:
+                pipeline.hgetall(PREFIX + each.name)
+            found: list[dict[bytes, bytes]] = await pipeline.execute()
+            return found
+
+        try:
+            found = await self._link.ask(read)
+        except SharedStateLost:
+            return await self._mirror.current_use(quotas)
+        spans = [find_window(each, self._now()) for each in quotas]
+        return [
+            sum(int(count) for slot, count in slots.items() if span.since <= int(slot) <= span.last)
+            for slots, span in zip(found, spans, strict=True)
+        ]
+
+    async def aclose(self) -> None:
+        """Send Redis the use it does not have yet; keep on disk what it does not take."""
+        with suppress(SharedStateLost, TimeoutError):
+            async with asyncio.timeout(_LAST):
+                await self.wait_until_counted()
+                if self._link.is_away:
+                    await self._link.retry_now()
+                elif self._owed or self._unsent:
+                    await self._send_owed()
+        if self._pending is not None:
+            for id, each in self._open.items():  # their service may have served them
+                if not each.epoch:
+                    self._owed[id] = OwedUse(each.uses)
+            self._close_sums()
+            self._pending.save(self._owed)
+
+    # -- sending ----------------------------------------------------------------------------------
+
+    async def _reserve_shared(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
+        rows = [(*_window_of(each.bound), each.bound.most, each.amount) for each in uses]
+        keys = [_RESERVATIONS, *(each.bound.name for each in uses)]
+        epoch, answer = await self._link.run_in_epoch("reserve", keys, [id, *_flat(rows)])
+        granted, now, *rest = (int(each) for each in answer)
+        self._ahead = now - monotonic() * 1000
+        if not granted:
+            at, slot, taken, wait = rest
+            self._mirror.note_count(uses[at].bound, slot, taken)
+            return QuotaShortfall(uses[at].bound, taken, uses[at].amount, wait / 1000)
+        slots, counts = rest[::2], rest[1::2]
+        placed = tuple(
+            SlotUse(each.bound, slot, each.amount) for each, slot in zip(uses, slots, strict=True)
+        )
+        for each, count in zip(placed, counts, strict=True):
+            self._mirror.note_count(each.bound, each.slot, count)
+        self._mirror.note_reservation(id, placed)
+        self._open[id] = Reservation(placed, epoch)
+        return None
+
+    def _release(self, id: str, uses: Sequence[QuotaUse]) -> None:
+        """Give back a reservation that Redis may have made although no answer came."""
+        self._owe(id, OwedUse(tuple(replace(each, amount=0) for each in self._place(uses))))
+
+    def _owe(self, id: str, owed: OwedUse) -> None:
+        self._owed[id] = owed
+        if not self._link.is_away:
+            telling = asyncio.ensure_future(self._tell(id, owed))
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
+
+    async def _tell(self, id: str, owed: OwedUse) -> None:
+        with suppress(SharedStateLost):
+            await self._send_use(id, owed)
+
+    async def _send_use(self, id: str, owed: OwedUse) -> None:
+        rows = [(*_window_of(each.bound), each.amount, each.slot) for each in owed.uses]
+        keys = [_RESERVATIONS, *(each.bound.name for each in owed.uses)]
+        await self._link.run_in_epoch("settle", keys, [owed.epoch, id, *_flat(rows)])
+        self._owed.pop(id, None)
+
+    async def _send_owed(self) -> None:
+        """Send Redis the use since it was lost, and the reservations of running requests."""
+        for id, each in list(self._open.items()):
+            if not each.epoch:
+                await self._join(id, each)
+        for id, owed in list(self._owed.items()):
+            await self._send_use(id, owed)
+        self._close_sums()
+        for id, owed in list(self._owed.items()):
+            await self._send_use(id, owed)
+        if self._pending is not None:
+            self._pending.save({})
+
+    async def _join(self, id: str, reservation: Reservation) -> None:
+        """Reserve in Redis for a request that was admitted without it."""
+        rows = [(*_window_of(each.bound), _ANY, each.amount) for each in reservation.uses]
+        keys = [_RESERVATIONS, *(each.bound.name for each in reservation.uses)]
+        self._open[id] = replace(reservation, epoch="")  # it may end meanwhile
+        epoch, _ = await self._link.run_in_epoch("reserve", keys, [id, *_flat(rows)])
+        if id in self._open:
+            self._open[id] = replace(reservation, epoch=epoch)
+
+    def _close_sums(self) -> None:
+        if self._unsent:
+            uses = (SlotUse(*place, amount) for place, amount in self._unsent.items())
+            self._owed[token_hex(12)] = OwedUse(tuple(uses))
+            self._unsent = {}
+
+    async def _restore(self, epoch: str) -> None:
+        """Give back to Redis the counts and reservations that it lost."""
+        known = [
+            (id, each) for id, each in self._open.items() if each.epoch and each.epoch != epoch
+        ]
+        if self._link.epoch:
+            counts = [use for use in self._list_lost() if use.amount > 0]
+            rows = [
+                (
+                    PREFIX + use.bound.name,
+                    int(use.bound.rolling),
+                    use.bound.per,
+                    use.slot,
+                    use.amount,
+                )
+                for use in counts
+            ]
+            reserved = [
+                (id, PREFIX + use.bound.name, use.slot, use.amount)
+                for id, each in known
+                for use in each.uses
+            ]
+            keys = [_RESERVATIONS, _RESTORED]
+            await self._link.run("restore", keys, [len(rows), *_flat(rows), *_flat(reserved)])
+        for id, each in known:
+            if id in self._open:
+                self._open[id] = replace(each, epoch=epoch)
+
+    def _list_lost(self) -> list[SlotUse]:
+        """Return the counts that Redis had, without the use that is sent to it anyway."""
+        extra: dict[tuple[str, int | None], int] = {}
+        for use in self._list_unsent():
+            place = (use.bound.name, None if use.bound.rolling else use.slot)
+            extra[place] = extra.get(place, 0) + use.amount
+        return [
+            replace(
+                each,
+                amount=each.amount
+                - extra.get((each.bound.name, None if each.bound.rolling else each.slot), 0),
+            )
+            for each in self._mirror.list_counts(self._bounds.values())
+        ]
+
+    def _list_unsent(self) -> Iterator[SlotUse]:
+        for owed in self._owed.values():
+            yield from owed.uses
+        for place, amount in self._unsent.items():
+            yield SlotUse(*place, amount)
+        for each in self._open.values():
+            if not each.epoch:
+                yield from each.uses
+
+    # -- time and place ---------------------------------------------------------------------------
+
+    def _now(self) -> int:
+        """Return the time of Redis, also while it is lost: our own clock may jump."""
+        if self._link.now != "":
+            return int(self._link.now)
+        return now_ms() if self._ahead is None else int(monotonic() * 1000 + self._ahead)
+
+    def _place(self, uses: Iterable[QuotaUse]) -> tuple[SlotUse, ...]:
+        now = self._now()
+        return tuple(
+            SlotUse(each.bound, find_window(each.bound, now).slot, each.amount) for each in uses
+        )
+
+    def _note_bounds(self, bounds: Iterable[Quota]) -> None:
+        for each in bounds:
+            self._bounds[each.name] = each
+
+
+def _window_of(bound: Quota) -> tuple[int, str]:
+    """Return the arguments of a script that say which slots of a quota count."""
+    return int(bound.rolling), bound.per
+
+
+def _flat(rows: Iterable[Sequence[Argument]]) -> list[Argument]:
+    return [value for row in rows for value in row]
