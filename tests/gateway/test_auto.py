@@ -15,7 +15,7 @@ from pondero.gateway.admin.preview import preview
 from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
 from pondero.gateway.config.reader import default_config, load
 from pondero.gateway.config.routing import Routing, allows
-from pondero.gateway.requests.level_rules import parse_requested_level
+from pondero.gateway.levels.level_rules import parse_requested_level
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.keys import _build_key

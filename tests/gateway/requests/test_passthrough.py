@@ -10,8 +10,8 @@ from tests.gateway.asgi import Came, came
 from pondero import models
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
+from pondero.gateway.answers.model_name import ModelRenamer
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, LevelRules
-from pondero.gateway.requests.model_name import ModelRenamer
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.gateway.answers import ENVELOPES, FRONTS, answers, tellings
+from tests.gateway.answer_strategies import ENVELOPES, FRONTS, answers, tellings
 from tests.grammar import grammar
 
 from pondero.canon import (

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.gateway.answers import others, seals, words
+from tests.gateway.answer_strategies import others, seals, words
 
 from pondero.canon import Origin, Signature, dump_json
 from pondero.gateway.signatures.envelope import (

@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.gateway.answers import answers, tellings
+from tests.gateway.answer_strategies import answers, tellings
 
 from pondero.canon import (
     Event,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.gateway.answers import (
+from tests.gateway.answer_strategies import (
     ENVELOPES,
     FRONTS,
     answers,

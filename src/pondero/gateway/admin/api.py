@@ -13,13 +13,13 @@ from ...canon import HttpRequest, HttpResponse, Json
 from ...errors import BadParameter, PonderoError, StoreError
 from ...store import redact_secrets
 from ...thinking import LEVELS
+from ..answers.response_writer import ResponseWriter
 from ..config.model import GatewayKey
 from ..observability.feed import KEPT
 from ..observability.figures import SPANS, RequestRow, latest, load_figures, load_requests
 from ..observability.receipt import Receipt
 from ..quotas.quota import BILLION, Quota, find_quotas
 from ..quotas.quota_preview import find_lowered_limits
-from ..requests.response_writer import ResponseWriter
 from ..server.context import GatewayContext
 from ..state.redis_link import SharedStateLost
 from . import console

@@ -15,7 +15,7 @@ from ...thinking import LEVELS, UNSET, Plan, Policy, RequestParameters, parse_in
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_url
-from ..requests.level_rules import AppliedLevel, RequestedLevel, apply_rules
+from ..levels.level_rules import AppliedLevel, RequestedLevel, apply_rules
 
 QUESTION = "What is heavier, a pound of feathers or a pound of lead?"
 """What the body that is shown asks."""

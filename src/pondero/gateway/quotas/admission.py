@@ -24,7 +24,7 @@ from ...errors import (
 )
 from ...store import has_prices, price_usage
 from ...thinking import Plan
-from ..requests.level_plan import plan_attempt
+from ..levels.level_plan import plan_attempt
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
 from ..requests.token_count import estimate_most
 from ..server.context import GatewayContext

@@ -14,10 +14,10 @@ from ...catalog import ModelEntry
 from ...errors import PonderoError
 from ...exchange import AsyncTransport, Exchange
 from ...thinking import Adjustment
+from ..levels.level_plan import plan_attempt
+from ..levels.level_rules import AppliedLevel
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
-from .level_plan import plan_attempt
-from .level_rules import AppliedLevel
 from .passthrough import Passthrough, can_pass_through, readdress_request
 from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest
 from .translation import Translation, translate_request

@@ -41,17 +41,17 @@ from ...exchange import (
     with_fields,
 )
 from ...thinking import DEFAULT, UNSET, Plan, RequestParameters
+from ..answers.model_name import ModelRenamer, rename_model
+from ..answers.usage_filter import UsageFilter
+from ..levels.level_plan import plan_attempt
+from ..levels.level_rules import AppliedLevel, RequestedLevel, limit_value, limit_word
+from ..levels.stated_depth import TurnLimits, limit_fields, limit_turns
 from ..server.context import GatewayContext
 from ..signatures import envelope
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
-from .level_plan import plan_attempt
-from .level_rules import AppliedLevel, RequestedLevel, limit_value, limit_word
-from .model_name import ModelRenamer, rename_model
 from .routed_request import ModelTarget, RoutedRequest
-from .stated_depth import TurnLimits, limit_fields, limit_turns
 from .translation import Translation, copy_client_headers, is_same_dialect
-from .usage_filter import UsageFilter
 
 _SENT_BACK = re.compile(
     r"content-type|.*request-?id|retry-after(?:-ms)?|x-should-retry|.*ratelimit.*|.*-processing-ms"

@@ -9,15 +9,15 @@ from ...catalog import ModelEntry
 from ...dialects import Rejected, Service, get_dialect
 from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
+from ..answers.delivery import deliver
+from ..answers.response_writer import ResponseWriter
 from ..observability.request_record import RequestRecord
 from ..quotas.admission import admit
 from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .attempt import make_attempt
-from .delivery import deliver
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .request_id import HEADER
-from .response_writer import ResponseWriter
 from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
 from .stored_ids import check_stored_ids
 from .translation import make_reply_context

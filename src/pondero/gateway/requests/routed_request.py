@@ -8,11 +8,11 @@ from ...dialects import ParsedRequest, Service
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
 from ..config.routing import ResolvedRoute, allows
+from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
-from .level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 
 UNKNOWN_OUTPUT = 32_000
 """Tokens, for a model with an unknown maximum; under a budget it is sent as the limit."""

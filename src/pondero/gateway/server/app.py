@@ -12,6 +12,7 @@ from ...asgi import Message, Receive, Send
 from ...canon import HttpRequest, HttpResponse
 from ...dialects import COMMON, NAMES, get_dialect
 from ..admin.api import Admin
+from ..answers.response_writer import ResponseWriter
 from ..observability.observers import Observers
 from ..observability.receipt import make_id
 from ..observability.request_record import RequestRecord
@@ -29,7 +30,6 @@ from ..requests.read_request import (
 )
 from ..requests.request_id import name_request
 from ..requests.requester import AccessDenied, check_site, guess_dialect, identify
-from ..requests.response_writer import ResponseWriter
 from ..requests.routed_request import ClientRequest
 from ..requests.token_count import count_prompt
 from ..state.redis_link import SharedStateLost

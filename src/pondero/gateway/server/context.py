@@ -24,6 +24,7 @@ from ...exchange import (
 from ...handoff import Rejection
 from ...store import load_catalog
 from ...transport import AsyncSigningTransport
+from ..answers.response_writer import ClientWatch
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_key, find_provider_url
@@ -32,7 +33,6 @@ from ..observability.ledger_database import LedgerDatabase
 from ..observability.log_redaction import redact_log
 from ..observability.receipt import Observer, Receipt
 from ..quotas.usage_counter import UsageCounter
-from ..requests.response_writer import ClientWatch
 from ..state.answer_cache import AnswerCache
 from ..state.envelope_secrets import LOCAL, EnvelopeSecrets
 from ..state.keys import KeyRing

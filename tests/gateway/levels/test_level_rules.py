@@ -4,7 +4,7 @@ import pytest
 
 from pondero.errors import BadThinking
 from pondero.gateway.config.model import LevelRules
-from pondero.gateway.requests.level_rules import RequestedLevel, apply_rules, parse_requested_level
+from pondero.gateway.levels.level_rules import RequestedLevel, apply_rules, parse_requested_level
 from pondero.store import load_catalog
 from pondero.thinking import OFF, UNSET, parse_intent
 

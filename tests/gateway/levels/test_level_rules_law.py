@@ -15,7 +15,7 @@ from pondero import models, plan
 from pondero.catalog import ModelEntry
 from pondero.exchange import plan as make_plan
 from pondero.gateway.config.model import LevelRules
-from pondero.gateway.requests.level_rules import RequestedLevel, apply_rules
+from pondero.gateway.levels.level_rules import RequestedLevel, apply_rules
 from pondero.store import load_catalog
 from pondero.thinking import DEFAULT, UNSET, Intent, Plan, RequestParameters, parse_intent
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.dialects import get_dialect
-from pondero.gateway.requests.model_name import ModelRenamer
-from pondero.gateway.requests.usage_filter import UsageFilter
+from pondero.gateway.answers.model_name import ModelRenamer
+from pondero.gateway.answers.usage_filter import UsageFilter
 
 IS_USAGE = get_dialect("openai_chat").service().passthrough.is_usage_event
 KEPT = [

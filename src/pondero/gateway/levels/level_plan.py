@@ -6,8 +6,8 @@ from ...catalog import ModelEntry
 from ...exchange import plan as make_plan
 from ...store import resolve_auto
 from ...thinking import Intent, Plan, Policy, RequestParameters
+from ..requests.routed_request import RoutedRequest
 from .level_rules import AppliedLevel, RequestedLevel, apply_rules
-from .routed_request import RoutedRequest
 
 
 def plan_attempt(

@@ -9,13 +9,13 @@ from ...exchange import Emit, flow
 from ...transport import AsyncShell
 from ..observability.request_record import RequestRecord
 from ..quotas.usage_meter import MeteredTransport
+from ..requests.attempt import Attempt
+from ..requests.errors import SHUTDOWN, add_response_headers, describe_reason, write_error
+from ..requests.routed_request import RoutedRequest
+from ..requests.stored_ids import GivenIdRecorder
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
-from .attempt import Attempt
-from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .response_writer import ResponseWriter
-from .routed_request import RoutedRequest
-from .stored_ids import GivenIdRecorder
 
 _LONGEST_HEADER = 2_000
 

@@ -1,0 +1,1 @@
+"""An answer on its way from a model to the client."""

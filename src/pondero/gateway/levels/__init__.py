@@ -1,0 +1,1 @@
+"""The level of a request: as requested, under the rules of key and route, in every place."""
