@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from ...canon import load_json
 from ...store import data_folder, write_atomic
 from .keys import KeysUnreadable
 from .pending_use import digest_address
@@ -31,10 +32,10 @@ class KeyFile:
     def load(self) -> SavedKeys | None:
         """Return the saved keys, None if there is no file; raises KeysUnreadable."""
         try:
-            self._written = msgspec.json.decode(self._path.read_bytes(), type=SavedKeys)
+            self._written = load_json(self._path.read_bytes(), SavedKeys)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.MsgspecError) as error:
+        except (OSError, ValueError) as error:
             raise KeysUnreadable(self._path, error) from None
         return self._written
 

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from ...canon import load_json
 from ...errors import StoreError
 from ...store import data_folder, write_atomic
 from ..quotas.quota import Quota
@@ -51,8 +52,8 @@ class PendingUse:
         found: Owed = {}
         for path in sorted(self._folder.glob(f"{self._name}-*.json")):
             try:
-                found |= msgspec.json.decode(path.read_bytes(), type=Owed)
-            except (OSError, msgspec.MsgspecError) as error:
+                found |= load_json(path.read_bytes(), Owed)
+            except (OSError, ValueError) as error:
                 LOG.error("the use in %s cannot be read: %s", path, error)  # noqa: TRY400 - no traceback
             else:
                 self._loaded.append(path)
