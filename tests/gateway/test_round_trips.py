@@ -38,7 +38,7 @@ from pondero.gateway.signatures.embedder import SignatureEmbedder, read_envelope
 from pondero.gateway.signatures.restore import cache_items, cache_keys
 from pondero.handoff import Destination, handoff
 
-from .answers import (
+from .answer_strategies import (
     ENVELOPES,
     answers,
     calls,

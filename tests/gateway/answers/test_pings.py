@@ -10,9 +10,9 @@ from tests.gateway.sdks import FRONTS, Front
 
 from pondero.dialects import get_dialect
 from pondero.emulator import Emulator, Fault, ScriptedTurn
+from pondero.gateway.answers import response_writer as outlet
 from pondero.gateway.answers.response_writer import ResponseWriter
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
-from pondero.gateway.requests import response_writer as outlet
 from pondero.gateway.server.run import run_gateway_in_thread
 
 pytestmark = [

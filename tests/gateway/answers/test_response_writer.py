@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from pondero.canon import HttpResponse
+from pondero.gateway.answers import response_writer as outlet_module
 from pondero.gateway.answers.response_writer import ClientWatch, ResponseWriter
-from pondero.gateway.requests import response_writer as outlet_module
 
 
 async def _nowhere(_message) -> None:

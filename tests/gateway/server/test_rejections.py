@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.gateway.asgi import came
 
 from pondero.canon import HttpRequest
@@ -198,13 +199,7 @@ def test_a_rejection_because_the_state_is_lost_has_a_record():
     async def look() -> None:
         raise SharedStateLost("the shared state is away")
 
-    gate.context.shared = type(gate.context.shared)(
-        state=gate.context.shared.state,
-        memory=gate.context.shared.memory,
-        breakers=gate.context.shared.breakers,
-        keys=gate.context.shared.keys,
-        look=look,
-    )
+    gate.context.shared = replace(gate.context.shared, look=look)
     assert asyncio.run(gate.ask("POST", "/v1/messages", body=ASKED)) == 529
     (record,) = gate.seen
     assert (record.status, record.end, record.front) == (529, "refused", "anthropic")

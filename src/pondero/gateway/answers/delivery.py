@@ -49,6 +49,7 @@ async def deliver(
     try:
         await (delivery.stream(shell) if stream else delivery.whole(shell))
     finally:
+        writer.is_ending = bool  # the method would keep the delivery, which keeps the writer
         await shell.aclose()
 
 
