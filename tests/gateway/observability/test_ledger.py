@@ -2,6 +2,9 @@
 
 import logging
 import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from pathlib import Path
@@ -23,7 +26,7 @@ from pondero.gateway.observability.ledger_database import (
     _migrate,
     ledger_database,
 )
-from pondero.gateway.observability.receipt import Receipt
+from pondero.gateway.observability.receipt import KILLED, Receipt
 
 RECEIPT = Receipt(
     id="0" * 24,
@@ -86,6 +89,63 @@ def test_a_row_that_is_written_twice_is_there_once(database, tmp_path):
     for _ in range(2):
         written(database, receipts(3), tmp_path / "aside")
     assert database.rows(COUNT) == [(3,)]
+
+
+BEGUN = """
+import os, sys, time
+from pathlib import Path
+from msgspec.structs import replace
+from tests.gateway.observability.test_ledger import RECEIPT, until
+from pondero.gateway.observability.ledger import Ledger
+from pondero.gateway.observability.ledger_database import SqliteDatabase
+from pondero.gateway.observability.receipt import KILLED
+
+folder = Path(sys.argv[1])
+database = SqliteDatabase(folder / "gateway.db")
+ledger = Ledger(database, folder / "aside")
+begun = replace(RECEIPT, end="failed", reason=KILLED, estimated=True, cost=None)
+for id in ("ended", "open", "late"):
+    ledger.save_begun(replace(begun, id=id))
+ledger.note(replace(RECEIPT, id="ended"))
+until(lambda: database.rows("SELECT count(*) FROM pondero_receipts") == [(1,)])
+ledger.note(replace(RECEIPT, id="late"))
+os._exit(9)
+"""
+
+
+def until(true: Callable[[], bool]) -> None:
+    for _ in range(600):
+        if true():
+            return
+        sleep(0.05)
+    raise AssertionError("it never came true")
+
+
+def test_a_request_that_a_killed_process_had_open_has_a_row_of_the_most_it_may_have_taken(tmp_path):
+    killed = subprocess.run([sys.executable, "-c", BEGUN, str(tmp_path)], check=False)
+    assert killed.returncode == 9
+    database = SqliteDatabase(tmp_path / "gateway.db")
+    ledger, noticed = Ledger(database, tmp_path / "aside"), []
+    ledger.notice_killed = noticed.append
+    until(lambda: database.rows(COUNT) == [(3,)])
+    ledger.close()
+    rows = database.rows("SELECT id, ended, reason, estimated, thinking FROM pondero_receipts")
+    assert sorted(rows) == [
+        ("ended", "done", None, 0, 80),
+        ("late", "done", None, 0, 80),
+        ("open", "failed", KILLED, 1, 80),
+    ]
+    assert [receipt.id for receipt in noticed] == ["open"]
+    assert list((tmp_path / "aside").iterdir()) == []
+    database.close()
+
+
+def test_the_end_of_a_request_replaces_the_row_of_its_beginning(database, tmp_path):
+    begun = replace(RECEIPT, end="failed", reason=KILLED, estimated=True)
+    for receipt in (begun, RECEIPT, begun):
+        written(database, [receipt], tmp_path / "aside")
+    rows = database.rows("SELECT ended, reason, estimated FROM pondero_receipts")
+    assert rows == [("done", None, 0)]
 
 
 def test_what_was_taken_adds_up_by_key_model_and_level(database, tmp_path):

@@ -11,13 +11,15 @@ from pathlib import Path
 from time import monotonic, time
 from typing import Any
 
+from msgspec.structs import replace
+
 from ...canon import dump_json, load_json
 from ...errors import StoreError
-from ...store import SecretRedactor, UsageTotal, data_folder
+from ...store import SecretRedactor, UsageTotal, data_folder, price_usage
 from .background_work import BackgroundWork
 from .journal import Journal
 from .ledger_database import FILE, LedgerDatabase, ledger_database
-from .receipt import Receipt
+from .receipt import KILLED, Observer, Receipt
 
 LOG = logging.getLogger("pondero.gateway")
 
@@ -38,15 +40,22 @@ _COLUMNS = (
 )
 _INSERT = (
     f"INSERT INTO pondero_receipts ({', '.join(_COLUMNS)}) "  # noqa: S608 - all of it is ours
-    f"VALUES ({', '.join('?' for _ in _COLUMNS)}) ON CONFLICT (id) DO NOTHING"
+    f"VALUES ({', '.join('?' for _ in _COLUMNS)}) ON CONFLICT (id) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
+    # Two files of a killed process may be brought in at once: the end of a request wins.
+    + f" WHERE pondero_receipts.reason = '{KILLED}'"
 )
+_BEGUN = b"?"  # the first byte of a line about a request that has only begun
 _BILLIONTHS = 1_000_000_000
 _BIGGEST = 2**53  # larger counts are a service's mistake, and their sum would overflow
 _LONGEST = 200  # characters of a name that a client made up
 
 
 class Ledger:
-    """Writes receipts. ``away``: whether the last write failed."""
+    """Writes receipts. ``away``: whether the last write failed.
+
+    ``notice_killed`` is called with the receipt of a request whose process was killed.
+    """
 
     def __init__(self, database: LedgerDatabase, aside: Path | None = None) -> None:
         self.database = database
@@ -57,6 +66,8 @@ class Ledger:
         self._again = 0.0
         self._look = 0.0
         self._rows = _ROWS
+        self._begun: dict[str, bytes] = {}
+        self.notice_killed: Observer | None = None
         self._work = BackgroundWork("the ledger", self._write)
 
     @property
@@ -69,8 +80,15 @@ class Ledger:
         """Return how many records found no room, on disk or in memory."""
         return self._journal.lost
 
+    def save_begun(self, receipt: Receipt) -> None:
+        """Save the receipt that a request has if this process does not end it."""
+        line = _BEGUN + self._redactor.text(dump_json(receipt) + "\n").encode()
+        self._begun[receipt.id] = line
+        self._journal.append(line)
+
     def note(self, receipt: Receipt) -> None:
         """Save a receipt on disk, from where it is written later."""
+        self._begun.pop(receipt.id, None)
         # Only what went wrong can quote a secret that was learned in the last half second.
         redactor = self._redactor if receipt.end == "done" else SecretRedactor()
         self._journal.append(redactor.text(dump_json(receipt) + "\n").encode())
@@ -93,9 +111,13 @@ class Ledger:
             self._bring_in()
             while (file := self._journal.find_full()) is not None:
                 few = file.size < _MANY
+                ended = 0
                 for lines in file.chunks():
-                    self._insert(lines)
+                    ended += self._insert(line for line in lines if not line.startswith(_BEGUN))
+                self._journal.save(list(self._begun.values()))  # in the other file
                 file.clear()
+                if not ended:
+                    break  # the other file has no more than this one
                 if few and not self.away and not self._work.closing:
                     break  # what came meanwhile is the next batch
             self._insert_held()
@@ -119,13 +141,15 @@ class Ledger:
             self._journal.save(lines)
             raise
 
-    def _insert(self, lines: Sequence[bytes]) -> None:
-        """Write records, after a failure first a few of them: a slow database has a deadline."""
+    def _insert(self, lines: Iterable[bytes]) -> int:
+        """Write records and return how many; after a failure a few at first, for the deadline."""
         receipts = [found for line in lines if (found := _parse(line)) is not None]
+        count = len(receipts)
         while receipts:
             self.database.write(_INSERT, make_rows(receipts[: self._rows]))
             del receipts[: self._rows]
             self._rows = min(2 * self._rows, _ROWS)
+        return count
 
     def _bring_in(self) -> None:
         """Write records that processes left behind, however they ended."""
@@ -137,11 +161,31 @@ class Ledger:
             whole = False
             try:
                 for lines in file.chunks():
-                    self._insert(lines)
+                    self._insert(line for line in lines if not line.startswith(_BEGUN))
+                    self._insert_killed(lines)
                 whole = True
             finally:
                 file.close(delete=whole)
         self._look = monotonic() + REST
+
+    def _insert_killed(self, lines: Iterable[bytes]) -> None:
+        """Write the requests that a killed process had begun; a row of their end replaces these."""
+        begun = (_parse(line[1:]) for line in lines if line.startswith(_BEGUN))
+        killed = {receipt.id: receipt for receipt in begun if receipt is not None}
+        receipts = [_price(killed[id]) for id in self._find_missing(list(killed))]
+        if receipts:
+            self.database.write(_INSERT, make_rows(receipts))
+        if self.notice_killed is not None:
+            for receipt in receipts:
+                self.notice_killed(receipt)
+
+    def _find_missing(self, ids: Sequence[str]) -> list[str]:
+        found: set[str] = set()
+        for start in range(0, len(ids), _ROWS // 2):
+            some = ids[start : start + _ROWS // 2]
+            sql = f"SELECT id FROM pondero_receipts WHERE id IN ({', '.join('?' for _ in some)})"  # noqa: S608 - our own
+            found |= {id for (id,) in self.database.rows(sql, some)}
+        return [id for id in ids if id not in found]
 
     def _bring_in_list(self, path: Path) -> None:
         try:
@@ -154,6 +198,11 @@ class Ledger:
             return
         self.database.write(_INSERT, make_rows(receipts))
         path.unlink(missing_ok=True)
+
+
+def _price(receipt: Receipt) -> Receipt:
+    price = price_usage(receipt.provider or "", receipt.model or "", receipt.usage)
+    return replace(receipt, cost=price)
 
 
 def _parse(line: bytes) -> Receipt | None:

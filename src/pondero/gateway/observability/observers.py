@@ -55,6 +55,7 @@ def open_observers(server: ServerConfig) -> Iterator[Observers]:
         if database is not None:
             ledger = Ledger(database)
             metrics.lost_records = lambda: ledger.lost
+            ledger.notice_killed = metrics.note
             open_.callback(ledger.close)
             told.insert(0, ledger.note)
         yield Observers(tuple(told), ledger, metrics)

@@ -68,5 +68,8 @@ def make_id(now: float) -> str:
 _latest = [0]  # milliseconds
 
 
+KILLED = "the worker was killed"
+"""The reason in the record of a request that its worker did not end."""
+
 Observer = Callable[[Receipt], None]
 """Called with every receipt; must not block."""

@@ -5,10 +5,10 @@ from time import monotonic
 from ...canon import Json
 from ..config.routing import LONGEST_MODEL
 from ..quotas.admission import Admission
-from ..quotas.usage_meter import UsageMeter
+from ..quotas.usage_meter import Figures, UsageMeter
 from ..requests.routed_request import ClientRequest
 from ..server.context import GatewayContext
-from .receipt import Receipt
+from .receipt import KILLED, Receipt
 
 
 class RequestRecord:
@@ -26,6 +26,8 @@ class RequestRecord:
         }
         self.requested_model = ""
         self.meter = UsageMeter()
+        if gateway.save_begun is not None:
+            self.meter.begun = self._save_begun
         self._admission: Admission | None = None
 
     def admit(self, admission: Admission) -> None:
@@ -46,13 +48,23 @@ class RequestRecord:
         if self._facts.get("end") != "failed":
             self._facts["end"] = "left"
 
+    def _save_begun(self) -> None:
+        """Save what a service may now serve, in case that this process is killed."""
+        killed = {**self._facts, "status": 500, "end": "failed", "reason": KILLED}
+        if self._gateway.save_begun is not None:
+            self._gateway.save_begun(self._make_receipt(killed, self.meter.find_most()))
+
     def finish(self) -> None:
         """Give the receipt to the observers, and settle its reservation with the same figures."""
+        self.meter.begun = None  # which would keep this record, and with it the request
         figures = self.meter.find_figures()
         if self._admission is not None:
             self._admission.settle(figures)
-        receipt = Receipt(
-            **self._facts,
+        self._gateway.notify_observers(self._make_receipt(self._facts, figures))
+
+    def _make_receipt(self, facts: dict[str, Json], figures: Figures) -> Receipt:
+        return Receipt(
+            **facts,
             said=self.requested_model[:LONGEST_MODEL],
             tries=figures.calls,
             seconds=monotonic() - self._begun,
@@ -60,4 +72,3 @@ class RequestRecord:
             estimated=figures.estimated,
             cost=figures.cost,
         )
-        self._gateway.notify_observers(receipt)

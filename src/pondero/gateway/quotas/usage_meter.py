@@ -112,9 +112,10 @@ class ServiceCall:
 
 
 class UsageMeter:
-    """All calls of services for one request."""
+    """All calls of services for one request; ``begun`` is called when one begins."""
 
     def __init__(self) -> None:
+        self.begun: Callable[[], None] | None = None
         self.calls: list[ServiceCall] = []
         self.extend: Callable[[], Awaitable[None]] | None = None
 
@@ -124,24 +125,31 @@ class UsageMeter:
             await self.extend()
         call = ServiceCall(routed, entry, plan)
         self.calls.append(call)
+        if self.begun is not None:
+            self.begun()
         return call
 
     def find_figures(self) -> Figures:
         """Return what all calls took together."""
         if not self.calls:
             return Figures()
-        found = [(call, *call.find_usage()) for call in self.calls]
+        found = [call.find_usage() for call in self.calls]
         prices = [
             price
-            for call, usage, _ in found
+            for call, (usage, _) in zip(self.calls, found, strict=True)
             if (price := price_usage(call.entry.provider.name, call.entry.model, usage)) is not None
         ]
         return Figures(
-            usage=_add_usages(usage for _, usage, _ in found),
-            estimated=any(is_estimated for _, _, is_estimated in found),
+            usage=_add_usages(usage for usage, _ in found),
+            estimated=any(is_estimated for _, is_estimated in found),
             cost=sum(prices, Decimal(0)) if prices else None,
             calls=len(found),
         )
+
+    def find_most(self) -> Figures:
+        """Return what all calls take if nothing more becomes known, without a price."""
+        usages = (call.find_usage()[0] for call in self.calls)
+        return Figures(usage=_add_usages(usages), estimated=True, calls=len(self.calls))
 
 
 class MeteredTransport:

@@ -249,17 +249,16 @@ def _list_depth(
 def _find_sent_limit(
     routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, Raw]
 ) -> dict[str, Json] | None:
-    """Return the output limit to write in place of the client's; None if the body may stay.
+    """Return the output limit to write in place of the client's; None if no budget needs one.
 
-    A client may write two limits in two places, of which the service reads another than we do.
+    A client may write two limits, in two places or spellings, of which the service reads another
+    than we do.
     """
     limit, path = routed.output_limit, target.entry.provider.parameters.get("max_tokens")
     if limit is None or path is None:
         return None
     places = routed.service.passthrough.limits_at
     tops = [place for place in places if place[0] in sent]
-    if not routed.is_lowered and len(tops) < 2:
-        return None
     most = target.entry.capability.max_output
     value: Json = limit if most is None else min(limit, most)
     spelt = next((place for place in tops if len(place) == len(path) > 1), path)

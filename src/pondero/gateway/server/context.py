@@ -71,6 +71,7 @@ class GatewayContext:
         shared: SharedState | None = None,
         observers: Sequence[Observer] = (),
         ledger: LedgerDatabase | None = None,
+        save_begun: Observer | None = None,
         timeouts: Timeouts | None = None,
     ) -> None:
         redact_log()
@@ -88,6 +89,7 @@ class GatewayContext:
         self.watch: ClientWatch = ClientWatch()
         self.feed: Feed = Feed()
         self.ledger = ledger
+        self.save_begun = save_begun
         self.observers: tuple[Observer, ...] = (self.feed.note, *observers)
         self.timeouts: Timeouts = timeouts or Timeouts()
         self._rejections: dict[Rejection, None] = {}

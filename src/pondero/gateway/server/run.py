@@ -116,7 +116,14 @@ def _serve_process(
             make_shared_state(config.server, keys=FileKeys(), secrets=FileSecrets()),
             transport or _make_transport(),
         )
-        gateway = GatewayContext(config, network, observers=told, shared=shared, ledger=ledger)
+        gateway = GatewayContext(
+            config,
+            network,
+            observers=told,
+            shared=shared,
+            ledger=ledger,
+            save_begun=seen.ledger.save_begun if seen.ledger is not None else None,
+        )
         if hasattr(signal, "SIGHUP"):
             signal.signal(signal.SIGHUP, lambda *_: _reload(gateway))
             unblock_signals({signal.SIGHUP})
