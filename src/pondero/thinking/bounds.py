@@ -17,10 +17,10 @@ from .decision import Decision, ParameterRanges, RequestParameters
 from .intent import LEVELS, OFF, ON, Intent
 from .policy import Policy
 from .resolve import resolve
-from .target_level import FIGURES, word_figure
+from .target_level import word_figure
 
 Why = Literal["cap", "floor"]
-_SWITCH = FIGURES["medium"]  # the depth of a bare "on": plans replace a missing "on" by medium
+_SWITCH = 1  # a bare "on" has no depth to limit: any cap but "off" allows it, any level asks for it
 _PLAIN = RequestParameters()
 
 
