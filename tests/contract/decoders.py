@@ -35,6 +35,10 @@ class _Edited:
         self._stream = stream
         self._edit = edit
 
+    @property
+    def ending(self) -> bool:
+        return bool(self._stream.ending)
+
     def feed(self, data: bytes) -> list[Event]:
         return [out for event in self._stream.feed(data) for out in self._edit(event)]
 
@@ -185,6 +189,10 @@ def misread_bytes(patch: Patch, wire: Dialect) -> None:
     class Hasty:
         def __init__(self, *args: Any, **named: Any) -> None:
             self._stream = stream(*args, **named)
+
+        @property
+        def ending(self) -> bool:
+            return bool(self._stream.ending)
 
         def feed(self, data: bytes) -> list[Event]:
             whole = data.decode("utf-8", "ignore").encode() if len(data) == 1 else data
