@@ -1,6 +1,6 @@
 """Builds a message from the events of an answer, streamed or whole."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from .events import (
     Event,
@@ -34,7 +34,8 @@ class Assembler:
     A part that was cut off keeps its text and has no signature. A tool call that was cut off is
     left out: half a call cannot be answered. Events are processed on demand or in bulk, because
     most streams are read once, at their end. ``usage`` has the last counts that arrived before
-    the end. ``ending``: the service has said that the answer is over; its counts are still to come.
+    the end, ``read_usage`` returns those that no event has told yet. ``ending``: the service has
+    said that the answer is over; its counts are still to come.
     """
 
     def __init__(self) -> None:
@@ -44,6 +45,7 @@ class Assembler:
         self._started: Started | None = None
         self._finished: Finished | None = None
         self.usage: Usage | None = None
+        self.read_usage: Callable[[], Usage | None] | None = None
         self.ending: bool = False
 
     def feed(self, event: Event) -> None:

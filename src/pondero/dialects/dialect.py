@@ -350,8 +350,10 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
 
     The other paths are places in a request: ``limits_at`` of the most tokens to write,
     ``answers_at`` of the number of answers, ``background_at`` of the wish for an answer that is
-    fetched later. ``usage_at`` asks for token counts in a stream; ``is_usage_event`` recognises the
-    data of the event that the service then adds.
+    fetched later, ``models_at`` of other models that the service may ask. ``stored_at`` are names
+    of fields, at any depth, whose value stands for text that the service has stored. ``usage_at``
+    asks for token counts in a stream; ``is_usage_event`` recognises the data of the event that the
+    service then adds.
     """
 
     model_at: tuple[tuple[str, ...], ...] = ()
@@ -360,6 +362,8 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
     limits_at: tuple[tuple[str, ...], ...] = ()
     answers_at: tuple[tuple[str, ...], ...] = ()
     background_at: tuple[tuple[str, ...], ...] = ()
+    models_at: tuple[tuple[str, ...], ...] = ()
+    stored_at: tuple[str, ...] = ()
     usage_at: tuple[str, str] | None = None
     is_usage_event: Callable[[bytes], bool] | None = None
 

@@ -134,10 +134,12 @@ def flow(
     jitter: Callable[[], float],
     learn: Learn | None = None,
     again: Again | None = None,
+    begun: Callable[[Assembler], None] | None = None,
 ) -> Flow:
     """Yield the steps of one exchange and return its reply; the shell throws I/O errors in.
 
-    ``learn`` gets a repair that the service accepted, ``again`` the error and delay of each retry.
+    ``learn`` gets a repair that the service accepted, ``again`` the error and delay of each retry,
+    ``begun`` what each try will collect, also one that breaks off before anything is shown.
     """
     tries = 0
     repair_made: Repair | None = None
@@ -146,6 +148,8 @@ def flow(
     while True:
         tries += 1
         attempt = _Attempt(exchange, repair_made, taken)
+        if begun is not None:
+            begun(attempt.so_far)
         try:
             return (yield from attempt.steps())
         except PonderoError as error:
@@ -207,7 +211,7 @@ class _Attempt:
         origin = exchange.origin
         self._wire = get_dialect(exchange.dialect).caller()
         self._where = AnswerContext(origin.model, origin.provider, exchange.quirks)
-        self._so_far = Assembler()
+        self.so_far = Assembler()
         self._end: Finished | None = None
         self._message = _NOTHING
         self._verdict: Verdict = "unknown"
@@ -243,7 +247,7 @@ class _Attempt:
                 raise Truncated("the answer was cut: its end is missing") from error
             raise
         if events:
-            yield Emit(self._take(events), self._so_far)
+            yield Emit(self._take(events), self.so_far)
 
     def _read_stream(self, head: ResponseHead) -> _Steps:
         try:
@@ -254,11 +258,12 @@ class _Attempt:
                     yield from self._read_whole(head, data)
                     return
             stream = self._wire.stream(head, self._where)
+            self.so_far.read_usage = partial(getattr, stream, "usage", None)
             while data is not None:
                 # Many streams wait at once: none keeps the bytes that it has read, or their events.
                 steps = [self._next_step(stream.feed(data))]
                 if stream.ending:
-                    self._so_far.ending = True
+                    self.so_far.ending = True
                 data = None
                 data = yield steps.pop()
             if isinstance(last := self._next_step(stream.eof()), Emit):
@@ -272,14 +277,14 @@ class _Attempt:
 
     def _next_step(self, events: list[Event]) -> Emit | ReadBytes:
         shown = self._take(events) if events else events
-        return Emit(shown, self._so_far) if shown else _READ
+        return Emit(shown, self.so_far) if shown else _READ
 
     def _take(self, events: list[Event]) -> list[Event]:
         if self._texts is not None and not (events := self._texts.take(events)):
             return []
-        self._so_far.extend(events)
+        self.so_far.extend(events)
         if isinstance(last := events[-1], Finished):
-            self._message = self._so_far.message(self._exchange.origin)
+            self._message = self.so_far.message(self._exchange.origin)
             self._verdict = verdict(self._exchange.plan, self._message, last.finish, last.usage)
             self._end = msgspec.structs.replace(last, verdict=self._verdict)
             events = [*events[:-1], self._end]
@@ -293,7 +298,7 @@ class _Attempt:
         return events
 
     def _reply(self, head: ResponseHead) -> Reply:
-        end, plan, started = self._end, self._exchange.plan, self._so_far.started
+        end, plan, started = self._end, self._exchange.plan, self.so_far.started
         if end is None:
             raise Truncated("the answer ended without saying so")
         if self._notes:

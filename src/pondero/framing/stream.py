@@ -2,7 +2,7 @@
 
 from typing import Generic, Protocol, TypeVar
 
-from ..canon import Event
+from ..canon import Event, Usage
 from ..errors import Malformed, PonderoError, Truncated
 
 MAX_FRAME = 64 * 1024 * 1024
@@ -86,6 +86,12 @@ class FrameStream(Generic[F]):
     def ending(self) -> bool:
         """Return whether the service has said that the answer is over, before its last event."""
         return self._reading.ending
+
+    @property
+    def usage(self) -> Usage | None:
+        """Return the counts so far, of a service that sends some with every frame."""
+        found: Usage | None = getattr(self._reading, "usage", None)
+        return found
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events that these bytes complete."""

@@ -3,7 +3,7 @@
 from asyncio import CancelledError
 from functools import partial
 
-from ...canon import AdjustmentNote, Event, Reply
+from ...canon import AdjustmentNote, Assembler, Event, Reply
 from ...errors import PonderoError
 from ...exchange import Emit, flow
 from ...transport import AsyncShell
@@ -43,6 +43,7 @@ async def deliver(
         retry=gateway.retry(routed.resolved.route),
         jitter=gateway.jitter,
         learn=partial(gateway.learn, exchange),
+        begun=delivery.note_begun,
     )
     timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
     shell = AsyncShell(steps, delivery.transport, timeouts)
@@ -77,6 +78,10 @@ class _Delivery:
             self._converter.transport, record.meter, routed, attempt.entry, exchange.plan
         )
 
+    def note_begun(self, so_far: Assembler) -> None:
+        """Keep what a try collects: it may break off before anything is shown."""
+        self.transport.so_far = so_far
+
     def _is_ending(self) -> bool:
         """Return whether the end of a streamed answer was announced; its counts may be missing."""
         call = self.transport.call
@@ -109,8 +114,6 @@ class _Delivery:
                     self._record.note_first()
                     if not writer.begun:
                         writer.streams({**converter.headers, **self._headers()}, ping)
-                if (call := self.transport.call) is not None:
-                    call.so_far = step.so_far
                 # Drop the events before the wait: thousands of slow streams would keep them.
                 data, step = converter.feed(step.events), None
                 self._given_ids.feed(data)

@@ -2,10 +2,13 @@
 
 from functools import lru_cache, partial
 
+from msgspec.structs import replace
+
 from ...catalog import ModelEntry
 from ...exchange import plan as make_plan
 from ...store import resolve_auto
 from ...thinking import Intent, Plan, Policy, RequestParameters
+from ..quotas.quota import find_quotas
 from ..requests.routed_request import RoutedRequest
 from .level_rules import AppliedLevel, RequestedLevel, apply_rules
 
@@ -28,6 +31,8 @@ def plan_attempt(
         policy=policy,
         resolve=partial(resolve_auto, entry, policy=policy),
     )
+    counts = any(quota.unit != "requests" for quota in find_quotas(key, route))
+    level = replace(level, is_counted=counts) if counts else level
     # No two requests have the same fields of their own, so caching those plans would not help.
     plan = make_plan if level.intent.fields is not None else _plan_cached
     return level, plan(entry, level.intent, asked=routed.parameters, policy=policy)

@@ -38,13 +38,15 @@ class RequestedLevel(Struct, frozen=True):
 class AppliedLevel(Struct, frozen=True):
     """The level to plan with; ``why`` is the rule that changed it, if one did.
 
-    ``rules`` are those that say something, whether or not they changed this level.
+    ``rules`` are those that say something, whether or not they changed this level. ``is_counted``:
+    a budget reserves what this level can take, so nothing else may be sent.
     """
 
     intent: Intent
     requested_level: RequestedLevel
     why: str | None = None
     rules: tuple[LevelRules, ...] = ()
+    is_counted: bool = False
 
     @property
     def is_from_body(self) -> bool:
@@ -54,7 +56,7 @@ class AppliedLevel(Struct, frozen=True):
     @property
     def is_binding(self) -> bool:
         """Return whether no other place of the body may say another level."""
-        return bool(self.rules) or not self.is_from_body
+        return bool(self.rules) or self.is_counted or not self.is_from_body
 
     @property
     def has_maximum(self) -> bool:

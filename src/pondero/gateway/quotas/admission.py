@@ -26,13 +26,13 @@ from ...store import has_prices, price_usage
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
-from ..requests.token_count import estimate_most
 from ..server.context import GatewayContext
 from .output_bound import (
     OutputBound,
     count_answers,
     find_limit,
     find_output_bound,
+    find_prompt_bound,
     runs_in_background,
 )
 from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
@@ -146,16 +146,15 @@ def _limit_output(routed: RoutedRequest, limit: int) -> RoutedRequest:
 
 def _find_need(routed: RoutedRequest, units: Iterable[Unit]) -> _Need:
     """Return the most a request can use of each unit, whichever of its models answers."""
-    prompt = estimate_most(routed.request)
     tokens = thinking = cost = 0
     for entry in routed.resolved.entries:
-        bound = _find_bound(routed, entry)
-        tokens, thinking = max(tokens, bound.output), max(thinking, bound.thinking)
+        bound, prompt = _find_bound(routed, entry), find_prompt_bound(routed, entry)
+        tokens, thinking = max(tokens, prompt + bound.output), max(thinking, bound.thinking)
         if "money" in units:
             cost = max(cost, _price_in_billionths(entry, prompt, bound.output))
     amounts: Amounts = {
         "requests": 1,
-        "tokens": prompt + tokens,
+        "tokens": tokens,
         "thinking_tokens": thinking,
         "money": cost,
     }

@@ -9,8 +9,11 @@ from ...catalog import ModelEntry
 from ...framing import parse_json_or_none
 from ...thinking import Plan
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
+from ..requests.token_count import estimate_most
 
 _MOST_ANSWERS = 10**6
+UNKNOWN_CONTEXT = 1_000_000
+"""Tokens of a prompt whose model has an unknown window."""
 
 Path = tuple[str, ...]
 
@@ -50,6 +53,32 @@ def count_answers(routed: RoutedRequest, entry: ModelEntry) -> int:
     return min(max((_whole(each) for each in values), default=1), _MOST_ANSWERS)
 
 
+def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
+    """Return the most tokens of the prompt; what the service has stored may fill its window."""
+    estimated = estimate_most(routed.request)
+    if entry.provider.dialect == routed.call.client_dialect and _names_stored(routed):
+        return max(estimated, entry.capability.context or UNKNOWN_CONTEXT)
+    return estimated
+
+
+def _names_stored(routed: RoutedRequest) -> bool:
+    """Return whether a request names text that is not in it: an answer, a cache, a file."""
+    names = routed.service.passthrough.stored_at
+    body = routed.call.http.body
+    if not names or not (b"\\u" in body or any(name.encode() in body for name in names)):
+        return False
+    waiting: list[Json] = [parse_json_or_none(body)]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            if any(value.get(name) for name in names):
+                return True
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return False
+
+
 def runs_in_background(routed: RoutedRequest) -> bool:
     """Return whether the answer is written after the response, so that it cannot be counted."""
     return any(_values(routed, routed.service.passthrough.background_at))
@@ -70,6 +99,6 @@ def _values(routed: RoutedRequest, places: Iterable[Path]) -> Iterator[Json]:
 def _whole(value: Json) -> int:
     """Return a number of answers; some services read texts and floats too."""
     try:
-        return max(1, int(value))
+        return max(1, int(float(value)))
     except (TypeError, ValueError, OverflowError):
         return 1

@@ -12,19 +12,35 @@ from math import ceil
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Assembler, HttpRequest, Message, Reply, Thinking, Usage
+from ...canon import (
+    Assembler,
+    HttpRequest,
+    Message,
+    Reply,
+    Text,
+    Thinking,
+    ToolCall,
+    Usage,
+    dump_json,
+)
 from ...catalog import ModelEntry
 from ...errors import PonderoError, TransportError
 from ...exchange import AsyncResponse, AsyncTransport, Timeouts
 from ...store import price_usage
 from ...thinking import Plan
 from ..requests.routed_request import RoutedRequest
-from ..requests.token_count import estimate_most
-from .output_bound import OutputBound, find_output_bound, runs_in_background
+from .output_bound import (
+    OutputBound,
+    find_output_bound,
+    find_prompt_bound,
+    runs_in_background,
+)
 from .quota import BILLION, Unit
 
 _LONGEST_TOKEN = 8
 """Characters per token of an answer, which no service exceeds on average."""
+_AROUND_CALL = 64  # tokens that a service adds around an answer or a call
+_ANY_SIZE = 2**53
 
 
 class Figures(Struct, frozen=True, kw_only=True):
@@ -67,7 +83,9 @@ class ServiceCall:
             return Usage(), False
         reply = self.reply
         if reply is not None and reply.usage.output is not None:
-            usage, is_split = _split_thinking(reply.usage, reply.message)
+            usage, is_split = _split_thinking(
+                reply.usage, reply.message, may_think=self._plan.will_think is not False
+            )
             if usage.input is not None:
                 return usage, is_split
             return replace(usage, input=self._prompt()), True
@@ -80,8 +98,9 @@ class ServiceCall:
         known = Usage()
         if self.reply is not None:
             known = self.reply.usage
-        elif so_far is not None and so_far.usage is not None:
-            known = so_far.usage
+        elif so_far is not None:
+            read = so_far.read_usage() if so_far.read_usage is not None else None
+            known = read or so_far.usage or known
         bound = find_output_bound(self._routed, self.entry, self._plan)
         if self.reply is not None and not runs_in_background(self._routed):
             bound = self._limit_by_text(bound, self.reply.message)
@@ -108,7 +127,7 @@ class ServiceCall:
         return OutputBound(written, thought)
 
     def _prompt(self) -> int:
-        return estimate_most(self._routed.request)
+        return find_prompt_bound(self._routed, self.entry)
 
 
 class UsageMeter:
@@ -167,6 +186,8 @@ class MeteredTransport:
     ) -> None:
         self.call: ServiceCall | None = None
         self.has_head: bool = False
+        self.so_far: Assembler | None = None
+        """What the next call will collect."""
         self._transport = transport
         self._begin = meter.begin
         self._target = (routed, entry, plan)
@@ -175,6 +196,7 @@ class MeteredTransport:
         """Send a request; a rejected one and one that never left cost nothing."""
         self.has_head = False
         call = self.call = await self._begin(*self._target)
+        call.so_far = self.so_far
         try:
             answer = await self._transport.send(request, timeouts)
         except PonderoError as error:
@@ -188,13 +210,29 @@ class MeteredTransport:
         """Leave the connections open: other requests share them."""
 
 
-def _split_thinking(usage: Usage, message: Message) -> tuple[Usage, bool]:
-    """Return counts with thinking apart; if the service did not, the most it can have been."""
-    thought = usage.thinking is None and any(isinstance(each, Thinking) for each in message.parts)
-    if not thought or not usage.output:
+def _split_thinking(usage: Usage, message: Message, *, may_think: bool) -> tuple[Usage, bool]:
+    """Return counts with thinking apart; if the service did not, the most it can have been.
+
+    A token has a byte or more, so an answer with more tokens than bytes has hidden thinking.
+    """
+    if usage.thinking is not None or not usage.output:
+        return usage, False
+    thought = any(isinstance(each, Thinking) for each in message.parts)
+    if not thought and (not may_think or usage.output <= _count_bytes(message)):
         return usage, False
     said = min(usage.output, len(message.text) // _LONGEST_TOKEN)
     return replace(usage, output=said, thinking=usage.output - said), True
+
+
+def _count_bytes(message: Message) -> int:
+    """Return the bytes of an answer; other parts than texts and calls may be of any size."""
+    size = len(message.text.encode("utf-8", "replace"))
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            size += len(part.name) + len(dump_json(part.arguments)) + _AROUND_CALL
+        elif not isinstance(part, Text):
+            return _ANY_SIZE
+    return size + _AROUND_CALL
 
 
 def _add_usages(usages: Iterable[Usage]) -> Usage:

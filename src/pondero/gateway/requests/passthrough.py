@@ -51,7 +51,12 @@ from ..signatures import envelope
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
 from .routed_request import ModelTarget, RoutedRequest
-from .translation import Translation, copy_client_headers, is_same_dialect
+from .translation import (
+    Translation,
+    copy_client_headers,
+    is_same_dialect,
+    note_other_models,
+)
 
 _SENT_BACK = re.compile(
     r"content-type|.*request-?id|retry-after(?:-ms)?|x-should-retry|.*ratelimit.*|.*-processing-ms"
@@ -118,6 +123,10 @@ def readdress_request(
         fields["model"] = own["model"]
     written = _write_level(routed, target, sent)
     without = (_MODEL, *written.without)
+    adjustments = written.plan.adjustments
+    if routed.is_limited:
+        without += rules.models_at
+        adjustments += note_other_models(sent, rules)
     fields |= written.fields
     if (limit := _find_sent_limit(routed, target, sent)) is not None:
         without += rules.limits_at
@@ -125,7 +134,8 @@ def readdress_request(
     body = with_fields(written.body, without, fields, rewritten=written.rewritten)
     ours = msgspec.structs.replace(template.http, method=http.method, body=body)
     ours = copy_client_headers(http, rules, ours, written.headers)
-    return msgspec.structs.replace(template, http=ours, plan=written.plan)
+    plan = msgspec.structs.replace(written.plan, adjustments=adjustments)
+    return msgspec.structs.replace(template, http=ours, plan=plan)
 
 
 class _LevelEdit(Struct, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
+from ..config.model import LevelRules
 from ..config.routing import ResolvedRoute, allows
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..server.context import GatewayContext, Requester
@@ -16,6 +17,7 @@ from ..signatures.turns import ClientTurn, split_turns
 
 UNKNOWN_OUTPUT = 32_000
 """Tokens, for a model with an unknown maximum; under a budget it is sent as the limit."""
+_NO_RULES = LevelRules()
 _POLICIES = {
     (strict, hidden): Policy(
         unsupported="strict" if strict else "adjust", show="none" if hidden else "auto"
@@ -51,6 +53,15 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     envelopes: ClientEnvelopes
     output_limit: int | None = None
     is_lowered: bool = False
+
+    @property
+    def is_limited(self) -> bool:
+        """Return whether its key or route has rules that hold for its models only."""
+        key, route = self.call.requester.key, self.resolved.route
+        holders = [holder for holder in (key, route) if holder is not None]
+        return bool(key and key.models) or any(
+            holder.thinking != _NO_RULES or holder.budget or holder.limit for holder in holders
+        )
 
     @property
     def show(self) -> str | None:

@@ -40,6 +40,9 @@ def translate_request(
     request, notes = _drop_client_fields(routed.request, routed.parsed, call.client_dialect)
     if same:  # its API has those fields too, but the plan decides those about thinking
         notes = [note for note in notes if note.what in routed.parsed.unknown]
+        if routed.is_limited:
+            extras = routed.parsed.request.extras or {}
+            notes += note_other_models(extras, routed.service.passthrough)
         request = replace(request, extras=_drop_thinking(routed, entry, plan))
     exchange = prepare(
         entry,
@@ -104,12 +107,23 @@ def _drop_client_fields(
     return replace(request, extras=None, tool_choice=choice), notes
 
 
+def note_other_models(
+    fields: Mapping[str, Json], rules: PassthroughRules
+) -> tuple[Adjustment, ...]:
+    """Note the fields that let a service ask other models, which no rule of the key limits."""
+    why = "this key or route has rules, and other models would be asked without them"
+    names = [path[0] for path in rules.models_at if len(path) == 1 and path[0] in fields]
+    return tuple(Adjustment("dropped_parameter", name, "set", None, why) for name in names)
+
+
 def _drop_thinking(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> Json:
     """Return extra fields without those that set how the model thinks."""
     extras, places = routed.parsed.request.extras, routed.service.depth
     if not extras:
         return None
     paths = (*thinking_paths(entry, plan), *places.fields, *places.more)
+    if routed.is_limited:
+        paths += routed.service.passthrough.models_at
     return msgspec.json.decode(with_fields(msgspec.json.encode(extras), paths, {})) or None
 
 

@@ -40,6 +40,8 @@ SERVICE = Service(
         headers=("anthropic-beta", "anthropic-version"),
         added_fields=("anthropic_version", "max_tokens"),
         limits_at=(("max_tokens",),),
+        models_at=(("fallbacks",),),  # with limits and thinking of their own (SDK 2.8.0 types)
+        stored_at=("file_id",),
     ),
     depth=DEPTH,
 )

@@ -37,7 +37,10 @@ SERVICE = Service(
         limits_at=(
             ("inferenceConfig", "maxTokens"),
             ("additionalModelRequestFields", "max_tokens"),
-        )
+            ("additionalModelRequestFields", "max_completion_tokens"),
+            ("additionalModelRequestFields", "inferenceConfig", "maxTokens"),
+        ),
+        models_at=(("additionalModelRequestFields", "fallbacks"),),
     ),
     depth=DEPTH,
 )

@@ -25,6 +25,7 @@ from pondero.canon import (
     ToolCall,
     ToolDelta,
     UnknownPart,
+    Usage,
     UsageUpdate,
     make_call_id,
 )
@@ -264,6 +265,11 @@ class Answer:
             self._answered = self._answered or bool(part.text.strip())
         elif isinstance(part, Image | Blob):
             self._answered = True
+
+    @property
+    def counted(self) -> Usage | None:
+        """Return the counts so far."""
+        return None if self._counts is None else usage(self._counts)
 
     @property
     def ending(self) -> bool:

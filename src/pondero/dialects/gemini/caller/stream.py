@@ -1,6 +1,6 @@
 """Reads a streamed answer into events: server-sent events, a JSON array, or one object a line."""
 
-from pondero.canon import Event, ResponseHead
+from pondero.canon import Event, ResponseHead, Usage
 from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameReader, FrameStream, JsonArrayReader, SseReader
@@ -59,6 +59,11 @@ class _Reading:
     def ending(self) -> bool:
         """Return whether a finish reason has come."""
         return self._answer.ending
+
+    @property
+    def usage(self) -> Usage | None:
+        """Return the counts of the last chunk."""
+        return self._answer.counted
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         try:

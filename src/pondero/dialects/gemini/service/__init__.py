@@ -33,6 +33,7 @@ SERVICE = Service(
     passthrough=PassthroughRules(
         model_at=(("modelVersion",),),
         limits_at=address.config_paths("maxOutputTokens", "max_output_tokens"),
+        stored_at=("cachedContent", "cached_content", "fileUri", "file_uri"),
         answers_at=address.config_paths("candidateCount", "candidate_count"),
     ),
     depth=DEPTH,

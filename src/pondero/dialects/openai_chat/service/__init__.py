@@ -40,6 +40,8 @@ SERVICE = Service(
         # The last is that of Responses, whose bodies some clients send here.
         limits_at=(("max_completion_tokens",), ("max_tokens",), ("max_output_tokens",)),
         answers_at=(("n",), ("best_of",)),  # vLLM takes best_of
+        models_at=(("models",), ("fallbacks",)),  # OpenRouter and gateways like it
+        stored_at=("file_id",),
         usage_at=("stream_options", "include_usage"),
         is_usage_event=stream.is_usage_event,
     ),

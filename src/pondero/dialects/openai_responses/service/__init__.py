@@ -48,6 +48,7 @@ SERVICE = Service(
         headers=("openai-beta",),
         limits_at=(("max_output_tokens",),),
         background_at=(("background",),),
+        stored_at=("previous_response_id", "conversation", "prompt", "file_id"),
     ),
     depth=DEPTH,
 )
