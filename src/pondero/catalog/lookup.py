@@ -482,6 +482,8 @@ def _facts(provider: Provider, model: str, hit: FamilyMatch) -> tuple[Capability
     facts = provider.override.get(hit.family.name, hit.family.capability)
     if facts.shown == "ask" and model.startswith(provider.unshown):
         facts = replace(facts, shown="never")
+    if facts.thinks and model.endswith(provider.on_suffixes):
+        facts = replace(facts, default="on")
     if hit.inferred and not facts.off:
         facts = replace(facts, tools="ok")  # a guess is no reason to take tools away
     placement = provider.placement.get(facts.style or "", NOWHERE)
