@@ -62,11 +62,12 @@ class Provider(_Row, frozen=True, kw_only=True):
     ``claims`` has prefixes of bare names that mean this one. If ``spells``, a known name is sent in
     our spelling. ``strip`` has prefixes to remove before the search; ``prefix`` is added to names
     without their maker. ``absent`` has models it does not serve, ``unshown`` prefixes of models
-    that cannot show thinking, ``on_suffixes`` endings that switch it on, ``siblings`` of models that another of our providers serves. If
-    ``exact``, it accepts the same fields as its dialect's home. ``hosted`` has the tools that it
-    runs itself. ``fill`` has the values of ``{blanks}`` in its address. ``override`` has facts of a
-    family that differ here, ``ranges`` minimum and maximum of a parameter. ``output_buffer`` is the
-    number of output tokens to leave free.
+    that cannot show thinking, ``on_suffixes`` endings of names that switch it on, ``siblings``
+    prefixes of models that another of our providers serves. If ``exact``, it accepts the same
+    fields as its dialect's home. ``hosted`` has the tools that it runs itself. ``fill`` has the
+    values of ``{blanks}`` in its address. ``override`` has facts of a family that differ here,
+    ``ranges`` minimum and maximum of a parameter. ``output_buffer`` is the number of output tokens
+    to leave free.
     """
 
     name: str

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event, Thread
 
 LOG = logging.getLogger("pondero.gateway")
@@ -41,4 +42,6 @@ class BackgroundWork:
         try:
             self._work()
         except Exception:
-            LOG.exception("%s failed", self._thread.name)
+            # Reporting it may fail for the same reason, such as descriptors that have run out.
+            with suppress(Exception):
+                LOG.exception("%s failed", self._thread.name)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ...canon import Usage
 from ...errors import MissingExtra
-from ...store import has_prices, price_usage
+from ...store import has_prices, price_usage, redact_secrets
 from ..config.model import ServerConfig
 from .access_log import AccessLog
 from .ledger import Ledger
@@ -37,6 +37,7 @@ def open_observers(server: ServerConfig) -> Iterator[Observers]:
     except ImportError as error:
         message = f"a gateway needs {error.name}; pip install 'pondero[gateway]'"
         raise MissingExtra(message) from None
+    redact_secrets("")  # loads its modules now, while there are descriptors for their files
     metrics = Metrics()
     told: list[Observer] = [metrics.note]
     ledger = None
