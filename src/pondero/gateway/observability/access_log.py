@@ -50,8 +50,12 @@ class AccessLog:
             return
         receipts = [self._waiting.popleft() for _ in range(len(self._waiting))]
         if receipts:
-            lines = "".join(f"{format_line(receipt)}\n" for receipt in receipts)
-            self._append(redact_secrets(lines).encode())
+            try:
+                lines = redact_secrets("".join(f"{format_line(receipt)}\n" for receipt in receipts))
+            except BaseException:  # such as a module that no descriptor is left to load
+                self._waiting.extendleft(reversed(receipts))
+                raise
+            self._append(lines.encode())
 
     def _append(self, data: bytes) -> bool:
         """Write these lines; return whether they are written, else they wait for the next call."""
