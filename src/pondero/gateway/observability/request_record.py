@@ -25,7 +25,7 @@ class RequestRecord:
             "trace": call.http.headers.get("traceparent"),
         }
         self.requested_model = ""
-        self.meter = UsageMeter()
+        self.meter: UsageMeter = UsageMeter()
         if gateway.save_begun is not None:
             self.meter.begun = self._save_begun
         self._admission: Admission | None = None

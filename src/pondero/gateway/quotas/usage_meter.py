@@ -72,8 +72,8 @@ class ServiceCall:
     def __init__(self, routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> None:
         self._routed = routed
         self._plan = plan
-        self.entry = entry
-        self.is_free = False
+        self.entry: ModelEntry = entry
+        self.is_free: bool = False
         self.so_far: Assembler | None = None
         self.reply: Reply | None = None
 

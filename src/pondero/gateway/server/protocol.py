@@ -152,7 +152,7 @@ class LimitedProtocol(HttpToolsProtocol):
                 host += b":%d" % parts.port
             self.headers[:] = [pair for pair in self.headers if pair[0] != b"host"]
             self.headers.append((b"host", host))
-        self.url = (parts.path or b"/") + (b"?" + parts.query if parts.query else b"")
+        self.url: bytes = (parts.path or b"/") + (b"?" + parts.query if parts.query else b"")
 
     def on_body(self, body: bytes) -> None:
         """Note that a body goes on."""

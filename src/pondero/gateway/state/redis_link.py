@@ -71,7 +71,7 @@ class RedisLink:
         self._adopting = asyncio.Lock()
         # Waiting for our own other requests says nothing about Redis, so it has no deadline.
         self._free = asyncio.Semaphore(_CONNECTIONS)
-        self.epoch = ""
+        self.epoch: str = ""
         self.before_epoch: list[Callable[[], object]] = []
         """Called before this replica declares that Redis begins with no data."""
         self.on_epoch: list[Callable[[str], Awaitable[None]]] = []
