@@ -281,6 +281,50 @@ def test_of_two_copies_of_a_key_the_later_holds(redis, data_dir, monkeypatch):
     asyncio.run(run())
 
 
+PARTS = ("keys", "keys:changed", "keys:version")
+TAKEN = [[name for bit, name in enumerate(PARTS) if number >> bit & 1] for number in range(1, 8)]
+
+
+@pytest.mark.parametrize("parts", TAKEN, ids="+".join)
+def test_a_redis_that_lost_its_keys_alone_gets_them_back(redis, parts):
+    """Its epoch stays: an eviction, or a hand, took some entries; a removed key stays removed."""
+
+    async def run() -> None:
+        async with replica(redis, OWN) as first:
+            guest = await first.gate.keys.make("guest")
+            gone = await first.gate.keys.make("gone")
+            await first.gate.keys.remove("gone")
+            await first.gate.keys.block("own")
+            expected = {"text-of-own": 401, guest: 200, gone: 401, "": 401}
+            for gateway in ("running", "restarted"):
+                redis.command("DEL", *(f"pondero:{part}" for part in parts))
+                if gateway == "running":
+                    assert {key: await first.status(key) for key in expected} == expected
+                    continue
+                async with replica(redis, OWN) as again:
+                    assert {key: await again.status(key) for key in expected} == expected
+            await first.gate.keys.block("guest")
+            assert await first.status(guest) == 401
+        async with replica(redis) as last:
+            assert await last.status(guest) == 401, "later changes have later versions"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("parts", [["keys"], ["keys", "keys:version"]], ids="+".join)
+def test_keys_that_nobody_can_give_back_open_nothing(redis, data_dir, monkeypatch, parts):
+    async def run() -> None:
+        async with replica(redis) as first:
+            await first.gate.keys.make("guest")
+        redis.command("DEL", *(f"pondero:{part}" for part in parts))
+        monkeypatch.setenv("PONDERO_DATA_DIR", str(data_dir / "elsewhere"))
+        async with replica(redis) as again:
+            for path in PATHS:
+                assert await again.status(None, path) in BUSY, path
+
+    asyncio.run(run())
+
+
 def test_the_copy_of_the_keys_is_private_and_has_no_text(redis, data_dir):
     async def run() -> str:
         async with replica(redis) as first:
