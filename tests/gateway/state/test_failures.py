@@ -124,6 +124,20 @@ class Replica:
         verb = method or ("GET" if body is None else "POST")
         return await came(self._app, HttpRequest(verb, f"http://gateway{path}", headers, data))
 
+    @asynccontextmanager
+    async def runs(self) -> AsyncIterator[None]:
+        """Run it as a server does, from its start to its end."""
+        events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        said: asyncio.Queue[Any] = asyncio.Queue()
+        task = asyncio.ensure_future(self._app({"type": "lifespan"}, events.get, said.put))
+        events.put_nowait({"type": "lifespan.startup"})
+        await said.get()
+        try:
+            yield
+        finally:
+            events.put_nowait({"type": "lifespan.shutdown"})
+            await task
+
     async def status(self, key: str | None, path: str = "/v1/messages") -> int:
         return (await self.ask(key, path)).status
 
@@ -321,6 +335,30 @@ def test_keys_that_nobody_can_give_back_open_nothing(redis, data_dir, monkeypatc
         async with replica(redis) as again:
             for path in PATHS:
                 assert await again.status(None, path) in BUSY, path
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("how", ["FLUSHALL", "DEL"])
+def test_an_idle_replica_gives_the_keys_back_by_itself(redis, data_dir, monkeypatch, how):
+    """Before a new replica, which has no copy, is asked by somebody without a key."""
+    monkeypatch.setattr("pondero.gateway.server.app.REFRESH", 0.02)
+
+    async def run() -> None:
+        async with replica(redis) as idle, idle.runs():
+            guest = await idle.gate.keys.make("guest")
+            if how == "DEL":
+                redis.command("DEL", "pondero:keys")
+            else:
+                redis.empty()
+
+            async def is_back() -> bool:
+                return bool(redis.command("EXISTS", "pondero:keys"))
+
+            await until(is_back)
+            monkeypatch.setenv("PONDERO_DATA_DIR", str(data_dir / "elsewhere"))
+            async with replica(redis) as new:
+                assert [await new.status(key) for key in (None, guest)] == [401, 200]
 
     asyncio.run(run())
 

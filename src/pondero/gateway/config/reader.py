@@ -80,6 +80,12 @@ def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = Fals
     )
     again = replace(again, server=server, private=config.private)
     check_exposure(again)
+    if config.keys and not again.keys:  # a file cut off in the middle may still be valid
+        message = (
+            f"{again.path or FILE} has no [[key]] any more, so every client would have access; "
+            "restart the gateway to open it"
+        )
+        raise BadConfig(message)
     check_sharing(again)
     read_envelope_secrets(again.server)
     return again

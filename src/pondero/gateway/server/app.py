@@ -1,7 +1,7 @@
 """The gateway as an ASGI application: finds the handler for an address."""
 
 import logging
-from asyncio import CancelledError, timeout
+from asyncio import CancelledError, ensure_future, sleep, timeout
 from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -51,6 +51,8 @@ _LAME = HttpResponse(
     {"content-type": "application/json"},
     b'{"status":"ok","ledger":"away"}',
 )
+REFRESH = 5.0
+"""Seconds between two looks of an idle gateway whether the shared state lost its data."""
 _LOGGED = 200  # characters of a path
 _CLOSING = 1.5  # seconds for the shared state: ending has a deadline
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
@@ -90,14 +92,31 @@ class App:
         """
         with suppress(SharedStateLost):
             await self.gateway.shared.look()
+        refreshing = ensure_future(self._refresh())
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
+        refreshing.cancel()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
                 await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def _refresh(self) -> None:
+        """Give a shared state that lost its data the keys back, also if nobody asks this gateway.
+
+        A new replica beside it knows no keys, and would answer all clients until then.
+        """
+        refresh = self.gateway.shared.refresh
+        while refresh is not None:
+            await sleep(REFRESH)
+            try:
+                await refresh()
+            except SharedStateLost:
+                continue
+            except Exception:
+                LOG.exception("the shared state could not be looked at")
 
     async def _serve(self, arrival: "_Arrival") -> None:
         """Answer a request: whatever its head decides comes before its body is read."""

@@ -157,8 +157,9 @@ class RedisBreakers:
 class RedisKeys:
     """Run-time keys of all replicas, checked at each request.
 
-    A copy in ``file`` holds while Redis is lost, and is given back to a Redis that lost its data, all
-    of it or the keys alone. A replica that knows the keys neither from Redis nor from its copy rejects every request.
+    A copy in ``file`` holds while Redis is lost, and is given back to a Redis that lost its data,
+    all or the keys alone. A replica that knows the keys neither from Redis nor from its copy rejects
+    every request.
     """
 
     def __init__(
@@ -189,6 +190,10 @@ class RedisKeys:
         if self._rows is None:
             raise self._link.make_lost()
         return self._rows
+
+    async def refresh(self) -> None:
+        """Look whether Redis lost its keys, and give them back; raises SharedStateLost."""
+        await self._read()
 
     async def put(self, key: GatewayKey) -> None:
         """Store a key; raises SharedStateLost."""
