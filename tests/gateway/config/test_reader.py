@@ -343,5 +343,5 @@ def test_a_reload_that_would_remove_every_key_is_rejected(tmp_path):
     running = load(file, load_catalog())
     for rest in (route, ""):
         file.write_text(rest)
-        with pytest.raises(BadConfig, match="no .*key.* any more.*restart"):
+        with pytest.raises(BadConfig, match=r"no .*key.* any more.*restart"):
             reload_config(running, load_catalog(), offline=True)

@@ -16,11 +16,18 @@ from ..answers.response_writer import ResponseWriter
 from ..observability.observers import Observers
 from ..observability.receipt import make_id
 from ..observability.request_record import RequestRecord
-from ..requests.errors import describe_reason, error_response, read_reason, write_error
+from ..requests.errors import (
+    SHUTDOWN,
+    describe_reason,
+    error_response,
+    read_reason,
+    write_error,
+)
 from ..requests.model_list import answer_model_list
 from ..requests.pipeline import answer_request
 from ..requests.read_request import (
     LONGEST_NAME,
+    PROBLEM,
     BodyProblem,
     ClientLeft,
     announces_body,
@@ -54,6 +61,7 @@ _LAME = HttpResponse(
 REFRESH = 5.0
 """Seconds between two looks of an idle gateway whether the shared state lost its data."""
 _LOGGED = 200  # characters of a path
+_LEFT = 499  # as nginx writes it: nobody was there to be answered
 _CLOSING = 1.5  # seconds for the shared state: ending has a deadline
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 
@@ -144,6 +152,15 @@ class App:
             reason = describe_reason(error)
             self.rejections.note(arrival.id, arrival.address, response.status, reason, front=front)
             await self._answer_unread(arrival, response)
+        except CancelledError:
+            if not writer.begun and not writer.left:
+                front = find_dialect(path) or guess_dialect(head)
+                response = write_error(SHUTDOWN, front, get_dialect(front).service(), id=arrival.id)
+                closing = {**response.headers, "connection": "close"}
+                await writer.whole(replace(response, headers=closing))
+            raise
+        except ClientLeft:
+            raise
         except Exception:
             LOG.exception("request %s to %s failed", arrival.id, path[:_LOGGED])
             if not writer.begun:
@@ -195,7 +212,13 @@ class App:
             return
         except ClientLeft:
             record = self._start_record(arrival, head, requester)
-            record.note(end="left", reason="the client left before its request was whole")
+            reason = "the client left before its request was whole"
+            record.note(status=_LEFT, end="left", reason=reason)
+            record.finish()
+            raise
+        except CancelledError:  # the server stops; ``_serve`` answers
+            record = self._start_record(arrival, head, requester)
+            record.note(status=SHUTDOWN.status, end="failed", reason=describe_reason(SHUTDOWN))
             record.finish()
             raise
         with gateway.watch.watch(writer, arrival.receive):
@@ -312,9 +335,16 @@ class _Arrival:
 
     async def read_body(self, limit: int) -> HttpRequest:
         """Return the request with its body; raises BodyProblem and ClientLeft."""
-        http = await read_body(self.head, self.receive, limit)
+        http = await read_body(self.head, self._receive, limit)
         self.is_read = True
         return http
+
+    async def _receive(self) -> Message:
+        """Return the next message; raises BodyProblem if the server could not read the body."""
+        message = await self.receive()
+        if (problem := self.scope.get(PROBLEM)) is not None:
+            raise BodyProblem(*problem)
+        return message
 
     async def skip_body(self) -> None:
         """Read on for a moment: closing a connection with unread bytes destroys the answer."""

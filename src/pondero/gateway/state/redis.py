@@ -158,8 +158,8 @@ class RedisKeys:
     """Run-time keys of all replicas, checked at each request.
 
     A copy in ``file`` holds while Redis is lost, and is given back to a Redis that lost its data,
-    all or the keys alone. A replica that knows the keys neither from Redis nor from its copy rejects
-    every request.
+    all or the keys alone. A replica that knows the keys neither from Redis nor from its copy
+    rejects every request.
     """
 
     def __init__(
