@@ -68,6 +68,11 @@ def test_a_key_stored_with_the_old_name_of_a_budget_is_read():
     assert load_key(stored).budget == SpendBudget(cost=5.0, per="day")
 
 
+def test_a_key_stored_without_a_maximum_of_its_cost_is_read():
+    stored = '{"name":"ci","hash":"sha256:0","budget":{"cost":1e300,"per":"day"}}'
+    assert load_key(stored).budget == SpendBudget(cost=1e9, per="day")
+
+
 def test_what_one_process_changes_holds_in_the_others(tmp_path):
     """Two stores over one file stand for two processes."""
 
@@ -115,6 +120,10 @@ def test_the_file_wins_over_what_is_kept_of_another_key_of_its_name():
         ("ci", {"thinking": {"cap": "hihg"}}),
         ("ci", {"limit": {}}),
         ("ci", {"budget": {"cost": -1}}),
+        ("ci", {"budget": {"cost": 1e300}}),
+        ("ci", {"budget": {"cost": float("inf")}}),
+        ("ci", {"expires": "0001-01-01T00:00:00+14:00"}),
+        ("ci", {"expires": "9999-12-31T23:59:59-14:00"}),
         ("ci", {"colour": "red"}),
         ("ci", {"hash": 3, "models": "opus"}),
     ],

@@ -61,7 +61,7 @@ _LAME = HttpResponse(
 REFRESH = 5.0
 """Seconds between two looks of an idle gateway whether the shared state lost its data."""
 _LOGGED = 200  # characters of a path
-_LEFT = 499  # as nginx writes it: nobody was there to be answered
+_LEFT = 499  # as nginx writes it: the client was not there any more
 _CLOSING = 1.5  # seconds for the shared state: ending has a deadline
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 
@@ -88,10 +88,15 @@ class App:
             return
         writer = ResponseWriter(send)
         head = read_head(scope)
+        arrival = _Arrival(make_id(self.gateway.now()), scope, head, receive, writer)
         try:
-            await self._serve(_Arrival(make_id(self.gateway.now()), scope, head, receive, writer))
+            await self._serve(arrival)
         except ClientLeft:
             return
+        except CancelledError:  # the server stops, or the client left
+            if not writer.begun and not writer.left:
+                await _write_shutdown(arrival)
+            raise
 
     async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         """Handle start and stop of the server.
@@ -112,9 +117,9 @@ class App:
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _refresh(self) -> None:
-        """Give a shared state that lost its data the keys back, also if nobody asks this gateway.
+        """Give a shared state that lost its data the keys back, also without requests.
 
-        A new replica beside it knows no keys, and would answer all clients until then.
+        A new replica knows no keys, and would answer all clients until then.
         """
         refresh = self.gateway.shared.refresh
         while refresh is not None:
@@ -152,13 +157,6 @@ class App:
             reason = describe_reason(error)
             self.rejections.note(arrival.id, arrival.address, response.status, reason, front=front)
             await self._answer_unread(arrival, response)
-        except CancelledError:
-            if not writer.begun and not writer.left:
-                front = find_dialect(path) or guess_dialect(head)
-                response = write_error(SHUTDOWN, front, get_dialect(front).service(), id=arrival.id)
-                closing = {**response.headers, "connection": "close"}
-                await writer.whole(replace(response, headers=closing))
-            raise
         except ClientLeft:
             raise
         except Exception:
@@ -216,7 +214,7 @@ class App:
             record.note(status=_LEFT, end="left", reason=reason)
             record.finish()
             raise
-        except CancelledError:  # the server stops; ``_serve`` answers
+        except CancelledError:  # the server stops; ``__call__`` answers
             record = self._start_record(arrival, head, requester)
             record.note(status=SHUTDOWN.status, end="failed", reason=describe_reason(SHUTDOWN))
             record.finish()
@@ -380,6 +378,14 @@ def _note_response(record: RequestRecord, response: HttpResponse, label: str | N
         end="refused" if failed else "done",
         reason=read_reason(response) if failed else label,
     )
+
+
+async def _write_shutdown(arrival: _Arrival) -> None:
+    """Tell a client that the gateway stops before its request was whole."""
+    front = find_dialect(urlsplit(arrival.head.url).path) or guess_dialect(arrival.head)
+    response = write_error(SHUTDOWN, front, get_dialect(front).service(), id=arrival.id)
+    closing = {**response.headers, "connection": "close"}
+    await arrival.writer.whole(replace(response, headers=closing))
 
 
 @lru_cache(maxsize=256)

@@ -14,7 +14,7 @@ from ...canon import Json, convert_json, dump_json
 from ...errors import BadParameter, BadThinking, StoreError
 from ...store import Database, Schema, data_folder, write_atomic
 from ...thinking import parse_intent
-from ..config.model import GatewayKey, find_name_problem, parse_expiry
+from ..config.model import MOST_COST, GatewayKey, find_name_problem, parse_expiry
 from ..config.secrets import hash_key, make_key
 from .redis_link import AWAY, SharedStateLost
 
@@ -83,7 +83,7 @@ class LocalKeys:
 class FileKeys:
     """A store in the data folder for all gateways of this machine, made with the first key.
 
-    A file beside it says that there are keys, until the last is removed on purpose: if the store
+    A second file says that there are keys, until the last is removed on purpose: if the store
     has none then, it lost them, and no request is answered. The write-ahead log is moved into the
     store after each change, so that a copy of the store alone is whole.
     """
@@ -210,6 +210,8 @@ def load_key(text: str | bytes) -> GatewayKey:
     budget = row.get("budget")
     if budget and "money" in budget:
         budget["cost"] = budget.pop("money")
+    if budget and budget.get("cost"):  # until 0.2 it had no maximum
+        budget["cost"] = min(budget["cost"], MOST_COST)
     return convert_json(row, GatewayKey)
 
 
