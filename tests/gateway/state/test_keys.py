@@ -268,6 +268,21 @@ def test_a_file_that_lost_its_keys_rejects_every_request(tmp_path, lose, running
     assert asyncio.run(run()) in (503, 529)
 
 
+def test_a_key_file_of_an_earlier_version_is_guarded_once_it_was_read(tmp_path):
+    path = tmp_path / "gateway-keys.db"
+
+    async def run() -> int:
+        store = FileKeys(path)
+        await KeyRing(tuple, store).make("ci")
+        store.close()
+        path.with_name("gateway-keys.db.in-use").unlink()
+        assert await _ask_keyless(FileKeys(path)) == 401
+        _empty_table(path)
+        return await _ask_keyless(FileKeys(path))
+
+    assert asyncio.run(run()) in (503, 529)
+
+
 def test_a_copy_of_the_key_file_alone_has_every_key(tmp_path):
     """A backup of the one file, without its write-ahead log, while the gateway runs."""
     path, copy = tmp_path / "gateway-keys.db", tmp_path / "backup.db"

@@ -108,6 +108,9 @@ class FileKeys:
                 rows = {name: load_key(key) for name, key in found}
                 if not rows:
                     self._check_marker("the file has none")
+                elif self._read[0] is None and not self._marker.exists():
+                    with suppress(StoreError):  # a file of an earlier version
+                        write_atomic(self._marker, "")
                 self._read = (version, rows)
         except (StoreError, OSError, msgspec.MsgspecError, ValueError, AttributeError) as error:
             raise KeysUnreadable(self._path, error) from None
