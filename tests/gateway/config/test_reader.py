@@ -333,3 +333,15 @@ def test_several_workers_share_what_they_count(read):
         check_sharing(read(f"{bounded}limit = {{ requests = 3 }}\n"))
     shared = bounded.replace("[[route]]", 'state = "redis://host:6379/0"\n[[route]]')
     check_sharing(read(f"{shared}limit = {{ requests = 3 }}\n"))
+
+
+def test_a_reload_that_would_remove_every_key_is_rejected(tmp_path):
+    """A file that is cut off may be valid, and without keys every client would have access."""
+    file = tmp_path / "gateway.toml"
+    route = '[[route]]\nmatch = "opus"\nto = "anthropic:claude-opus-5"\n'
+    file.write_text(f'{route}[[key]]\nname = "ci"\nhash = "sha256:{"0" * 64}"\n')
+    running = load(file, load_catalog())
+    for rest in (route, ""):
+        file.write_text(rest)
+        with pytest.raises(BadConfig, match=r"no .*key.* any more.*restart"):
+            reload_config(running, load_catalog(), offline=True)

@@ -425,3 +425,29 @@ def test_the_gateways_own_rejections_have_an_id(front):
     packed = {**request.headers, "content-encoding": "gzip"}
     broken = HttpRequest(request.method, request.url, packed, b64encode(b"no gzip"))
     check_whole(front, asyncio.run(ask_emulator(broken)), {400})
+
+
+@pytest.mark.parametrize("reference", ["file:/etc/private/anthropic.key", "env:PRIVATE_NAME"])
+@pytest.mark.parametrize("front", ["anthropic", "openai_chat"])
+def test_a_missing_key_of_a_provider_is_told_without_its_place(front, reference, caplog):
+    config = GatewayConfig(
+        routes=(GatewayRoute("opus", ("anthropic:claude-opus-5",), retries=0),),
+        providers={"anthropic": ProviderOverride(key=reference)},
+    )
+    path = "/v1/messages" if front == "anthropic" else "/v1/chat/completions"
+    body = {"model": "opus", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+    http = HttpRequest("POST", f"http://gateway{path}", {}, json.dumps(body).encode())
+
+    async def run() -> bytes:
+        app = App(GatewayContext(config, FastTransport()))
+        answers = [await came(app, http)]
+        if front == "anthropic":
+            count = "http://gateway/v1/messages/count_tokens"
+            answers.append(await came(app, HttpRequest("POST", count, {}, http.body)))
+        return b"".join(each.body for each in answers)
+
+    told = asyncio.run(run()).decode()
+    place = reference.partition(":")[2]
+    assert place not in told
+    assert "the gateway has no key for Anthropic" in told
+    assert place in caplog.text, "the operator needs it"

@@ -124,6 +124,20 @@ class Replica:
         verb = method or ("GET" if body is None else "POST")
         return await came(self._app, HttpRequest(verb, f"http://gateway{path}", headers, data))
 
+    @asynccontextmanager
+    async def runs(self) -> AsyncIterator[None]:
+        """Run it as a server does, from its start to its end."""
+        events: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        said: asyncio.Queue[Any] = asyncio.Queue()
+        task = asyncio.ensure_future(self._app({"type": "lifespan"}, events.get, said.put))
+        events.put_nowait({"type": "lifespan.startup"})
+        await said.get()
+        try:
+            yield
+        finally:
+            events.put_nowait({"type": "lifespan.shutdown"})
+            await task
+
     async def status(self, key: str | None, path: str = "/v1/messages") -> int:
         return (await self.ask(key, path)).status
 
@@ -277,6 +291,74 @@ def test_of_two_copies_of_a_key_the_later_holds(redis, data_dir, monkeypatch):
                 for each in (first, awake):
                     assert await each.status(guest) == 401
                     assert {key.name for key in await each.gate.keys.all()} == {"own", "guest"}
+
+    asyncio.run(run())
+
+
+PARTS = ("keys", "keys:changed", "keys:version")
+TAKEN = [[name for bit, name in enumerate(PARTS) if number >> bit & 1] for number in range(1, 8)]
+
+
+@pytest.mark.parametrize("parts", TAKEN, ids="+".join)
+def test_a_redis_that_lost_its_keys_alone_gets_them_back(redis, parts):
+    """Its epoch stays: an eviction, or a hand, took some entries; a removed key stays removed."""
+
+    async def run() -> None:
+        async with replica(redis, OWN) as first:
+            guest = await first.gate.keys.make("guest")
+            gone = await first.gate.keys.make("gone")
+            await first.gate.keys.remove("gone")
+            await first.gate.keys.block("own")
+            expected = {"text-of-own": 401, guest: 200, gone: 401, "": 401}
+            for gateway in ("running", "restarted"):
+                redis.command("DEL", *(f"pondero:{part}" for part in parts))
+                if gateway == "running":
+                    assert {key: await first.status(key) for key in expected} == expected
+                    continue
+                async with replica(redis, OWN) as again:
+                    assert {key: await again.status(key) for key in expected} == expected
+            await first.gate.keys.block("guest")
+            assert await first.status(guest) == 401
+        async with replica(redis) as last:
+            assert await last.status(guest) == 401, "later changes have later versions"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("parts", [["keys"], ["keys", "keys:version"]], ids="+".join)
+def test_keys_that_nobody_can_give_back_open_nothing(redis, data_dir, monkeypatch, parts):
+    async def run() -> None:
+        async with replica(redis) as first:
+            await first.gate.keys.make("guest")
+        redis.command("DEL", *(f"pondero:{part}" for part in parts))
+        monkeypatch.setenv("PONDERO_DATA_DIR", str(data_dir / "elsewhere"))
+        async with replica(redis) as again:
+            for path in PATHS:
+                assert await again.status(None, path) in BUSY, path
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("how", ["FLUSHALL", "DEL"])
+def test_an_idle_replica_gives_the_keys_back_by_itself(redis, data_dir, monkeypatch, how):
+    """Before a new replica, which has no copy, is asked by somebody without a key."""
+    monkeypatch.setattr("pondero.gateway.server.app.REFRESH", 0.02)
+
+    async def run() -> None:
+        async with replica(redis) as idle, idle.runs():
+            guest = await idle.gate.keys.make("guest")
+            if how == "DEL":
+                redis.command("DEL", "pondero:keys")
+            else:
+                redis.empty()
+
+            async def is_back() -> bool:
+                return bool(redis.command("EXISTS", "pondero:keys"))
+
+            await until(is_back)
+            monkeypatch.setenv("PONDERO_DATA_DIR", str(data_dir / "elsewhere"))
+            async with replica(redis) as new:
+                assert [await new.status(key) for key in (None, guest)] == [401, 200]
 
     asyncio.run(run())
 

@@ -2,13 +2,16 @@
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from tests.gateway.asgi import came
 
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
-from pondero.errors import BadParameter
+from pondero.errors import BadParameter, StoreError
 from pondero.gateway.config.model import (
     GatewayConfig,
     GatewayKey,
@@ -21,6 +24,7 @@ from pondero.gateway.config.secrets import find_holder, hash_key
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 from pondero.gateway.state.keys import FileKeys, KeyRing, LocalKeys, load_key
+from pondero.gateway.state.redis_link import SharedStateLost
 from pondero.gateway.state.shared_state import make_shared_state
 
 OWN = GatewayKey("own", hash_key("the-text-of-own"))
@@ -62,6 +66,11 @@ def test_a_made_key_works_at_once_and_a_blocked_one_does_not():
 def test_a_key_stored_with_the_old_name_of_a_budget_is_read():
     stored = '{"name":"ci","hash":"sha256:0","budget":{"money":5.0,"per":"day"}}'
     assert load_key(stored).budget == SpendBudget(cost=5.0, per="day")
+
+
+def test_a_key_stored_without_a_maximum_of_its_cost_is_read():
+    stored = '{"name":"ci","hash":"sha256:0","budget":{"cost":1e300,"per":"day"}}'
+    assert load_key(stored).budget == SpendBudget(cost=1e9, per="day")
 
 
 def test_what_one_process_changes_holds_in_the_others(tmp_path):
@@ -111,6 +120,10 @@ def test_the_file_wins_over_what_is_kept_of_another_key_of_its_name():
         ("ci", {"thinking": {"cap": "hihg"}}),
         ("ci", {"limit": {}}),
         ("ci", {"budget": {"cost": -1}}),
+        ("ci", {"budget": {"cost": 1e300}}),
+        ("ci", {"budget": {"cost": float("inf")}}),
+        ("ci", {"expires": "0001-01-01T00:00:00+14:00"}),
+        ("ci", {"expires": "9999-12-31T23:59:59-14:00"}),
         ("ci", {"colour": "red"}),
         ("ci", {"hash": 3, "models": "opus"}),
     ],
@@ -213,3 +226,130 @@ def test_keys_that_cannot_be_read_reject_every_request(tmp_path, content):
         return [(await came(app, each)).status for each in (asked("pnd_any"), *listed)]
 
     assert set(asyncio.run(run())) <= {503, 529}
+
+
+async def _ask_keyless(store: FileKeys) -> int:
+    shared = make_shared_state(ServerConfig(), keys=store)
+    app = App(GatewayContext(GatewayConfig(routes=(ROUTE,)), Emulator(), shared=shared))
+    return (await came(app, asked(""))).status
+
+
+def _empty_table(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("DELETE FROM keys")
+
+
+def _drop_table(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("DROP TABLE keys")
+        database.execute("PRAGMA user_version = 0")
+
+
+def _replace_by_another(path: Path) -> None:
+    path.unlink()
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE notes (text TEXT)")
+
+
+@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize("lose", [_empty_table, _drop_table, _replace_by_another, Path.unlink])
+def test_a_file_that_lost_its_keys_rejects_every_request(tmp_path, lose, running):
+    path = tmp_path / "gateway-keys.db"
+
+    async def run() -> int:
+        store = FileKeys(path)
+        await KeyRing(tuple, store).make("ci")
+        await store.rows()
+        if not running:
+            store.close()
+        lose(path)
+        return await _ask_keyless(store if running else FileKeys(path))
+
+    assert asyncio.run(run()) in (503, 529)
+
+
+def test_a_key_file_of_an_earlier_version_is_guarded_once_it_was_read(tmp_path):
+    path = tmp_path / "gateway-keys.db"
+
+    async def run() -> int:
+        store = FileKeys(path)
+        await KeyRing(tuple, store).make("ci")
+        store.close()
+        path.with_name("gateway-keys.db.in-use").unlink()
+        assert await _ask_keyless(FileKeys(path)) == 401
+        _empty_table(path)
+        return await _ask_keyless(FileKeys(path))
+
+    assert asyncio.run(run()) in (503, 529)
+
+
+def test_a_copy_of_the_key_file_alone_has_every_key(tmp_path):
+    """A backup of the one file, without its write-ahead log, while the gateway runs."""
+    path, copy = tmp_path / "gateway-keys.db", tmp_path / "backup.db"
+
+    async def run() -> None:
+        store = FileKeys(path)
+        ring = KeyRing(lambda: (OWN,), store)
+        await ring.make("ci")
+        await ring.block("own")
+        copy.write_bytes(path.read_bytes())
+        found = await FileKeys(copy).rows()
+        assert {name: key.blocked for name, key in found.items()} == {"ci": False, "own": True}
+        store.close()
+
+    asyncio.run(run())
+
+
+def test_the_last_key_of_a_file_can_be_removed_on_purpose(tmp_path):
+    path = tmp_path / "gateway-keys.db"
+
+    async def run() -> None:
+        store = FileKeys(path)
+        ring = KeyRing(tuple, store)
+        await ring.make("ci")
+        assert {each.stat().st_mode & 0o777 for each in tmp_path.iterdir()} == {0o600}
+        await ring.remove("ci")
+        assert await _ask_keyless(store) == 200
+        assert await _ask_keyless(FileKeys(path)) == 200
+
+    asyncio.run(run())
+
+
+def test_a_restored_key_file_is_read_by_a_running_gateway(tmp_path):
+    path = tmp_path / "gateway-keys.db"
+
+    async def run() -> None:
+        running = FileKeys(path)
+        ring = KeyRing(lambda: (OWN,), running)
+        await ring.block("own")
+        backup = path.read_bytes()
+        await ring.block("own", blocked=False)
+        assert [key.blocked for key in await ring.all()] == [False]
+        path.unlink()
+        path.write_bytes(backup)
+        assert [key.blocked for key in await ring.all()] == [True]
+        await KeyRing(lambda: (OWN,), FileKeys(path)).block("own", blocked=False)
+        assert [key.blocked for key in await ring.all()] == [False], "a change reaches it"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("size", [0, 100, 5000, 9000, 20_000])
+def test_a_first_key_on_a_full_disk_locks_nobody_out(tmp_path, size):
+    """The system lets no file grow beyond a size."""
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "gateway-keys.db"
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    async def run() -> None:
+        store = FileKeys(path)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+        try:
+            with pytest.raises((StoreError, SharedStateLost)):
+                await KeyRing(tuple, store).make("ci")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        assert await _ask_keyless(store) == 200
+        assert await _ask_keyless(FileKeys(path)) == 200
+
+    asyncio.run(run())

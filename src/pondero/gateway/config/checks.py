@@ -6,8 +6,10 @@ change nothing and open no connection; a busy port is found at the start alone.
 
 from collections.abc import Callable
 from importlib.util import find_spec
+from typing import Any
 from urllib.parse import urlsplit
 
+from ...asgi import bind
 from ...errors import BadConfig, MissingExtra, PonderoError
 from .model import REFERENCES, GatewayConfig
 from .reader import LEDGERS, STATES, check_exposure, check_sharing, locate
@@ -41,11 +43,11 @@ def _check_address(
 ) -> None:
     """Raise BadConfig for an address that is missing or invalid; never quotes one."""
     where = locate(config, "server", name)
-    # The file's own words are checked as it is read; a reference leads out of it.
-    if not said.startswith(REFERENCES):
+    is_reference = said.startswith(REFERENCES)
+    if not is_reference and said in words:
         return
     try:
-        address = read_reference(said)
+        address = read_reference(said) if is_reference else said
     except PonderoError as error:
         message = f"{where}{name}: {error}"
         raise BadConfig(message) from None
@@ -54,20 +56,47 @@ def _check_address(
         return
     try:
         parts = urlsplit(address)
-        complete = parts.scheme in schemes and (parts.scheme == "unix" or _has_host(address))
+        complete = parts.scheme in schemes and _has_host(address)
         _ = parts.port  # raises ValueError if it is not a number
-    except ValueError:
+        if complete and name == "state":
+            _try_redis_address(address)
+    except (ValueError, TypeError, AttributeError):
         complete = False
     if not complete:
         begins = " or ".join(f"{scheme}://" for scheme in schemes)
-        message = f"{where}{name}: {said} is not an address that begins with {begins}"
+        shown = said if is_reference else "this"
+        message = (
+            f"{where}{name}: {shown} is not an address that begins with {begins}, and has a valid "
+            "host, port and options"
+        )
         raise BadConfig(message)
+
+
+def _try_redis_address(address: str) -> None:
+    """Raise ValueError or TypeError for an option that the Redis client does not know."""
+    from redis.asyncio import ConnectionPool  # noqa: PLC0415 - an extra
+
+    pool: Any = ConnectionPool.from_url(address)
+    pool.make_connection()  # which connects at its first use
 
 
 def _has_host(address: str) -> bool:
     """Return whether an address names its server; PostgreSQL may name it in a parameter."""
     parts = urlsplit(address)
+    if parts.scheme == "unix":
+        return bool(parts.path)
     return bool(parts.hostname or "host=" in parts.query or parts.scheme.startswith("postgres"))
+
+
+def _check_host(config: GatewayConfig, _routing: Routing) -> None:
+    """Raise BadConfig for a host on which this machine cannot listen, at any port."""
+    try:
+        bind(config.server.host, 0).close()
+    except PonderoError as error:
+        why = str(error).partition(" port 0: ")[2] or str(error)
+        where = locate(config, "server", "host")
+        message = f"{where}cannot listen on {config.server.host}: {why}"
+        raise BadConfig(message) from None
 
 
 def _check_providers(config: GatewayConfig, routing: Routing) -> None:
@@ -107,6 +136,7 @@ CHECKS: tuple[Check, ...] = (
     _check_extras,
     lambda config, _: check_exposure(config),
     lambda config, _: check_sharing(config),
+    _check_host,
     _check_state,
     _check_ledger,
     _check_envelope_secret,

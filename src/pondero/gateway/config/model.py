@@ -23,8 +23,11 @@ LONGEST_KEY_NAME = 128
 _MIB = 1 << 20
 
 Count = Annotated[int, Meta(ge=1)]
-Amount = Annotated[float, Meta(gt=0)]
-Seconds = Annotated[float, Meta(ge=0)]
+MOST_COST = 1e9
+"""Maximum dollars of a budget; the counters are whole numbers of a billionth."""
+Amount = Annotated[float, Meta(gt=0, le=MOST_COST)]
+Seconds = Annotated[float, Meta(ge=0, le=10 * 365 * 86_400)]
+_YEARS = range(2000, 9999)  # of an expiry: every time zone can show it
 
 
 class LevelRules(Struct, frozen=True, forbid_unknown_fields=True):
@@ -130,7 +133,7 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     max_body: Count = 64 * _MIB
     answer_cache_seconds: Seconds = 3600
     answer_cache_bytes: Annotated[int, Meta(ge=0)] = 64 * _MIB
-    drain_seconds: Seconds = 30
+    drain_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 30
     on_state_loss: Literal["allow", "refuse"] = "allow"
     log: str = "stderr"
     envelope_secret: tuple[str, ...] = ()
@@ -185,6 +188,9 @@ def parse_expiry(value: object) -> datetime:
     if isinstance(value, str):
         text = value.strip()
         value = date.fromisoformat(text) if len(text) <= 10 else datetime.fromisoformat(text)
+    if isinstance(value, date) and value.year not in _YEARS:  # a time is a date too
+        message = f"write a year from {_YEARS[0]} to {_YEARS[-1]}"
+        raise ValueError(message)
     if isinstance(value, datetime):
         return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
     if isinstance(value, date):

@@ -80,6 +80,12 @@ def reload_config(config: GatewayConfig, lookup: Lookup, *, offline: bool = Fals
     )
     again = replace(again, server=server, private=config.private)
     check_exposure(again)
+    if config.keys and not again.keys:  # a file cut off in the middle may still be valid
+        message = (
+            f"{again.path or FILE} has no [[key]] any more, so every client would have access; "
+            "restart the gateway to open it"
+        )
+        raise BadConfig(message)
     check_sharing(again)
     read_envelope_secrets(again.server)
     return again
@@ -249,7 +255,11 @@ class _Reader:
     ) -> None:
         if said in words or said.startswith(REFERENCES):
             return
-        parts = urlsplit(said)
+        try:
+            parts = urlsplit(said)
+        except ValueError:
+            cure = f"write {EXAMPLES[name]}"
+            raise self._error(("server", name), f"invalid {name}", cure) from None
         if parts.password:
             raise self._error(
                 ("server", name),
@@ -316,11 +326,15 @@ class _Reader:
         return provider
 
     def _check_url(self, url: str, place: Place) -> None:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
+        try:
+            parts = urlsplit(url if "://" in url else f"http://{url}")
+            _ = parts.port  # raises ValueError if it is not a number
+        except ValueError as error:
+            raise self._error(place, f"invalid url: {error}", f"write {EXAMPLES['url']}") from None
         if parts.username or parts.password:
             cure = f"write {EXAMPLES['key']} and an address without a password"
             raise self._error(place, "this address contains a password", cure)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if parts.scheme not in ("http", "https") or not parts.hostname or len(url.split()) != 1:
             raise self._error(place, f"invalid url {url!r}", f"write {EXAMPLES['url']}")
 
     def _key(

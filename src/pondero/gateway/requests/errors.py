@@ -78,6 +78,7 @@ _SENTENCES: tuple[tuple[type[PonderoError], str], ...] = (
     (TransportError, "{} could not be reached"),
     (Truncated, "{} broke off its answer"),
     (WireError, "{} sent an answer that is not valid"),
+    (MissingKey, "the gateway has no key for {}"),
 )
 TOO_DEEP = "the JSON of this request is nested too deeply"
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d{4,}")
@@ -207,10 +208,10 @@ def redact_bytes(body: bytes) -> bytes:
 
 
 def _is_unquotable(error: Exception) -> bool:
-    """Return whether an error's words are those of a library, or the bytes of a service."""
+    """Return whether an error's words are a library's, a service's bytes, or name a file."""
     if isinstance(error, ServiceError):
         return bool(error.body) and not _is_object(error.body)
-    return isinstance(error, TransportError | WireError)
+    return isinstance(error, TransportError | WireError | MissingKey)
 
 
 def _redact_words(message: str) -> str:

@@ -19,6 +19,11 @@ BODY_SILENCE = 30.0
 BODY_RATE = 1024
 """Bytes per second that a body must have on average, once it has taken ``BODY_SILENCE``."""
 
+PROBLEM = "pondero.problem"
+"""In the scope of a request whose body is no HTTP: the status and the reason."""
+
+# Of two such headers, a proxy may have checked the other; both together are valid nowhere.
+_ONCE = ("host", "origin", "sec-fetch-site")
 _SKIP_SECONDS = 1.0
 _SKIP_BYTES = 1 << 20
 
@@ -42,10 +47,11 @@ class BodyProblem(Exception):
 def read_head(scope: Message) -> HttpRequest:
     """Return the request without its body."""
     headers = {k.decode("latin-1"): v.decode("latin-1") for k, v in scope["headers"]}
-    if len(headers) != len(scope["headers"]):  # of two hosts, a proxy may have checked the other
-        hosts = [v.decode("latin-1") for k, v in scope["headers"] if k == b"host"]
-        if len(hosts) > 1:
-            headers["host"] = ", ".join(hosts)
+    if len(headers) != len(scope["headers"]):
+        for name in _ONCE:
+            values = [v.decode("latin-1") for k, v in scope["headers"] if k == name.encode()]
+            if len(values) > 1:
+                headers[name] = ", ".join(values)
     path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1")
     query = scope.get("query_string", b"").decode("latin-1")
     return HttpRequest(

@@ -139,7 +139,8 @@ def find_host_name(host: str) -> str:
     """Return the name in a ``Host`` header, without its port; empty if it is invalid."""
     try:
         parts = urlsplit(f"//{host}")
-        return (parts.hostname or "") if parts.username is None and not parts.path else ""
+        _ = parts.port  # raises ValueError if it is not a number
+        return (parts.hostname or "") if parts.username is None and parts.netloc == host else ""
     except ValueError:
         return ""
 

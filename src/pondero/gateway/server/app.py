@@ -1,7 +1,7 @@
 """The gateway as an ASGI application: finds the handler for an address."""
 
 import logging
-from asyncio import CancelledError, timeout
+from asyncio import CancelledError, ensure_future, sleep, timeout
 from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import urlsplit
@@ -16,11 +16,18 @@ from ..answers.response_writer import ResponseWriter
 from ..observability.observers import Observers
 from ..observability.receipt import make_id
 from ..observability.request_record import RequestRecord
-from ..requests.errors import describe_reason, error_response, read_reason, write_error
+from ..requests.errors import (
+    SHUTDOWN,
+    describe_reason,
+    error_response,
+    read_reason,
+    write_error,
+)
 from ..requests.model_list import answer_model_list
 from ..requests.pipeline import answer_request
 from ..requests.read_request import (
     LONGEST_NAME,
+    PROBLEM,
     BodyProblem,
     ClientLeft,
     announces_body,
@@ -51,7 +58,10 @@ _LAME = HttpResponse(
     {"content-type": "application/json"},
     b'{"status":"ok","ledger":"away"}',
 )
+REFRESH = 5.0
+"""Seconds between two looks of an idle gateway whether the shared state lost its data."""
 _LOGGED = 200  # characters of a path
+_LEFT = 499  # as nginx writes it: the client was not there any more
 _CLOSING = 1.5  # seconds for the shared state: ending has a deadline
 _GREETINGS = ("/", "/api/hello")  # Claude Code looks there before its first request
 
@@ -78,10 +88,15 @@ class App:
             return
         writer = ResponseWriter(send)
         head = read_head(scope)
+        arrival = _Arrival(make_id(self.gateway.now()), scope, head, receive, writer)
         try:
-            await self._serve(_Arrival(make_id(self.gateway.now()), scope, head, receive, writer))
+            await self._serve(arrival)
         except ClientLeft:
             return
+        except CancelledError:  # the server stops, or the client left
+            if not writer.begun and not writer.left:
+                await _write_shutdown(arrival)
+            raise
 
     async def _run_lifespan(self, receive: Receive, send: Send) -> None:
         """Handle start and stop of the server.
@@ -90,14 +105,31 @@ class App:
         """
         with suppress(SharedStateLost):
             await self.gateway.shared.look()
+        refreshing = ensure_future(self._refresh())
         while (await receive())["type"] != "lifespan.shutdown":
             await send({"type": "lifespan.startup.complete"})
+        refreshing.cancel()
         await self.gateway.watch.wait_until_closed()  # cut streams write their last event
         self.rejections.close()
         with suppress(TimeoutError):
             async with timeout(_CLOSING):
                 await self.gateway.shared.aclose()
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def _refresh(self) -> None:
+        """Give a shared state that lost its data the keys back, also without requests.
+
+        A new replica knows no keys, and would answer all clients until then.
+        """
+        refresh = self.gateway.shared.refresh
+        while refresh is not None:
+            await sleep(REFRESH)
+            try:
+                await refresh()
+            except SharedStateLost:
+                continue
+            except Exception:
+                LOG.exception("the shared state could not be looked at")
 
     async def _serve(self, arrival: "_Arrival") -> None:
         """Answer a request: whatever its head decides comes before its body is read."""
@@ -125,6 +157,8 @@ class App:
             reason = describe_reason(error)
             self.rejections.note(arrival.id, arrival.address, response.status, reason, front=front)
             await self._answer_unread(arrival, response)
+        except ClientLeft:
+            raise
         except Exception:
             LOG.exception("request %s to %s failed", arrival.id, path[:_LOGGED])
             if not writer.begun:
@@ -176,7 +210,13 @@ class App:
             return
         except ClientLeft:
             record = self._start_record(arrival, head, requester)
-            record.note(end="left", reason="the client left before its request was whole")
+            reason = "the client left before its request was whole"
+            record.note(status=_LEFT, end="left", reason=reason)
+            record.finish()
+            raise
+        except CancelledError:  # the server stops; ``__call__`` answers
+            record = self._start_record(arrival, head, requester)
+            record.note(status=SHUTDOWN.status, end="failed", reason=describe_reason(SHUTDOWN))
             record.finish()
             raise
         with gateway.watch.watch(writer, arrival.receive):
@@ -293,9 +333,16 @@ class _Arrival:
 
     async def read_body(self, limit: int) -> HttpRequest:
         """Return the request with its body; raises BodyProblem and ClientLeft."""
-        http = await read_body(self.head, self.receive, limit)
+        http = await read_body(self.head, self._receive, limit)
         self.is_read = True
         return http
+
+    async def _receive(self) -> Message:
+        """Return the next message; raises BodyProblem if the server could not read the body."""
+        message = await self.receive()
+        if (problem := self.scope.get(PROBLEM)) is not None:
+            raise BodyProblem(*problem)
+        return message
 
     async def skip_body(self) -> None:
         """Read on for a moment: closing a connection with unread bytes destroys the answer."""
@@ -331,6 +378,14 @@ def _note_response(record: RequestRecord, response: HttpResponse, label: str | N
         end="refused" if failed else "done",
         reason=read_reason(response) if failed else label,
     )
+
+
+async def _write_shutdown(arrival: _Arrival) -> None:
+    """Tell a client that the gateway stops before its request was whole."""
+    front = find_dialect(urlsplit(arrival.head.url).path) or guess_dialect(arrival.head)
+    response = write_error(SHUTDOWN, front, get_dialect(front).service(), id=arrival.id)
+    closing = {**response.headers, "connection": "close"}
+    await arrival.writer.whole(replace(response, headers=closing))
 
 
 @lru_cache(maxsize=256)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from ..requests.read_request import PROBLEM
 from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
 
 _SWEEP = 1.0  # seconds between two looks at the deadlines of all connections
@@ -171,13 +172,21 @@ class LimitedProtocol(HttpToolsProtocol):
         self._dismiss(*(self._problem or _UNREADABLE))
 
     def _dismiss(self, status: int, reason: str) -> None:
-        """Answer, read nothing any more, and close; inside another answer only close."""
+        """Answer, read nothing any more, and close, after the answers to earlier requests."""
         self._dismissed = True
         self._unset_keepalive_if_required()
-        self.note(self.client[0] if self.client else "", status, reason)
         if self._is_answering():
-            self.transport.close()
+            cycle: Any = self.cycle  # the last that waits
+            cycle.keep_alive = False
+            if cycle.more_body and not cycle.response_started:
+                # Its own body: the application rejects it in the client's API, and records it.
+                cycle.scope[PROBLEM] = (status, reason)
+                cycle.more_body = False
+                cycle.message_event.set()
+                return
+            self.note(self.client[0] if self.client else "", status, reason)
             return
+        self.note(self.client[0] if self.client else "", status, reason)
         body = b'{"error":{"message":"%b"}}' % reason.encode("ascii")
         self.transport.write(
             b"%bcontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"

@@ -1,7 +1,9 @@
 """Clients' keys, of gateway.toml and of run time; only hashes are stored."""
 
 import logging
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -10,9 +12,9 @@ from msgspec.structs import replace
 
 from ...canon import Json, convert_json, dump_json
 from ...errors import BadParameter, BadThinking, StoreError
-from ...store import Database, Schema, data_folder
+from ...store import Database, Schema, data_folder, write_atomic
 from ...thinking import parse_intent
-from ..config.model import GatewayKey, find_name_problem, parse_expiry
+from ..config.model import MOST_COST, GatewayKey, find_name_problem, parse_expiry
 from ..config.secrets import hash_key, make_key
 from .redis_link import AWAY, SharedStateLost
 
@@ -26,6 +28,8 @@ _SCHEMA = Schema(
     (("CREATE TABLE keys (name TEXT PRIMARY KEY, key TEXT NOT NULL)",),),
     "SELECT name FROM keys LIMIT 1",
 )
+# A file that exists is made whole, with its table: one without it lost its keys.
+_EXISTING = Schema(((), *_SCHEMA.migrations[1:]), _SCHEMA.probe)
 
 
 class KeysUnreadable(SharedStateLost):
@@ -77,22 +81,37 @@ class LocalKeys:
 
 
 class FileKeys:
-    """A store in the data folder for all gateways of this machine, made with the first key."""
+    """A store in the data folder for all gateways of this machine, made with the first key.
+
+    A second file says that there are keys, until the last is removed on purpose: if the store
+    has none then, it lost them, and no request is answered. The write-ahead log is moved into the
+    store after each change, so that a copy of the store alone is whole.
+    """
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path or Path(data_folder()) / FILE
+        self._marker = self._path.with_name(f"{self._path.name}.in-use")
         self._database: Database | None = None
+        self._inode: tuple[int, int] | None = None
         self._read: tuple[object, Rows] = (None, _NONE)
 
     async def rows(self) -> Rows:
         """Return the current keys; raises KeysUnreadable."""
         try:
-            if self._database is None and not self._exists():
+            if not self._exists():
+                self._check_marker("the file is missing")
                 return _NONE
-            version = self._open().rows("PRAGMA data_version")[0][0]
+            database = self._open()
+            version = database.rows("PRAGMA data_version")[0][0]
             if self._read[0] != version:
-                found = self._open().rows("SELECT name, key FROM keys ORDER BY rowid")
-                self._read = (version, {name: load_key(key) for name, key in found})
+                found = database.rows("SELECT name, key FROM keys ORDER BY rowid")
+                rows = {name: load_key(key) for name, key in found}
+                if not rows:
+                    self._check_marker("the file has none")
+                elif self._read[0] is None and not self._marker.exists():
+                    with suppress(StoreError):  # a file of an earlier version
+                        write_atomic(self._marker, "")
+                self._read = (version, rows)
         except (StoreError, OSError, msgspec.MsgspecError, ValueError, AttributeError) as error:
             raise KeysUnreadable(self._path, error) from None
         return self._read[1]
@@ -100,40 +119,92 @@ class FileKeys:
     def _exists(self) -> bool:
         """Return whether there is a file; raises OSError if that is unknown, or if it is empty.
 
-        SQLite would take an empty file for a new database, and every client would have access.
+        SQLite would take an empty file for a new database, and every client would have access. A
+        file in place of the one that is open (a restored backup) is opened instead.
         """
         try:
-            size = self._path.stat().st_size
+            found = self._path.stat()
         except FileNotFoundError:
+            self.close()
             return False
-        if not size:
+        if not found.st_size:
             raise OSError("the file is empty; delete it if there were no keys")
+        if self._inode != (inode := (found.st_dev, found.st_ino)):
+            self.close()
+            self._inode = inode
         return True
+
+    def _check_marker(self, problem: str) -> None:
+        """Raise OSError if there are keys."""
+        if self._marker.exists():
+            message = f"{problem}; restore it, or delete {self._marker} if there are no keys"
+            raise OSError(message)
 
     async def put(self, key: GatewayKey) -> None:
         """Store a key."""
-        with self._open().transaction() as connection:
-            connection.execute(
-                "INSERT INTO keys VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET key = ?",
-                (key.name, dump_json(key), dump_json(key)),
-            )
-        self._read = (None, _NONE)  # data_version changes only with writes of other processes
+        if not self._exists():
+            self._create()
+        marked = self._marker.exists()
+        try:
+            with self._open().transaction() as connection:
+                connection.execute(
+                    "INSERT INTO keys VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET key = ?",
+                    (key.name, dump_json(key), dump_json(key)),
+                )
+                if not marked:
+                    write_atomic(self._marker, "")
+        except BaseException:
+            if not marked:
+                self._marker.unlink(missing_ok=True)
+            raise
+        self._settle()
 
     async def remove(self, name: str) -> None:
         """Delete a key."""
+        if not self._exists():
+            return
         with self._open().transaction() as connection:
             connection.execute("DELETE FROM keys WHERE name = ?", (name,))
-        self._read = (None, _NONE)
+            is_last = not connection.execute("SELECT 1 FROM keys LIMIT 1").fetchall()
+        if is_last:
+            self._marker.unlink(missing_ok=True)
+        self._settle()
+
+    def _settle(self) -> None:
+        self._read = (None, _NONE)  # data_version changes only with writes of other processes
+        try:
+            self._open().settle()
+        except StoreError as error:
+            LOG.warning("the keys are stored, in %s-wal: %s", self._path, error)
 
     def close(self) -> None:
         """Close the file."""
         if self._database is not None:
             self._database.close()
+        self._database, self._inode, self._read = None, None, (None, _NONE)
 
     def _open(self) -> Database:
         if self._database is None:
-            self._database = Database(self._path, _SCHEMA)
+            self._database = Database(self._path, _EXISTING)
         return self._database
+
+    def _create(self) -> None:
+        """Make the file whole or not at all; raises StoreError."""
+        draft = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        try:
+            made = Database(draft, _SCHEMA)
+            made.settle()
+            made.close()
+            with suppress(FileExistsError):  # another process was faster
+                os.link(draft, self._path)
+        except OSError as error:
+            message = f"{self._path} cannot be written: {error.strerror or error}"
+            raise StoreError(message) from None
+        finally:
+            for tail in ("", "-wal", "-shm", "-journal"):
+                with suppress(OSError):
+                    draft.with_name(draft.name + tail).unlink(missing_ok=True)
+        self._exists()
 
 
 def load_key(text: str | bytes) -> GatewayKey:
@@ -142,6 +213,8 @@ def load_key(text: str | bytes) -> GatewayKey:
     budget = row.get("budget")
     if budget and "money" in budget:
         budget["cost"] = budget.pop("money")
+    if budget and budget.get("cost"):  # until 0.2 it had no maximum
+        budget["cost"] = min(budget["cost"], MOST_COST)
     return convert_json(row, GatewayKey)
 
 

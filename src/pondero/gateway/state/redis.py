@@ -157,8 +157,9 @@ class RedisBreakers:
 class RedisKeys:
     """Run-time keys of all replicas, checked at each request.
 
-    A copy in ``file`` holds while Redis is lost, and is given back to a Redis that lost its data. A
-    replica that knows the keys neither from Redis nor from its copy rejects every request.
+    A copy in ``file`` holds while Redis is lost, and is given back to a Redis that lost its data,
+    all or the keys alone. A replica that knows the keys neither from Redis nor from its copy
+    rejects every request.
     """
 
     def __init__(
@@ -190,6 +191,10 @@ class RedisKeys:
             raise self._link.make_lost()
         return self._rows
 
+    async def refresh(self) -> None:
+        """Look whether Redis lost its keys, and give them back; raises SharedStateLost."""
+        await self._read()
+
     async def put(self, key: GatewayKey) -> None:
         """Store a key; raises SharedStateLost."""
         await self._change(key.name, dump_json(key))
@@ -203,6 +208,30 @@ class RedisKeys:
         await self._read()
 
     async def _read(self) -> None:
+        """Take over the keys of Redis, after giving it back those that it lost."""
+        saved, version = await self._fetch()
+        known = self._find_known(needed=not saved.changed)
+        if not _is_whole(saved, version, known):
+            LOG.error("the shared state lost keys; it is given back what this replica knows")
+            await self._give(known)
+            saved, version = await self._fetch()
+            if not _is_whole(saved, version, known):
+                lost = sorted({*saved.changed} - {*saved.rows})
+                message = (
+                    f"it lost {', '.join(map(repr, lost))}; restore its data, or remove each with "
+                    f"redis-cli HSET {PREFIX}{_KEYS} NAME ''"
+                )
+                raise KeysUnreadable("the shared state", message)
+        saved = SavedKeys({name: row for name, row in saved.rows.items() if row}, saved.changed)
+        self._use(saved)
+        self._version = version
+        if self._snapshot is not None:
+            self._snapshot.version = version
+        self._save(saved)
+
+    async def _fetch(self) -> tuple[SavedKeys, bytes | None]:
+        """Return what Redis has, where a removed key is an empty row, and its version."""
+
         async def read(redis: Any) -> list[Any]:
             pipeline = redis.pipeline(transaction=True)
             pipeline.mget(PREFIX + EPOCH, PREFIX + _VERSION)
@@ -222,11 +251,7 @@ class RedisKeys:
             {name.decode(): row.decode() for name, row in rows.items()},
             {name.decode(): int(number) for name, number in changed.items()},
         )
-        self._use(saved)
-        self._version = version
-        if self._snapshot is not None:
-            self._snapshot.version = version
-        self._save(saved)
+        return saved, version
 
     def _use(self, saved: SavedKeys | None) -> None:
         if saved is None or saved == self._saved:
@@ -249,16 +274,43 @@ class RedisKeys:
 
     async def _merge(self, _epoch: str) -> None:
         """Give Redis the keys that this replica knows and Redis does not."""
-        saved = self._saved
-        if saved is None:
-            with suppress(KeysUnreadable):  # Redis has data: ``before_epoch`` checks the other case
-                saved = self._load()
-        if saved is None:
-            return
-        rows = [
-            (name, saved.changed.get(name, 0), saved.rows.get(name, ""))
-            for name in {**saved.changed, **saved.rows}
-        ]
-        if rows:
-            arguments = [value for row in rows for value in row]
-            await self._link.run("merge_keys", [_KEYS, _CHANGES, _VERSION], arguments)
+        # Redis has data: ``before_epoch`` checks the other case.
+        await self._give(self._find_known(needed=False))
+
+    def _find_known(self, *, needed: bool) -> SavedKeys:
+        """Return the keys that this replica has seen; raises KeysUnreadable if they are needed."""
+        copy: SavedKeys | None = None
+        try:
+            copy = self._load()
+        except KeysUnreadable:
+            if needed and self._saved is None:
+                raise
+        known = [each for each in (copy, self._saved) if each is not None]
+        rows: dict[str, str] = {}
+        changed: dict[str, int] = {}
+        for each in known:
+            for name in {**each.changed, **each.rows}:
+                version = each.changed.get(name, 0)
+                if version >= changed.get(name, -1):
+                    changed[name] = version
+                    rows[name] = each.rows.get(name, "")
+        return SavedKeys(rows, changed)
+
+    async def _give(self, known: SavedKeys) -> None:
+        arguments: list[str | int] = []
+        for name, version in known.changed.items():
+            arguments += (name, version, known.rows[name])
+        await self._link.run("merge_keys", [_KEYS, _CHANGES, _VERSION], arguments)
+
+
+def _is_whole(found: SavedKeys, version: bytes | None, known: SavedKeys) -> bool:
+    """Return whether Redis has every key it ever had: a removed one leaves an empty row.
+
+    A Redis that evicts, or a hand that deletes, may take one of its entries and leave the others.
+    """
+    latest = max(found.changed.values(), default=0)
+    return (
+        found.changed.keys() <= found.rows.keys()
+        and known.changed.keys() <= found.rows.keys()
+        and int(version or 0) >= latest
+    )

@@ -68,6 +68,8 @@ class SharedState(Struct, frozen=True, kw_only=True):
     close: Callable[[], Awaitable[None]] = _nothing
     probe: Callable[[], Awaitable[None]] = _nothing
     """Ask the shared state whether it is there; raises SharedStateLost."""
+    refresh: Callable[[], Awaitable[None]] | None = None
+    """Give the shared state back what it lost; called now and then; raises SharedStateLost."""
 
     @property
     def is_away(self) -> bool:
@@ -110,19 +112,21 @@ def make_shared_state(
     address = resolve_address(server)
     link = RedisLink(address)
     board = RedisSnapshot(link)
+    shared_keys = RedisKeys(link, board, KeyFile(address))
     return SharedState(
         state=RedisUsageCounter(
             link, alone=server.on_state_loss == "allow", pending=PendingUse(address)
         ),
         memory=RedisAnswerCache(link, memory, seconds=server.answer_cache_seconds),
         breakers=RedisBreakers(link, board),
-        keys=RedisKeys(link, board, KeyFile(address)),
+        keys=shared_keys,
         owners=RedisAnswerCache(link, owners, seconds=_OWNED),
         secrets=RedisSecrets(link, own_secrets),
         look=board.look,
         is_lost=lambda: link.is_away,
         close=link.aclose,
         probe=board.look,
+        refresh=shared_keys.refresh,
     )
 
 

@@ -1,11 +1,11 @@
 -- Stores or removes a key. KEYS: epoch, keys, changes, version. ARGV: time, epoch, name, and its
--- JSON, empty to remove it. Returns the new version, nothing in another epoch.
+-- JSON, empty to remove it: the empty row stays, so that a missing one is a loss. Returns the new
+-- version, nothing in another epoch.
 if redis.call('GET', KEYS[1]) ~= ARGV[2] then return false end
-local version = redis.call('INCR', KEYS[4])
-if ARGV[4] == '' then
-  redis.call('HDEL', KEYS[2], ARGV[3])
-else
-  redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
-end
-redis.call('HSET', KEYS[3], ARGV[3], version)
+local version = tonumber(redis.call('GET', KEYS[4]) or '0')  -- may be lost alone
+for _, each in ipairs(redis.call('HVALS', KEYS[3])) do version = math.max(version, tonumber(each)) end
+version = version + 1
+redis.call('SET', KEYS[4], whole(version))
+redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
+redis.call('HSET', KEYS[3], ARGV[3], whole(version))
 return version
