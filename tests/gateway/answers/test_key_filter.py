@@ -1,16 +1,15 @@
 """The provider's key does not reach a client, wherever a service quotes it."""
 
 import json
-from collections.abc import AsyncIterator
 
 import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.gateway.asgi import came
+from tests.gateway.canned import Canned
 
 import pondero
-from pondero.canon import HttpRequest, ResponseHead
 from pondero.gateway.answers.key_filter import KeyFilter
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ProviderOverride
 from pondero.gateway.server.app import App
@@ -19,40 +18,7 @@ from pondero.gateway.server.context import GatewayContext
 KEY = "a.providers+key/0123456789"
 
 
-class _Canned:
-    """A service that sends these pieces."""
-
-    needs_key = True
-
-    def __init__(self, pieces: list[bytes], **headers: str) -> None:
-        self._pieces = pieces
-        self._headers = {name.replace("_", "-"): value for name, value in headers.items()}
-
-    async def send(self, _request: HttpRequest, _timeouts: object) -> "_Answer":
-        return _Answer(ResponseHead(200, self._headers), self._pieces)
-
-    async def aclose(self) -> None:
-        pass
-
-
-class _Answer:
-    def __init__(self, head: ResponseHead, pieces: list[bytes]) -> None:
-        self.head = head
-        self._pieces = iter(pieces)
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return self
-
-    async def __anext__(self) -> bytes:
-        for piece in self._pieces:
-            return piece
-        raise StopAsyncIteration
-
-    async def aclose(self) -> None:
-        pass
-
-
-def _ask(monkeypatch, model: str, service: _Canned, *, stream: bool = True):
+def _ask(monkeypatch, model: str, service: Canned, *, stream: bool = True):
     monkeypatch.setenv("SOMETHING", KEY)
     provider = model.partition(":")[0]
     override = ProviderOverride(url="http://service", key="env:SOMETHING")
@@ -70,7 +36,7 @@ def _sse(*events: dict) -> bytes:
     ).encode()
 
 
-MESSAGE = {
+MESSAGE: dict[str, object] = {
     "type": "message",
     "id": "msg_1",
     "role": "assistant",
@@ -80,7 +46,7 @@ MESSAGE = {
     "stop_sequence": None,
     "usage": {"input_tokens": 1, "output_tokens": 1},
 }
-RESPONSE = {
+RESPONSE: dict[str, object] = {
     "id": "resp_1",
     "object": "response",
     "created_at": 1,
@@ -136,7 +102,7 @@ def test_a_stream_that_quotes_the_key_is_redacted(monkeypatch, model, size):
     stream = STREAMS[model]
     pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
     headers = {"content_type": "text/event-stream", "request_id": f"req-{KEY}"}
-    answer = _ask(monkeypatch, model, _Canned(pieces, **headers))
+    answer = _ask(monkeypatch, model, Canned(pieces, **headers))
     assert answer.status == 200
     assert b"Hi" in answer.body
     assert KEY not in answer.body.decode()
@@ -146,7 +112,7 @@ def test_a_stream_that_quotes_the_key_is_redacted(monkeypatch, model, size):
 def test_a_whole_answer_that_quotes_the_key_is_redacted(monkeypatch):
     content = [{"type": "text", "text": f"Hi {KEY}"}]
     body = json.dumps({**MESSAGE, "content": content, "stop_reason": "end_turn"}).encode()
-    service = _Canned([body], content_type="application/json", request_id=f"req-{KEY}")
+    service = Canned([body], content_type="application/json", request_id=f"req-{KEY}")
     answer = _ask(monkeypatch, "anthropic:claude-opus-5", service, stream=False)
     assert json.loads(answer.body)["content"][0]["text"] == "Hi REDACTED"
     assert answer.headers["request-id"] == "req-REDACTED"
