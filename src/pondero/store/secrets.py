@@ -7,7 +7,7 @@ only what pondero stores, exports, prints and logs is redacted.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -77,6 +77,20 @@ class SecretRedactor:
                 clean.clear()
             clean.add(text)
         return "".join(_cut(text, spans, HIDDEN)) if spans else text
+
+    def pieces(self, pieces: Sequence[str]) -> list[str]:
+        """Return the pieces of one text, redacted, also a secret that spans several."""
+        spans = _merge_spans(self._find("".join(pieces)))
+        redacted, begin = [], 0
+        for piece in pieces:
+            end, at, shown = begin + len(piece), 0, ""
+            for first, last in spans:
+                if first < end and last > begin:
+                    shown += piece[at : max(first - begin, at)] + HIDDEN * (first >= begin)
+                    at = min(last, end) - begin
+            redacted.append(shown + piece[at:])
+            begin = end
+        return redacted
 
     def after(self, text: str, at: int) -> str:
         """Return a text from a place on, redacted; what is before it decides what is a key."""

@@ -80,10 +80,10 @@ GEMINI = {
     ],
     "modelVersion": "gemini-3-flash-preview",
 }
-MESSAGES = ("/v1/messages", "anthropic:claude-opus-5", MESSAGE, {"max_tokens": 99})
-RESPONSES = ("/v1/responses", "openai:gpt-5.5", RESPONSE, {})
-CHATS = ("/v1/chat/completions", "openai-chat:gpt-5.5", CHAT, {})
-GENERATE = ("/v1beta/models/m:generateContent", "google:gemini-3-flash-preview", GEMINI, {})
+MESSAGES: tuple = ("/v1/messages", "anthropic:claude-opus-5", MESSAGE, {"max_tokens": 99})
+RESPONSES: tuple = ("/v1/responses", "openai:gpt-5.5", RESPONSE, {})
+CHATS: tuple = ("/v1/chat/completions", "openai-chat:gpt-5.5", CHAT, {})
+GENERATE: tuple = ("/v1beta/models/m:generateContent", "google:gemini-3-flash-preview", GEMINI, {})
 INTERPRETER = {
     "type": "code_interpreter_call",
     "id": "ci_9",
@@ -134,7 +134,7 @@ def _key(name: str, key: str, *, account_state: bool = False) -> GatewayKey:
     return GatewayKey(name, hash_key(key), account_state=account_state)
 
 
-def _gate(api: tuple, *keys: GatewayKey, **state: bool) -> tuple[App, Canned]:
+def _gate(api: tuple, *keys: GatewayKey, saves_owners: bool = False) -> tuple[App, Canned]:
     _, model, answer, _ = api
     service = Canned([json.dumps(answer).encode()], content_type="application/json")
     provider = model.partition(":")[0]
@@ -144,7 +144,7 @@ def _gate(api: tuple, *keys: GatewayKey, **state: bool) -> tuple[App, Canned]:
         providers={provider: override},
         keys=keys,
     )
-    shared = make_shared_state(ServerConfig(), **state)
+    shared = make_shared_state(ServerConfig(), saves_owners=saves_owners)
     return App(GatewayContext(config, service, shared=shared)), service
 
 

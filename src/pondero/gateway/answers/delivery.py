@@ -9,6 +9,7 @@ from ...canon import AdjustmentNote, Assembler, Event, Reply
 from ...errors import PonderoError
 from ...exchange import Emit, flow, list_keys
 from ...transport import AsyncShell
+from ..levels.level_rules import show_sent
 from ..observability.request_record import RequestRecord
 from ..quotas.usage_meter import MeteredTransport
 from ..requests.attempt import Attempt
@@ -36,7 +37,7 @@ async def deliver(
     record.note(
         road=attempt.path.name,
         asked=attempt.level.requested,
-        sent=str(plan.level if plan.budget is None else plan.budget),
+        sent=show_sent(plan) if plan.level or plan.budget is not None else str(None),
         why=attempt.level.why,
         adjustments=tuple(note.code for note in plan.adjustments),
     )

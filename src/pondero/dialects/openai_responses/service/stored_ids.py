@@ -111,7 +111,8 @@ class _Item(Struct):
     @property
     def ids(self) -> tuple[str | None, ...]:
         """Return all ids of an item."""
-        return self.id, self.container_id, self.environment and self.environment.container_id
+        inside = self.environment.container_id if self.environment is not None else None
+        return self.id, self.container_id, inside
 
 
 class _Answer(Struct):
