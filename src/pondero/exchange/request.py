@@ -340,7 +340,7 @@ def redact_key(error: BaseException | None, request: HttpRequest) -> None:
 
 
 def list_keys(request: HttpRequest) -> frozenset[str]:
-    """Return the keys that a request carries; one as short as a word is none."""
+    """Return the keys that a request carries, except those as short as a word."""
     headers = request.headers
     keys = (headers.get(name, "").removeprefix(before) for name, before in _HEADERS.values())
     return frozenset(key for key in keys if len(key) >= LEAST_LEARNED)

@@ -92,8 +92,8 @@ class SecretRedactor:
             begin = end
         return redacted
 
-    def after(self, text: str, at: int) -> str:
-        """Return a text from a place on, redacted; what is before it decides what is a key."""
+    def rest(self, text: str, at: int) -> str:
+        """Return a text from a place on, redacted; the text before it is context."""
         spans = [(max(begin, at), end) for begin, end in _merge_spans(self._find(text)) if end > at]
         return "".join(_cut(text, spans, HIDDEN, at))
 
@@ -170,7 +170,7 @@ class StreamRedactor:
         return self._release(whole, len(whole))
 
     def _release(self, whole: str, end: int) -> str:
-        shown = self._redactor.after(whole[:end], len(self._before))
+        shown = self._redactor.rest(whole[:end], len(self._before))
         self._held = whole[end:]
         self._before = whole[max(0, end - CONTEXT) : end]
         return shown

@@ -54,13 +54,13 @@ class _Audio(Struct):
     id: str | None = None
 
 
-class _Said(Struct):
+class _Speech(Struct):
     audio: _Audio | None = None
 
 
 class _Choice(Struct):
-    message: _Said | None = None
-    delta: _Said | None = None
+    message: _Speech | None = None
+    delta: _Speech | None = None
 
 
 class _Answer(Struct):
@@ -71,7 +71,7 @@ _ANSWER = get_decoder(_Answer)
 
 
 def find_given(data: bytes, *, stream: bool) -> Iterator[str]:  # noqa: ARG001 - both alike here
-    """Yield the ids of what was spoken in an answer, or in one event of a stream."""
+    """Yield the ids of the audio in an answer, or in one event of a stream."""
     try:
         choices = _ANSWER.decode(data).choices
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -66,8 +66,8 @@ def _iter_item_ids(item: dict[str, Json]) -> Iterator[StoredId]:
     if kind == "item_reference" or (kind is None and "role" not in item and id is not None):
         yield StoredId("input", str(id), is_item=True)
     elif isinstance(id, str) and kind in _CONTENT and not item.get("encrypted_content"):
-        # The service checks encrypted content itself. Of an id with other content nobody says
-        # whether the service reads what it has stored instead.
+        # The service checks encrypted content itself. For an id with other content it is not
+        # documented whether the service reads its stored item instead.
         content = any(map(item.get, _CONTENT[kind]))
         yield StoredId("input", id, is_item=True, may_be_dropped=True, has_content=content)
     for holder in (item, item.get("environment")):
