@@ -436,6 +436,30 @@ def test_a_plain_envelope_counts_only_where_it_is_allowed(keyed, accepts, back):
     )
 
 
+@pytest.mark.parametrize("before", [" ", "\n", "\ufeff", '"', "data:;base64,", "QUJD"])
+@pytest.mark.parametrize("mark", [b"pndEv1", b"pndEv2"])
+def test_an_envelope_after_anything_else_is_no_signature(before, mark):
+    text = before + b64encode(mark + bytes(range(90))).decode()
+    thinking = {"type": "thinking", "thinking": "Hm.", "signature": text}
+    messages = [
+        {"role": "user", "content": "Hi"},
+        {"role": "assistant", "content": [thinking, {"type": "text", "text": "Hello"}]},
+        {"role": "user", "content": "Go on."},
+    ]
+    body = {"model": "m", "max_tokens": 4000, "messages": messages}
+
+    async def run() -> list[bytes]:
+        world = World()
+        routes = (GatewayRoute("m", (BACKS["opus"],), retries=0),)
+        world.gate.reconfigure(GatewayConfig(routes=routes))
+        headers = {"content-type": "application/json", "x-api-key": "key-a"}
+        http = HttpRequest("POST", "http://g/v1/messages", headers, json.dumps(body).encode())
+        await came(world.app, http)
+        return world.upstream.requests
+
+    assert b"cG5kRXY" not in anyio.run(run)[0]
+
+
 @pytest.mark.parametrize("back", ["deepseek", "opus"])
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_a_client_cannot_ask_for_thinking_that_a_route_hides(back, stream):

@@ -288,7 +288,8 @@ class StoredId(Struct, frozen=True):
     """An id in a request of something that the service stores; ``field`` names the parameter.
 
     ``of_account``: no answer gives such ids. ``is_item``: it stands for an item of the
-    conversation; one that ``may_be_dropped`` has its thinking only.
+    conversation; one that ``may_be_dropped`` is not needed by another API. ``has_content``: the
+    request has the thing itself too, so that only an id of another client is rejected.
     """
 
     field: str
@@ -296,6 +297,7 @@ class StoredId(Struct, frozen=True):
     of_account: bool = False
     is_item: bool = False
     may_be_dropped: bool = False
+    has_content: bool = False
 
 
 class GivenIds(Protocol):

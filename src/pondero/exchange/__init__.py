@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         add_headers,
         auth_header,
         compose,
+        list_keys,
         prepare,
         redact_key,
     )
@@ -69,7 +70,9 @@ _NAMES = {
     "prepare_steps.history": "make_destination",
     "prepare_steps.rejections": "make_rejection rejected_signatures rejections_for",
     "rate_limits": "RateLimit parse_rate_limits",
-    "request": "Exchange Prepared Signing add_headers auth_header compose prepare redact_key",
+    "request": (
+        "Exchange Prepared Signing add_headers auth_header compose list_keys prepare redact_key"
+    ),
     "retry": "Retry",
     "transport": "AsyncResponse AsyncTransport Response Timeouts Transport",
 }
@@ -115,6 +118,7 @@ __all__ = [
     "insist",
     "is_deployment_fault",
     "is_fallback_error",
+    "list_keys",
     "make_destination",
     "make_rejection",
     "matches_plan",

@@ -330,15 +330,20 @@ def _check_header(name: Any, value: Any) -> None:
 
 def redact_key(error: BaseException | None, request: HttpRequest) -> None:
     """Remove a request's key from an error and its causes: some services echo it."""
-    for name, before in _HEADERS.values():
-        key = request.headers.get(name, "").removeprefix(before)
-        if len(key) >= LEAST_LEARNED:
-            behind = error
-            while behind is not None:
-                behind.args = tuple(_redact(each, key) for each in behind.args)
-                for field, value in vars(behind).items():
-                    setattr(behind, field, _redact(value, key))
-                behind = behind.__cause__ or behind.__context__
+    for key in list_keys(request):
+        behind = error
+        while behind is not None:
+            behind.args = tuple(_redact(each, key) for each in behind.args)
+            for field, value in vars(behind).items():
+                setattr(behind, field, _redact(value, key))
+            behind = behind.__cause__ or behind.__context__
+
+
+def list_keys(request: HttpRequest) -> frozenset[str]:
+    """Return the keys that a request carries, except those as short as a word."""
+    headers = request.headers
+    keys = (headers.get(name, "").removeprefix(before) for name, before in _HEADERS.values())
+    return frozenset(key for key in keys if len(key) >= LEAST_LEARNED)
 
 
 def _redact(value: Json, key: str) -> Json:

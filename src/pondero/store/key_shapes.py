@@ -16,10 +16,23 @@ import msgspec
 
 from ..canon import HIDDEN
 
-# A key begins where a word begins. One that begins with letters alone could also be a piece of
-# base64, so no letter of base64 may precede it.
-_WORD = r"(?<![A-Za-z0-9_-])"
-_ALONE = r"(?<![A-Za-z0-9_+/-])"
+# A key begins where a word begins, or after an escape, whose last letter is no part of the word:
+# JSON's \n and \u003d, %3D of an address, =3D of a mail, the color of a terminal. One that begins
+# with letters alone could also be a piece of base64, so no letter of base64 may precede it.
+_ESCAPES = (
+    r"\\[nrtbfv0]",
+    r"\\u[0-9A-Fa-f]{4}",
+    r"\\x[0-9A-Fa-f]{2}",
+    r"[%=][0-9A-Fa-f]{2}",
+    r"\[m",
+    r"[\[;][0-9]m",
+    r"[\[;][0-9]{2}m",
+)
+_ESCAPED = "|".join(f"(?<={escape})" for escape in _ESCAPES)
+_WORD = rf"(?:(?<![A-Za-z0-9_-])|{_ESCAPED})"
+_ALONE = rf"(?:(?<![A-Za-z0-9_+/-])|{_ESCAPED})"
+CONTEXT = 8
+"""Characters before a key that decide whether it is one: the longest escape, and more."""
 _OVER = r"(?![A-Za-z0-9_+/=-])"
 _LETTERS = r"[A-Za-z0-9]{20,}"
 # "sk-ant-your-key-here" is a placeholder: a key has a digit or a capital letter.
@@ -68,12 +81,43 @@ KEY_SHAPES: tuple[tuple[str, tuple[str, ...], str], ...] = (
 )
 """Well-known shapes of keys."""
 
-_STARTS = tuple(
-    (shape, start, re.compile((_WORD if {"-", "_"} & set(start) else _ALONE) + pattern, re.ASCII))
-    for shape, starts, pattern in KEY_SHAPES
-    for start in starts
-)
-_FREE = re.compile(r"(?:\A|[^A-Za-z0-9_-])([A-Za-z0-9_.+/~=-]{0,600})\Z")
+# Beginnings that are unmistakable inside a word too (KEY_sk-proj-...), each with what must follow.
+# The text after them is as long as in real keys, so that no word, hash or base64 has this shape.
+_RANDOM = r"(?=[A-Za-z_-]*[0-9])(?=[A-Za-z0-9_-]*?[A-Za-z0-9]{16})[A-Za-z0-9_-]{20,}"
+_SOLID = r"(?=[A-Za-z]*[0-9])[A-Za-z0-9]{20,}"
+_ANYWHERE: dict[str, str] = {
+    **dict.fromkeys(
+        ("sk-ant-", "sk-proj-", "sk-or-", "sk-svcacct-", "sk-admin-", "sk-lf-"), _RANDOM
+    ),
+    **dict.fromkeys(("gsk_", "csk-", "xai-", "pplx-", "sk_live_", "rk_live_"), _SOLID),
+    **dict.fromkeys(("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _SOLID),
+    **dict.fromkeys(("github_pat_", "glpat-", "nvapi-", "tgp_v1_"), _RANDOM),
+    "npm_": r"[A-Za-z0-9]{36}" + _OVER,
+    "pnd_": r"[A-Za-z0-9_-]{40,}",
+    "AIza": r"[A-Za-z0-9_-]{35}" + _OVER,
+    # after a slash, which is a letter of base64
+    "AKIA": r"(?<=/AKIA)[A-Z0-9]{16}(?![A-Za-z0-9_+=-])",
+    "ASIA": r"(?<=/ASIA)[A-Z0-9]{16}(?![A-Za-z0-9_+=-])",
+    "eyJ": r"(?<=/eyJ)[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}",
+}
+
+
+def _compile_starts() -> Iterator[tuple[str, str, re.Pattern[str]]]:
+    """Yield each beginning of a key with the pattern that decides."""
+    for shape, starts, pattern in KEY_SHAPES:
+        for start in starts:
+            before = _WORD if {"-", "_", "."} & set(start) else _ALONE
+            also = "".join(
+                f"|{re.escape(long)}{rest}"
+                for long, rest in _ANYWHERE.items()
+                if long.startswith(start)
+            )
+            yield shape, start, re.compile(f"{before}{pattern}{also}", re.ASCII)
+
+
+_STARTS = tuple(_compile_starts())
+_FREE = re.compile(_WORD, re.ASCII)
+_TAIL = re.compile(r"[A-Za-z0-9_.+/~=-]{0,600}\Z")
 _FRAGMENT = re.compile(r"-----BEGIN (?:(?!-----END )[\s\S]){0,16384}\Z|[Bb]earer +\S{0,600}\Z")
 
 
@@ -102,11 +146,27 @@ def find_open_key(text: str) -> int:
     """Return where a key may begin that is not complete at the end of a text; else its length."""
     if fragment := _FRAGMENT.search(text, max(0, len(text) - 16_500)):
         return fragment.start()
-    if (word := _FREE.search(text, max(0, len(text) - 700))) is None:
+    tail = _TAIL.search(text, max(0, len(text) - 600))
+    if tail is None or not tail[0]:
         return len(text)
-    tail = word[1]
-    may = any(tail.startswith(start) or start.startswith(tail) for _, start, _ in _STARTS)
-    return word.start(1) if tail and may else len(text)
+    found = (at for start in _OPENINGS for at in _find_openings(text, tail.start(), start))
+    return min((at for at, inside in found if inside or _FREE.match(text, at)), default=len(text))
+
+
+_OPENINGS = (*(start for _, start, _ in _STARTS), *(each for each in _ANYWHERE if "-" in each))
+_CLEAR = 3  # letters of a start: a word's last one or two are not held back for a key inside it
+
+
+def _find_openings(text: str, begin: int, start: str) -> Iterator[tuple[int, bool]]:
+    """Yield where a start is, complete or cut by the end, and if a key may be there in a word."""
+    inside = start in _ANYWHERE
+    at = text.find(start, begin)
+    while at >= 0:
+        yield at, inside
+        at = text.find(start, at + 1)
+    for end in range(max(begin, len(text) - len(start) + 1), len(text)):
+        if start.startswith(text[end:]):
+            yield end, inside and len(text) - end >= _CLEAR
 
 
 def list_encodings(secret: str) -> frozenset[bytes]:

@@ -7,7 +7,7 @@ only what pondero stores, exports, prints and logs is redacted.
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -18,7 +18,7 @@ import msgspec
 from ..canon import HIDDEN, LEAST_LEARNED, Json, convert_json, decode_json, find_secrets
 from ..errors import PonderoError, StoreError
 from .files import config_folder, load_catalog, write_atomic
-from .key_shapes import find_key_shapes, find_open_key, list_encodings
+from .key_shapes import CONTEXT, find_key_shapes, find_open_key, list_encodings
 
 Kind = TypeVar("Kind")
 Span = tuple[int, int]
@@ -77,6 +77,25 @@ class SecretRedactor:
                 clean.clear()
             clean.add(text)
         return "".join(_cut(text, spans, HIDDEN)) if spans else text
+
+    def pieces(self, pieces: Sequence[str]) -> list[str]:
+        """Return the pieces of one text, redacted, also a secret that spans several."""
+        spans = _merge_spans(self._find("".join(pieces)))
+        redacted, begin = [], 0
+        for piece in pieces:
+            end, at, shown = begin + len(piece), 0, ""
+            for first, last in spans:
+                if first < end and last > begin:
+                    shown += piece[at : max(first - begin, at)] + HIDDEN * (first >= begin)
+                    at = min(last, end) - begin
+            redacted.append(shown + piece[at:])
+            begin = end
+        return redacted
+
+    def rest(self, text: str, at: int) -> str:
+        """Return a text from a place on, redacted; the text before it is context."""
+        spans = [(max(begin, at), end) for begin, end in _merge_spans(self._find(text)) if end > at]
+        return "".join(_cut(text, spans, HIDDEN, at))
 
     def data(self, data: bytes) -> bytes:
         """Return bytes, redacted: texts in UTF-8 or UTF-16, and base64."""
@@ -137,7 +156,7 @@ class StreamRedactor:
 
     def __init__(self) -> None:
         self._redactor = SecretRedactor()
-        self._before = ""  # the last character given back: a key begins where a word begins
+        self._before = ""  # the last characters given back: a key begins where a word begins
         self._held = ""
 
     def feed(self, text: str) -> str:
@@ -151,9 +170,9 @@ class StreamRedactor:
         return self._release(whole, len(whole))
 
     def _release(self, whole: str, end: int) -> str:
-        shown = self._redactor.text(whole[:end])[len(self._before) :]
+        shown = self._redactor.rest(whole[:end], len(self._before))
         self._held = whole[end:]
-        self._before = whole[end - 1 : end]
+        self._before = whole[max(0, end - CONTEXT) : end]
         return shown
 
 
@@ -185,8 +204,7 @@ def _merge_spans(spans: Iterator[Span]) -> list[Span]:
 _Whole = TypeVar("_Whole", str, bytes)
 
 
-def _cut(whole: _Whole, spans: list[Span], mark: _Whole) -> Iterator[_Whole]:
-    at = 0
+def _cut(whole: _Whole, spans: list[Span], mark: _Whole, at: int = 0) -> Iterator[_Whole]:
     for begin, end in spans:
         yield whole[at:begin]
         yield mark

@@ -184,3 +184,10 @@ def test_nothing_that_was_said_steers_the_terminal(call, data_dir):
         _, out, _ = call("threads", *arguments)
         assert "gone" in out
         assert not set("\x1b\x9b\x07\r") & set(out)
+
+
+def test_a_key_in_the_name_of_an_export_is_not_printed(threads, ids, tmp_path):
+    key = "sk-" + "proj-SHAPESEC0123456789abcdefghij"
+    code, out, err = threads("export", ids[1], "--to", str(tmp_path / f"{key}.md"))
+    assert code == 0
+    assert key not in out + err

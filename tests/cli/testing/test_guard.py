@@ -201,3 +201,12 @@ def test_an_error_is_in_the_json_too(tmp_path, capsys):
 def test_no_file_at_all_is_wrong_usage(capsys):
     assert run(["guard"]) == 2
     assert "Missing argument" in capsys.readouterr().err
+
+
+def test_a_key_in_the_place_of_a_file_is_not_printed(call):
+    key = "sk-" + "proj-SHAPESEC0123456789abcdefghij"
+    for more in ((), ("--json",)):
+        code, out, err = call("guard", key, *more)
+        assert code == 2
+        assert key not in out + err
+        assert "REDACTED" in out + err

@@ -8,7 +8,15 @@ import click
 
 from ...canon import escape_controls
 from ...errors import UnknownThread
-from ...store import Thread, from_jsonl, to_html, to_jsonl, to_markdown, write_atomic
+from ...store import (
+    Thread,
+    from_jsonl,
+    redact_secrets,
+    to_html,
+    to_jsonl,
+    to_markdown,
+    write_atomic,
+)
 from ..command import CommandGroup, check_free, examples, force_option, json_option, print_json
 from ..output.echo import echo, style_text
 from ..output.thread_tables import (
@@ -155,7 +163,7 @@ def export(thread: str, *, to: Path | None, force: bool, form: str | None) -> No
         echo(text, nl=False, exact=True)
     else:
         write_atomic(to, text)
-        echo(f"{found.id} is in {to}", err=True)
+        echo(redact_secrets(f"{found.id} is in {to}"), err=True)
 
 
 @threads.command(

@@ -155,8 +155,15 @@ def rotate_secret(*, file: str | None) -> None:
     """
     from ...gateway import load_config, rotate_envelope_secret
 
-    run(rotate_envelope_secret(load_config(file, load_catalog())))
-    echo("the gateway has a new secret; envelopes made with older ones still open", err=True)
+    config = load_config(file, load_catalog())
+    run(rotate_envelope_secret(config))
+    named = f"of {config.path}" if config.path else "without a configuration (name one: --config)"
+    where = "the data folder" if config.server.state == "memory" else "Redis"
+    echo(
+        f"gateways {named} have a new secret, stored in {where}; "
+        "envelopes made with older ones still open",
+        err=True,
+    )
 
 
 @keys.command(

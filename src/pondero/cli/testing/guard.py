@@ -9,6 +9,7 @@ import click
 
 from ...contract import GuardFinding, GuardReport, check_file
 from ...errors import BadParameter, CassetteError, UsageError
+from ...store import redact_secrets
 from ..command import examples, json_option, print_json
 from ..output.echo import echo, style_text
 
@@ -41,7 +42,8 @@ def guard(files: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
         try:
             reports.append(check_file(_read(name), _display_name(name)))
         except (CassetteError, UsageError) as error:
-            errors[name] = _prefix_name(str(error), _display_name(name))
+            message = _prefix_name(str(error), _display_name(name))
+            errors[redact_secrets(name)] = redact_secrets(message)
     if as_json:
         print_json(_json(reports, errors))
     else:
@@ -66,11 +68,11 @@ def _read(name: str) -> bytes:
 
 
 def _display_name(name: str) -> str:
-    return "stdin" if name == "-" else name
+    return "stdin" if name == "-" else redact_secrets(name)
 
 
 def _prefix_name(error: str, name: str) -> str:
-    return error if name in error else f"{name}: {error}"
+    return error if name in redact_secrets(error) else f"{name}: {error}"
 
 
 def _json(reports: list[GuardReport], errors: dict[str, str]) -> dict[str, object]:

@@ -3,10 +3,13 @@
 from asyncio import CancelledError
 from functools import partial
 
+from msgspec.structs import replace
+
 from ...canon import AdjustmentNote, Assembler, Event, Reply
 from ...errors import PonderoError
-from ...exchange import Emit, flow
+from ...exchange import Emit, flow, list_keys
 from ...transport import AsyncShell
+from ..levels.level_rules import show_sent
 from ..observability.request_record import RequestRecord
 from ..quotas.usage_meter import MeteredTransport
 from ..requests.attempt import Attempt
@@ -15,6 +18,7 @@ from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import GivenIdRecorder
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
+from .key_filter import KeyFilter
 from .response_writer import ResponseWriter
 
 _LONGEST_HEADER = 2_000
@@ -33,7 +37,7 @@ async def deliver(
     record.note(
         road=attempt.path.name,
         asked=attempt.level.requested,
-        sent=str(plan.level if plan.budget is None else plan.budget),
+        sent=show_sent(plan) if plan.level or plan.budget is not None else str(None),
         why=attempt.level.why,
         adjustments=tuple(note.code for note in plan.adjustments),
     )
@@ -73,6 +77,7 @@ class _Delivery:
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
         self._given_ids = GivenIdRecorder(routed)
+        self._filter = KeyFilter(list_keys(exchange.http))
         self._adjustments: list[str] = []
         self.transport = MeteredTransport(
             self._converter.transport, record.meter, routed, attempt.entry, exchange.plan
@@ -97,7 +102,13 @@ class _Delivery:
         self._given_ids.take_whole(response.body)
         await self._cache(step)
         self._record.note_first()
-        await self._writer.whole(add_response_headers(response, self._headers()))
+        response = add_response_headers(response, self._headers())
+        clean = replace(
+            response,
+            headers=self._filter.headers(response.headers),
+            body=self._filter.whole(response.body),
+        )
+        await self._writer.whole(clean)
 
     async def stream(self, shell: AsyncShell) -> None:
         writer, converter = self._writer, self._converter
@@ -113,15 +124,17 @@ class _Delivery:
                     self._note_adjustments(step.events)
                     self._record.note_first()
                     if not writer.begun:
-                        writer.streams({**converter.headers, **self._headers()}, ping)
+                        sent = self._filter.headers({**converter.headers, **self._headers()})
+                        writer.streams(sent, ping)
                 # Drop the events before the wait: thousands of slow streams would keep them.
                 data, step = converter.feed(step.events), None
                 self._given_ids.feed(data)
+                data = self._filter.feed(data)
                 await writer.write(data)
                 del data
             data = await converter.end()
             self._given_ids.feed(data)
-            await writer.write(data)
+            await writer.write(self._filter.whole(data))
         except PonderoError as error:
             if wrote:
                 await self._write_failure(error)
@@ -142,7 +155,7 @@ class _Delivery:
             error, call.client_dialect, routed.service, self._attempt.entry, id=call.id
         )
         self._record.note(status=response.status, end="failed", reason=describe_reason(error))
-        await self._writer.write(self._converter.fail(response, error))
+        await self._writer.write(self._filter.whole(self._converter.fail(response, error)))
         await self._writer.end()
 
     def _note_adjustments(self, events: list[Event]) -> None:

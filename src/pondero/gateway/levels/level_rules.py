@@ -1,5 +1,6 @@
 """Computes the level to send: the requested one, under the rules of its route and key."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
@@ -9,9 +10,11 @@ from msgspec.structs import replace
 from ...canon import Json
 from ...catalog import ModelEntry
 from ...errors import BadThinking
+from ...store import holds_secret
 from ...thinking import (
     DEFAULT,
     DEPTH,
+    LEVELS,
     UNSET,
     Intent,
     LevelBounds,
@@ -70,10 +73,10 @@ class AppliedLevel(Struct, frozen=True):
 
     def header(self, plan: Plan) -> str:
         """Return the header that says what was asked, what was sent, and why they differ."""
-        sent = plan.level if plan.budget is None else plan.budget
+        sent = show_sent(plan)
         notes = (note.code for note in plan.adjustments if note.what in DEPTH)
         why = self.why or next(notes, None) or self.requested_level.said_in
-        return f"asked={self.requested}; sent={sent or 'nothing'}; why={why}"
+        return f"asked={self.requested}; sent={sent}; why={why}"
 
 
 def parse_requested_level(
@@ -204,4 +207,20 @@ def _find_first(values: Iterable[str | None]) -> str | None:
 
 
 def _format_level(intent: Intent) -> str:
-    return "nothing" if intent == UNSET else str(intent.as_text)
+    return "nothing" if intent == UNSET else _show(str(intent.as_text))
+
+
+def show_sent(plan: Plan) -> str:
+    """Return the level or budget of a plan, for a header."""
+    return _show(str((plan.level if plan.budget is None else plan.budget) or "nothing"))
+
+
+# A client may write anything as its level, also a key.
+_SHOWN = re.compile(r"[a-z][a-z-]{0,15}|-?[0-9]{1,12}|auto[A-Za-z0-9 #._:+-]{0,80}")
+
+
+def _show(level: str) -> str:
+    """Return a level as headers and records show it: a word or a number, else ``unknown``."""
+    if level in LEVELS:
+        return level
+    return level if _SHOWN.fullmatch(level) and not holds_secret(level) else "unknown"

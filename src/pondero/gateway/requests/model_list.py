@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from ...canon import HttpRequest, HttpResponse, Json
 from ...catalog import ModelEntry
 from ...dialects import NAMES, ModelEndpoints, Rejected, ServedModel, Service, get_dialect
@@ -9,6 +11,7 @@ from ...errors import UsageError
 from ...thinking import LEVELS
 from ..config.model import GatewayKey
 from ..config.routing import Routing, ServedRoute, allows
+from .errors import error_response, redact_bytes
 
 
 def answer_model_list(
@@ -29,9 +32,9 @@ def answer_model_list(
             http, [_facts(each) for each in _list_served(models, http, routing, key)]
         )
     except Rejected as rejection:
-        return rejection.response
+        return replace(rejection.response, body=redact_bytes(rejection.response.body))
     except UsageError as error:
-        return service.error(404, str(error), code="model_not_found", retry_after=None)
+        return error_response(service, 404, str(error), code="model_not_found")
 
 
 def _iter_matching(http: HttpRequest) -> Iterator[tuple[Service[Json], ModelEndpoints]]:

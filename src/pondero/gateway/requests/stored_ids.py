@@ -24,23 +24,24 @@ async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> No
         return
     if not any(is_same_dialect(routed, entry) for entry in routed.resolved.entries):
         check_translatable(routed)
-        return
-    key = routed.call.requester.key
+    dialect = routed.call.client_dialect
+    if not any(entry.provider.dialect == dialect for entry in routed.resolved.entries):
+        return  # no other API is sent such an id
+    key, client = routed.call.requester.key, routed.call.requester.id.encode()
     if key is None or key.account_state:
         return
-    owned = await _load_owned(gateway, found, routed.call.requester.id)
+    owners = await _load_owners(gateway, found)
     for each in found:
-        if each.of_account or each.id not in owned:
+        owner = owners.get(each.id, client if each.has_content else None)
+        if each.of_account or owner != client:
             raise Rejected(rules.reject(each))
 
 
-async def _load_owned(
-    gateway: GatewayContext, found: Iterable[StoredId], client: str
-) -> frozenset[str]:
-    """Return those ids that answers to this client gave."""
+async def _load_owners(gateway: GatewayContext, found: Iterable[StoredId]) -> dict[str, bytes]:
+    """Return the clients whose answers gave these ids."""
     keys = {_make_owner_key(each.id): each.id for each in found if not each.of_account}
-    owners = await gateway.shared.owners.get(keys)
-    return frozenset(id for key, id in keys.items() if owners.get(key) == client.encode())
+    owners = await gateway.shared.owners.get(keys) if keys else {}
+    return {keys[key]: owner for key, owner in owners.items()}
 
 
 class GivenIdRecorder:

@@ -113,7 +113,9 @@ def _serve_process(
         told = (*observers, *seen.told)
         ledger = seen.ledger.database if seen.ledger is not None else None
         shared, network = (
-            make_shared_state(config.server, keys=FileKeys(), secrets=FileSecrets()),
+            make_shared_state(
+                config.server, keys=FileKeys(), secrets=FileSecrets(), saves_owners=True
+            ),
             transport or _make_transport(),
         )
         gateway = GatewayContext(

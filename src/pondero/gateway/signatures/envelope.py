@@ -202,8 +202,18 @@ def contains_envelope(body: bytes) -> bool:
 
 
 def iter_envelopes(value: Json) -> Iterator[str]:
-    """Yield the texts in a signature's value that look like envelopes."""
-    return (text for text in iter_strings(value) if text.startswith(_OPENINGS))
+    """Yield the texts in a signature's value that contain something like an envelope.
+
+    One with anything before its mark is no signature either: no service made it.
+    """
+    for text in iter_strings(value):
+        if any(opening in text for opening in _OPENINGS):
+            yield text
+
+
+def has_envelope(value: Json) -> bool:
+    """Return whether a text in a part begins like an envelope; a prompt may quote one inside."""
+    return any(text.startswith(_OPENINGS) for text in iter_strings(value))
 
 
 def iter_strings(value: Json) -> Iterator[str]:

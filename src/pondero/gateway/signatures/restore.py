@@ -31,6 +31,7 @@ from .envelope import (
     EnvelopeHidden,
     EnvelopeText,
     EnvelopeThinking,
+    has_envelope,
     iter_envelopes,
     iter_strings,
 )
@@ -230,7 +231,7 @@ def _replace_parts(message: Message, change: Callable[[Part], Iterator[Part]]) -
 
 def _drop_envelopes(part: Part) -> Iterator[Part]:
     """Yield a part without envelopes; nothing if there is nothing else in it."""
-    if isinstance(part, UnknownPart) and any(iter_envelopes(part.raw)):
+    if isinstance(part, UnknownPart) and has_envelope(part.raw):
         return
     if (
         isinstance(part, ToolResult)
@@ -248,7 +249,7 @@ def _open_parts(parts: Sequence[Part], open_envelope: OpenEnvelope) -> list[_Cli
     sent: list[_ClientPart] = []
     for part in parts:
         envelopes: tuple[Envelope, ...] = ()
-        if isinstance(part, UnknownPart) and any(iter_envelopes(part.raw)):
+        if isinstance(part, UnknownPart) and has_envelope(part.raw):
             continue
         if not isinstance(part, ToolResult) and part.signature is not None:
             found = dict.fromkeys(iter_envelopes(part.signature.value))

@@ -15,6 +15,7 @@ from .breakers import Breakers
 from .envelope_secrets import FileSecrets, LocalSecrets, RedisSecrets, SecretStore, make_secret
 from .key_file import KeyFile
 from .keys import FileKeys, KeyRing, KeyStore, LocalKeys
+from .owners import FileOwners
 from .pending_use import PendingUse
 from .redis_link import RedisLink
 
@@ -83,23 +84,30 @@ class SharedState(Struct, frozen=True, kw_only=True):
 
 
 def make_shared_state(
-    server: ServerConfig, *, keys: KeyStore | None = None, secrets: SecretStore | None = None
+    server: ServerConfig,
+    *,
+    keys: KeyStore | None = None,
+    secrets: SecretStore | None = None,
+    saves_owners: bool = False,
 ) -> SharedState:
     """Return a server's shared state.
 
     ``keys`` stores run-time keys without a Redis, ``secrets`` those of envelopes with or without.
+    ``saves_owners``: without a Redis, the owners of ids are in the data folder.
     """
     own_secrets = secrets or LocalSecrets()
     owners = LocalAnswerCache(seconds=_OWNED, size=_OWNERS)
     memory = LocalAnswerCache(seconds=server.answer_cache_seconds, size=server.answer_cache_bytes)
     if server.state == "memory":
+        saved = FileOwners(owners, seconds=_OWNED) if saves_owners else None
         return SharedState(
             state=LocalUsageCounter(),
             memory=memory,
             breakers=Breakers(),
             keys=keys or LocalKeys(),
-            owners=owners,
+            owners=saved or owners,
             secrets=own_secrets,
+            close=saved.aclose if saved else _nothing,
         )
     from .redis import (  # noqa: PLC0415 - an extra
         RedisAnswerCache,

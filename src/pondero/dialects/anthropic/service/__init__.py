@@ -10,6 +10,7 @@ from pondero.dialects.dialect import (
 
 from . import address, errors, models, parse, reply, rules, types
 from .depth import DEPTH
+from .stored_ids import STORED_IDS
 
 SERVICE = Service(
     default_provider=types.NAME,
@@ -44,4 +45,5 @@ SERVICE = Service(
         stored_at=("file_id",),
     ),
     depth=DEPTH,
+    stored_ids=STORED_IDS,
 )

@@ -4,6 +4,7 @@ from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, 
 
 from . import address, errors, models, parse, reply, rules
 from .depth import DEPTH
+from .stored_ids import STORED_IDS
 
 SERVICE = Service(
     default_provider=models.HOME,
@@ -37,4 +38,5 @@ SERVICE = Service(
         answers_at=address.config_paths("candidateCount", "candidate_count"),
     ),
     depth=DEPTH,
+    stored_ids=STORED_IDS,
 )

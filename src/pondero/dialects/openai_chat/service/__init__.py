@@ -11,6 +11,7 @@ from pondero.dialects.dialect import (
 
 from . import address, errors, models, parse, reply, rules, stream
 from .depth import DEPTH
+from .stored_ids import STORED_IDS
 
 SERVICE = Service(
     default_provider=address.HOME,
@@ -46,4 +47,5 @@ SERVICE = Service(
         is_usage_event=stream.is_usage_event,
     ),
     depth=DEPTH,
+    stored_ids=STORED_IDS,
 )

@@ -65,8 +65,14 @@ def _iter_item_ids(item: dict[str, Json]) -> Iterator[StoredId]:
     kind, id = item.get("type"), item.get("id")
     if kind == "item_reference" or (kind is None and "role" not in item and id is not None):
         yield StoredId("input", str(id), is_item=True)
-    elif isinstance(id, str) and kind in _CONTENT and not any(map(item.get, _CONTENT[kind])):
-        yield StoredId("input", id, is_item=True, may_be_dropped=True)
+    elif isinstance(id, str) and kind in _CONTENT and not item.get("encrypted_content"):
+        # The service checks encrypted content itself. For an id with other content it is not
+        # documented whether the service reads its stored item instead.
+        content = any(map(item.get, _CONTENT[kind]))
+        yield StoredId("input", id, is_item=True, may_be_dropped=True, has_content=content)
+    for holder in (item, item.get("environment")):
+        if isinstance(holder, dict) and isinstance(box := holder.get("container_id"), str):
+            yield StoredId("input", box, may_be_dropped=True)
 
 
 def _id_of(held: Json) -> str:
@@ -93,9 +99,20 @@ def reject(stored: StoredId) -> HttpResponse:
     return build_error(404, f"{what} with id '{stored.id}' not found.", param=stored.field)
 
 
+class _Environment(Struct):
+    container_id: str | None = None
+
+
 class _Item(Struct):
     id: str | None = None
     container_id: str | None = None
+    environment: _Environment | None = None
+
+    @property
+    def ids(self) -> tuple[str | None, ...]:
+        """Return all ids of an item."""
+        inside = self.environment.container_id if self.environment is not None else None
+        return self.id, self.container_id, inside
 
 
 class _Answer(Struct):
@@ -119,5 +136,5 @@ def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
         return
     if answer is None:
         return
-    ids = (answer.id, *(id for item in answer.output for id in (item.id, item.container_id)))
+    ids = (answer.id, *(id for item in answer.output for id in item.ids))
     yield from (id for id in ids if id)

@@ -1,0 +1,84 @@
+"""Ids of spoken answers and containers: where requests name them, and answers give them.
+
+A gateway binds them to its clients, which share one account (openai 3.49.0 types).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder
+from pondero.dialects.dialect import StoredId, StoredIds
+
+from .errors import error
+
+_FIELDS = get_decoder(dict[str, Raw])
+_MARKS = (b'"audio"', b"container", b"\\u00")
+
+
+def find(http: HttpRequest) -> tuple[StoredId, ...]:
+    """Return the ids in a request that stand for something stored."""
+    if not any(mark in http.body for mark in _MARKS):
+        return ()
+    try:
+        fields = _FIELDS.decode(http.body)
+        messages, tools = (
+            msgspec.json.decode(fields.get(name, b"null")) for name in ("messages", "tools")
+        )
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ()  # ``parse`` rejects it
+    spoken = _iter_named(messages, "audio", "id")
+    boxes = _iter_named(tools, "environment", "container_id")
+    return (
+        *(StoredId("messages", id, may_be_dropped=True) for id in spoken),
+        *(StoredId("tools", id, may_be_dropped=True) for id in boxes),
+    )
+
+
+def _iter_named(several: Json, holder: str, name: str) -> Iterator[str]:
+    for each in several if isinstance(several, list) else ():
+        inner: Any = each.get(holder) if isinstance(each, dict) else None
+        if isinstance(inner, dict) and isinstance(id := inner.get(name), str):
+            yield id
+
+
+def reject(stored: StoredId) -> HttpResponse:
+    """Return the answer to an id that is not the client's; the wording is ours."""
+    what = "Audio" if stored.field == "messages" else "Container"
+    return error(404, f"{what} with id '{stored.id}' not found.", code=None, retry_after=None)
+
+
+class _Audio(Struct):
+    id: str | None = None
+
+
+class _Speech(Struct):
+    audio: _Audio | None = None
+
+
+class _Choice(Struct):
+    message: _Speech | None = None
+    delta: _Speech | None = None
+
+
+class _Answer(Struct):
+    choices: list[_Choice] = []
+
+
+_ANSWER = get_decoder(_Answer)
+
+
+def find_given(data: bytes, *, stream: bool) -> Iterator[str]:  # noqa: ARG001 - both alike here
+    """Yield the ids of the audio in an answer, or in one event of a stream."""
+    try:
+        choices = _ANSWER.decode(data).choices
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return
+    for said in (each for choice in choices for each in (choice.message, choice.delta)):
+        if said is not None and said.audio is not None and said.audio.id:
+            yield said.audio.id
+
+
+STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given, mark=b'"audio"')

@@ -1,0 +1,93 @@
+"""Whose the ids are that answers gave: a file in the data folder, for all workers and restarts."""
+
+import logging
+import time
+from asyncio import to_thread
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from ...errors import StoreError
+from ...store import Database, Schema, data_folder
+from .answer_cache import LocalAnswerCache
+
+LOG = logging.getLogger("pondero.gateway")
+
+FILE = "gateway-owners.db"
+
+_SCHEMA = Schema(
+    (
+        (
+            "CREATE TABLE owners (id TEXT PRIMARY KEY, owner BLOB NOT NULL, until REAL NOT NULL)",
+            "CREATE INDEX owners_by_age ON owners (until)",
+        ),
+    ),
+    "SELECT id FROM owners LIMIT 1",
+)
+
+
+class FileOwners:
+    """Owners in a file, with the newest in memory; if it cannot be used, in memory alone."""
+
+    def __init__(
+        self,
+        local: LocalAnswerCache,
+        *,
+        seconds: float,
+        path: Path | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._local = local
+        self._seconds = seconds
+        self._path = path or Path(data_folder()) / FILE
+        self._clock = clock
+        self._database: Database | None = None
+        self._is_broken = False
+
+    async def get(self, keys: Iterable[str]) -> dict[str, bytes]:
+        """Return the owners of these ids."""
+        wanted = tuple(keys)
+        found = await self._local.get(wanted)
+        missing = [key for key in wanted if key not in found]
+        if missing and not self._is_broken:
+            try:
+                found |= await to_thread(self._read, missing)
+            except StoreError as error:
+                self._do_without(error)
+        return found
+
+    async def put(self, items: Mapping[str, bytes]) -> None:
+        """Store whose these ids are."""
+        await self._local.put(items)
+        if not self._is_broken:
+            try:
+                await to_thread(self._write, dict(items))
+            except StoreError as error:
+                self._do_without(error)
+
+    async def aclose(self) -> None:
+        """Close the file."""
+        if self._database is not None:
+            self._database.close()
+
+    def _read(self, keys: list[str]) -> dict[str, bytes]:
+        sql = "SELECT owner FROM owners WHERE id = ? AND until > ?"
+        if self._database is None and not self._path.exists():
+            return {}
+        database, now = self._open(), self._clock()
+        return {key: row[0] for key in keys for row in database.rows(sql, (key, now))}
+
+    def _write(self, items: dict[str, bytes]) -> None:
+        now = self._clock()
+        rows = [(key, owner, now + self._seconds) for key, owner in items.items()]
+        with self._open().transaction() as connection:
+            connection.execute("DELETE FROM owners WHERE until <= ?", (now,))
+            connection.executemany("INSERT OR REPLACE INTO owners VALUES (?, ?, ?)", rows)
+
+    def _open(self) -> Database:
+        # Opened at the first use: a connection must not pass a fork.
+        self._database = self._database or Database(self._path, _SCHEMA)
+        return self._database
+
+    def _do_without(self, error: StoreError) -> None:
+        self._is_broken = True
+        LOG.warning("ids of stored answers are known to this process alone: %s", error)

@@ -1,0 +1,26 @@
+"""``keys rotate-secret`` says whose secret it changed."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _folders(monkeypatch, tmp_path):
+    monkeypatch.setenv("PONDERO_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+
+
+def test_without_a_configuration_it_says_how_to_name_one(call):
+    code, _, err = call("keys", "rotate-secret")
+    assert code == 0
+    assert "stored in the data folder" in err
+    assert "--config" in err
+
+
+def test_a_configuration_and_its_store_are_named(call, tmp_path):
+    file = tmp_path / "gateway.toml"
+    file.write_text('[[route]]\nmatch = "*"\nto = ["anthropic:claude-opus-5"]\n')
+    code, _, err = call("keys", "rotate-secret", "--config", str(file))
+    assert code == 0, err
+    assert str(file) in err
+    assert "stored in the data folder" in err
