@@ -71,7 +71,7 @@ def test_the_command_replaces_the_secret_of_the_data_folder(tmp_path, monkeypatc
     monkeypatch.setenv("PONDERO_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path / "config"))
     (before,) = asyncio.run(FileSecrets().create())
-    monkeypatch.setattr(sys, "argv", ["pondero", "keys", "rotate-secret"])
+    monkeypatch.setattr(sys, "argv", ["pondero", "keys", "rotate"])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code in (0, None)

@@ -145,7 +145,7 @@ def _with_gateway(file: str | None, act: "Callable[[KeyRing], Awaitable[None]]")
     run(open_and_act())
 
 
-@keys.command("rotate-secret", epilog=examples("pondero keys rotate-secret"))
+@keys.command("rotate", epilog=examples("pondero keys rotate"))
 @config_option
 def rotate_secret(*, file: str | None) -> None:
     """Make a new secret for the gateway's envelopes, without a restart.

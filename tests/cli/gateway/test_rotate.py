@@ -1,4 +1,4 @@
-"""``keys rotate-secret`` says whose secret it changed."""
+"""``keys rotate`` says whose secret it changed."""
 
 import pytest
 
@@ -11,7 +11,7 @@ def _folders(monkeypatch, tmp_path):
 
 
 def test_without_a_configuration_it_says_how_to_name_one(call):
-    code, _, err = call("keys", "rotate-secret")
+    code, _, err = call("keys", "rotate")
     assert code == 0
     assert "stored in the data folder" in err
     assert "--config" in err
@@ -20,7 +20,7 @@ def test_without_a_configuration_it_says_how_to_name_one(call):
 def test_a_configuration_and_its_store_are_named(call, tmp_path):
     file = tmp_path / "gateway.toml"
     file.write_text('[[route]]\nmatch = "*"\nto = ["anthropic:claude-opus-5"]\n')
-    code, _, err = call("keys", "rotate-secret", "--config", str(file))
+    code, _, err = call("keys", "rotate", "--config", str(file))
     assert code == 0, err
     assert str(file) in err
     assert "stored in the data folder" in err
