@@ -21,7 +21,7 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python;
 PURE := catalog dialects exchange framing handoff laws thinking
 # Where decisions are made, with the least per cent of lines and branches that these tests must run.
 FLOORS := thinking:97 handoff:96 exchange:94 dialects/*/caller:96
-COVERING := thinking exchange handoff/test_view.py handoff/test_destination.py handoff/test_open_tool_loop.py dialects/*/caller \
+COVERING := thinking exchange gateway/levels handoff/test_view.py handoff/test_destination.py handoff/test_open_tool_loop.py dialects/*/caller \
 	laws/test_dial.py client/test_client.py client/test_deployments.py client/test_native.py \
 	client/test_repairs.py contract/guards/test_guard.py contract/guards/test_planted.py
 # What failed is run once more with nothing beside it: many tests start real processes, and a machine

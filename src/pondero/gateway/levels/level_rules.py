@@ -219,8 +219,11 @@ def show_sent(plan: Plan) -> str:
 _SHOWN = re.compile(r"[a-z][a-z-]{0,15}|-?[0-9]{1,12}|auto[A-Za-z0-9 #._:+-]{0,80}")
 
 
+_KNOWN = frozenset((*LEVELS, "nothing", "on", "ultra", "-1"))
+
+
 def _show(level: str) -> str:
     """Return a level as headers and records show it: a word or a number, else ``unknown``."""
-    if level in LEVELS:
+    if level in _KNOWN or level.isdecimal():
         return level
     return level if _SHOWN.fullmatch(level) and not holds_secret(level) else "unknown"
