@@ -6,6 +6,7 @@ key is a reference (``env:``, ``file:``, ``keyring:``), a client's key a hash.
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
+from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Literal
@@ -161,6 +162,7 @@ class GatewayConfig(Struct, frozen=True):
         return not self.keys and not is_loopback(self.server.host)
 
 
+@lru_cache(maxsize=64)  # every request of a gateway without keys asks for its host
 def is_loopback(host: str) -> bool:
     """Return whether only this machine reaches a host."""
     if host == "localhost":
