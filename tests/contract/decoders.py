@@ -213,6 +213,10 @@ def cut_is_an_end(patch: Patch, wire: Dialect) -> None:
             self._stream = stream(*args, **named)
             self.feed = self._stream.feed
 
+        @property
+        def ending(self) -> bool:
+            return bool(self._stream.ending)
+
         def eof(self) -> list[Event]:
             try:
                 return self._stream.eof()

@@ -187,7 +187,15 @@ TURNS = st.lists(
 
 
 async def _steal(front: str, case: dict[str, Any], data, state: str) -> None:
-    world = World(state=state, same_name=case["same_name"])
+    world, fresh = World(state=state, same_name=case["same_name"]), World(same_name=True)
+    try:
+        await _try_to_steal(world, fresh, front, case, data)
+    finally:  # a draw that is rejected ends the example too
+        await world.aclose()
+        await fresh.aclose()
+
+
+async def _try_to_steal(world: World, fresh: World, front: str, case: dict[str, Any], data) -> None:
     tapped = Tapped(world.app, "key-a")
     client = AsyncClient(transport=tapped, retry=Retry(attempts=1))
     messages = [Message("user", (Text("Begin."),))]
@@ -212,7 +220,6 @@ async def _steal(front: str, case: dict[str, Any], data, state: str) -> None:
     theft = data.draw(thefts(tapped.sent[-1], b"\n".join(map(bytes, tapped.got))))
     theft = replace(theft, headers={**theft.headers, "x-api-key": "key-b"})
 
-    fresh = World(same_name=True)
     arrived = []
     for each in (world, fresh):
         each.serve(case["then"], thief=True)
@@ -230,8 +237,6 @@ async def _steal(front: str, case: dict[str, Any], data, state: str) -> None:
             assert secret in theirs or secret not in service
         for word in leaves(json.loads(body)):
             assert not word.startswith("cG5kRXY") or word in ("", *_visible(theft.body))
-    await world.aclose()
-    await fresh.aclose()
 
 
 def _visible(body: bytes) -> list[str]:

@@ -109,7 +109,9 @@ def test_a_text_in_pieces_is_redacted_as_the_whole(parts, cuts):
         assert "".join(shown) == redact_secrets(text)
 
 
-def test_ordinary_words_are_not_held_back():
+def test_ordinary_words_are_not_held_back(monkeypatch):
+    # Another test's key may begin as a word ends.
+    monkeypatch.setattr("pondero.store.secrets.known_secrets", lambda **_: frozenset())
     stream = StreamRedactor()
     pieces = ["This ", "is ", "an answer", ", as ", "usual. ", "皆さん"]
     assert [stream.feed(piece) for piece in pieces] == pieces

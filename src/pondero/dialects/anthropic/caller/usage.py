@@ -74,14 +74,17 @@ _COUNTED = (
 )
 
 
+_BESIDE_TOTALS = ("compaction", "advisor_message")
+
+
 def _iter_beside_totals(iterations: Json) -> Iterator[list[int | None]]:
     """Yield the counts of passes that the totals leave out: compaction and advisors.
 
-    Anthropic, usage.iterations (SDK 2.8.0 types, recorded advisor tool): a pass of the model itself
-    has the type "message" and is in the totals.
+    Anthropic, usage.iterations (SDK 2.8.0 types, recorded exchanges): all other passes, such as
+    "message" and "fallback_message", are in the totals.
     """
     for each in iterations if isinstance(iterations, list) else ():
-        if isinstance(each, dict) and each.get("type") not in (None, "message"):
+        if isinstance(each, dict) and each.get("type") in _BESIDE_TOTALS:
             found = (each.get(name) for name in _COUNTED)
             yield [count if isinstance(count, int) and count > 0 else None for count in found]
 
