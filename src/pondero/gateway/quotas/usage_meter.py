@@ -5,7 +5,7 @@ report all tokens (a client left, a connection broke), the most that it may have
 and the figures are ``estimated``: they are never less than what was served.
 """
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from decimal import Decimal
 from math import ceil
 
@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from ...canon import (
     Assembler,
     HttpRequest,
+    Json,
     Message,
     Reply,
     Text,
@@ -86,6 +87,7 @@ class ServiceCall:
             usage, is_split = _split_thinking(
                 reply.usage, reply.message, may_think=self._plan.will_think is not False
             )
+            usage = _add_usages((usage, *_iter_beside_totals(reply.extras)))
             if usage.input is not None:
                 return usage, is_split
             return replace(usage, input=self._prompt()), True
@@ -222,6 +224,27 @@ def _split_thinking(usage: Usage, message: Message, *, may_think: bool) -> tuple
         return usage, False
     said = min(usage.output, len(message.text) // _LONGEST_TOKEN)
     return replace(usage, output=said, thinking=usage.output - said), True
+
+
+def _iter_beside_totals(extras: Json) -> Iterator[Usage]:
+    """Yield the counts of passes that Anthropic's totals leave out: compaction and advisors.
+
+    All others in ``usage.iterations`` are in the totals (SDK 2.8.0 types, recorded exchanges).
+    """
+    passes = extras.get("iterations") if isinstance(extras, dict) else None
+    for each in passes if isinstance(passes, list) else ():
+        if isinstance(each, dict) and each.get("type") in ("compaction", "advisor_message"):
+            yield Usage(*(_whole(each.get(name)) for name in _PASS))
+
+
+_PASS = (
+    *("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
+    "output_tokens",
+)
+
+
+def _whole(value: Json) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
 
 
 def _count_bytes(message: Message) -> int:

@@ -1,6 +1,5 @@
 """Reads token counts into disjoint buckets; a count that is not reported is unknown, not zero."""
 
-from collections.abc import Iterator
 from operator import attrgetter
 
 import msgspec
@@ -45,8 +44,6 @@ class Counts(Struct):
             self.output_tokens,
         )
         counted = [0 if count is not None and count < 0 else count for count in reported]
-        for more in _iter_beside_totals(self.iterations):
-            counted = [_add(count, extra) for count, extra in zip(counted, more, strict=True)]
         given, read, written, output = counted
         known = [count for count in counted if count is not None]
         details = self.output_tokens_details
@@ -66,31 +63,6 @@ class Counts(Struct):
         """Return the reported values that have no bucket."""
         reported = zip(_BESIDE, _beside(self), strict=True)
         return {field: value for field, value in reported if value is not None}
-
-
-_COUNTED = (
-    *("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
-    "output_tokens",
-)
-
-
-_BESIDE_TOTALS = ("compaction", "advisor_message")
-
-
-def _iter_beside_totals(iterations: Json) -> Iterator[list[int | None]]:
-    """Yield the counts of passes that the totals leave out: compaction and advisors.
-
-    Anthropic, usage.iterations (SDK 2.8.0 types, recorded exchanges): all other passes, such as
-    "message" and "fallback_message", are in the totals.
-    """
-    for each in iterations if isinstance(iterations, list) else ():
-        if isinstance(each, dict) and each.get("type") in _BESIDE_TOTALS:
-            found = (each.get(name) for name in _COUNTED)
-            yield [count if isinstance(count, int) and count > 0 else None for count in found]
-
-
-def _add(count: int | None, more: int | None) -> int | None:
-    return count if more is None else (count or 0) + more
 
 
 _BESIDE = (
