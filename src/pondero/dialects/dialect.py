@@ -163,11 +163,12 @@ class Caller(Struct, frozen=True, kw_only=True):
 
 
 class Rejected(Exception):
-    """A rejection by the service; ``response`` has its status, headers and body."""
+    """A rejection by the service: its response, and the name of the rule that it follows."""
 
-    def __init__(self, response: HttpResponse) -> None:
+    def __init__(self, response: HttpResponse, rule: str = "") -> None:
         super().__init__(f"{response.status}: {response.body.decode('utf-8', 'replace')}")
         self.response = response
+        self.rule = rule
 
 
 class Signer(Protocol):

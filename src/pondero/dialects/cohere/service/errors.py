@@ -7,6 +7,7 @@ import msgspec
 
 from pondero.canon import HttpResponse
 from pondero.dialects.dialect import TOO_LONG, Rejected
+from pondero.dialects.rejections import load_rules
 
 _ID = "00000000-0000-4000-8000-000000000000"  # of every request that failed
 _UNKNOWN = re.compile(r"Object contains unknown field `([^`]*)`")
@@ -24,18 +25,15 @@ def error(
     return HttpResponse(status, headers, msgspec.json.encode({"id": _ID, "message": message}))
 
 
-def reject(message: str, *, status: int = 400) -> NoReturn:
-    """Raise the rejection."""
-    raise Rejected(error(status, message))
-
-
-def invalid(why: str) -> NoReturn:
-    """Reject a request that is JSON and breaks a rule."""
-    reject(f"invalid request: {why}")
+def reject(rule: str, **facts: object) -> NoReturn:
+    """Raise the rejection of a rule in rejections.toml; ``facts`` fill its wording."""
+    row = load_rules(__package__).rule[rule]
+    raise Rejected(error(row.status, row.text.format(**facts)), rule)
 
 
 def reject_types(found: msgspec.ValidationError) -> NoReturn:
     """Reject a request that does not fit the types."""
     why = str(found)
-    unknown = _UNKNOWN.search(why)
-    invalid(f"unknown field '{unknown[1]}'" if unknown else why)
+    if unknown := _UNKNOWN.search(why):
+        reject("unknown_field", field=unknown[1])
+    reject("wrong_type", why=why)

@@ -72,8 +72,7 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
     if (name := requested_model(http)) is None:
         return _respond({"models": list(models.values()), "next_page_token": ""})
     if name not in models:
-        # Cohere, models: an unknown one is 404 (recording rig cohere/errors; its text is inferred)
-        reject(f"model '{name}' not found", status=404)
+        reject("unknown_listed_model", model=name)
     return _respond(models[name])
 
 
@@ -81,11 +80,9 @@ def check_key(http: HttpRequest) -> None:
     """Reject a request without a key, or with the key that stands for a wrong one."""
     scheme, _, token = http.headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        # Cohere, keys: 401 without one (SDK 7.3.1 error classes; the text is inferred)
-        reject("no api key supplied", status=401)
+        reject("no_key")
     if token.strip() == "invalid":
-        # Cohere, keys: 401 for a wrong one (recording maruel/genai cohere errors/bad_apiKey)
-        reject("invalid api token", status=401)
+        reject("bad_key")
 
 
 def _model(facts: ServedModel) -> Json:

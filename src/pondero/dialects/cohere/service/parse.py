@@ -33,7 +33,7 @@ from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent
 
 from . import types
-from .errors import invalid, reject_types
+from .errors import reject, reject_types
 from .types import NAME
 
 CHOICES: dict[str, Literal["none", "required"]] = {"NONE": "none", "REQUIRED": "required"}
@@ -82,8 +82,7 @@ def json_value(data: bytes) -> Json:
     try:
         return msgspec.json.decode(data)
     except UNREADABLE:
-        # Cohere, body: JSON, else 400 (SDK 7.3.1 error classes; the text is inferred)
-        invalid("the body is not JSON")
+        reject("not_json")
 
 
 def body(raw: Json, unknown: UnknownFields | None = None) -> types.Body:
@@ -93,7 +92,6 @@ def body(raw: Json, unknown: UnknownFields | None = None) -> types.Body:
             return convert_json(raw, types.Body)
         return unknown.convert(raw, types.LooseBody)
     except msgspec.ValidationError as error:
-        # Cohere, fields: types and ranges of v2 chat (SDK 7.3.1)
         reject_types(error)
 
 
@@ -139,8 +137,7 @@ def image_of(part: types.ImagePart) -> Image:
     try:
         data = base64.b64decode(found[2], validate=True)
     except (binascii.Error, ValueError):
-        # Cohere, images: data in base64 (SDK 7.3.1; the text is inferred)
-        invalid("image_url.url is not valid base64")
+        reject("image_data")
     return Image(found[1] or None, data, detail=detail)
 
 

@@ -1,0 +1,67 @@
+"""The negative corpus: for each rule of a service, a request that breaks it and one that does not.
+
+A case is a pair of neighbours: the smallest change that makes a good request a bad one. The tests
+fail if a rule has no case, if the bad request is rejected by another rule or not at all, and if
+its neighbour is rejected.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pondero.canon import HttpRequest
+from pondero.dialects import NAMES, Rejected, get_dialect
+from pondero.emulator import home_providers
+
+Json = Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule, a request that it rejects, and the nearest one that the service accepts.
+
+    ``provider`` is whose service is asked; the dialect's own if it is empty.
+    """
+
+    rule: str
+    bad: HttpRequest
+    good: HttpRequest
+    provider: str = ""
+
+
+def post(url: str, body: Json, headers: Mapping[str, str]) -> HttpRequest:
+    """Return a request with this JSON, or with these bytes."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return HttpRequest("POST", url, {"content-type": "application/json", **headers}, data)
+
+
+def corpora() -> list[str]:
+    """Return the dialects that have a corpus."""
+    folder = Path(__file__).parent / "corpus"
+    return [name for name in NAMES if (folder / f"{name}.py").exists()]
+
+
+def cases_of(dialect: str) -> list[Case]:
+    """Return the corpus of a dialect."""
+    found: list[Case] = import_module(f"tests.referee.corpus.{dialect}").CASES
+    return found
+
+
+def judge(dialect: str, case: Case, request: HttpRequest) -> tuple[str, str] | None:
+    """Return the rule that rejects a request and the answer's text; None if it is accepted."""
+    service = get_dialect(dialect).service()
+    provider = case.provider or _HOMES[dialect]
+    try:
+        if service.models is not None and service.models.classify(request) == "models":
+            service.models.write_list(request, [], provider)
+        else:
+            service.accept(request, provider)
+    except Rejected as rejection:
+        return rejection.rule, str(rejection)
+    return None
+
+
+_HOMES = dict(zip(NAMES, (each.name for each in home_providers()), strict=True))
