@@ -163,6 +163,28 @@ def test_a_bigger_number_never_means_less(entry, tokens):
     assert ranks == sorted(ranks)
 
 
+_BUDGETED = [
+    each for each in _ENTRIES if (takes := each.capability.budget) is not None and not takes.legacy
+]
+
+
+@given(st.sampled_from(_BUDGETED), st.data(), _policies)
+def test_a_number_that_the_service_accepts_is_sent_unchanged(entry, data, policy):
+    takes = entry.capability.budget
+    tokens = data.draw(st.integers(takes.min, takes.max))
+    cap = data.draw(st.none() | st.integers(tokens + 1, 2 * tokens + 2))
+    most = entry.capability.max_output
+    if most is not None and (cap if cap is not None else tokens + 1) > most:
+        return  # the output's own limit comes first
+    made = _plan(entry, tokens, policy.but(context_cap=0), RequestParameters(max_tokens=cap))
+    if cap is None and most is not None and tokens + policy.answer_room > most:
+        return  # no cap was given, so room for the answer is ours to keep
+    assert made.budget == tokens
+    noted = {note.code for note in made.adjustments}
+    assert not noted & {"budget_clamped", "answer_room"}
+    assert ("little_room" in noted) == (cap is not None and cap - tokens < 1024)
+
+
 @given(_entries, _wishes, _policies, _asked)
 def test_a_plan_is_the_same_every_time(entry, wish, policy, asked):
     assert _plan(entry, wish, policy, asked) == _plan(entry, wish, policy, asked)

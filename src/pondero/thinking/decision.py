@@ -34,6 +34,7 @@ CODES: dict[str, str] = {
     "no_control": "the model decides by itself how much it thinks; nothing is sent",
     "budget_clamped": "the token budget was changed to fit the model's range",
     "answer_room": "the level's token budget was lowered to leave room for the answer",
+    "little_room": "the token budget was sent as requested and leaves few tokens for the answer",
     "context_cap": "the context is long, and the policy limits thinking then",
     "no_room": "no token budget fits below max_tokens; thinking is off, or at its lowest",
     "budget_as_level": "the model takes levels, not token budgets; the nearest level is used",
@@ -74,7 +75,7 @@ CODES: dict[str, str] = {
 BENIGN = frozenset(
     {
         *("answer_room", "budget_max_tokens", "calibrated", "context_cap", "fell_back"),
-        *("level_as_budget",),
+        *("level_as_budget", "little_room"),
         *("model_spelt", "off_floor", "on_as_level", "tool_loop_retold", "tool_renamed"),
         *("tool_replaced", "tool_server_lost", "unknown_model"),
     }

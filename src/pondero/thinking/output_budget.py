@@ -6,6 +6,7 @@ from .intent import Intent
 
 LONG_CONTEXT = 150_000
 """The policy's context_cap applies above this number of tokens."""
+_LITTLE = 1024  # an answer of a page or two
 
 
 def cap(capability: Capability, asked: RequestParameters, surface: ParameterRanges) -> int | None:
@@ -32,8 +33,10 @@ def fit(
         fitted = max(budget.min, min(target.budget, budget.max))
         return _lower_budget(target, fitted, budget.max, intent, case), None
     if most is None:
-        most = target.budget + case.policy.answer_room
+        most = target.budget + max(1, case.policy.answer_room)
         most = min(most, case.capability.max_output or most)
+    if intent.kind == "budget" and budget.min <= target.budget <= min(budget.max, most - 1):
+        return _keep_number(target, most - target.budget, case), most
     room = max(1, min(case.policy.answer_room, most // 2))
     fitted = max(budget.min, min(target.budget, budget.max, most - room))
     if fitted >= most:
@@ -66,6 +69,14 @@ def lower_for_cap(target: TargetLevel, case: ResolveContext) -> TargetLevel:
     why = f"{target.effort} cannot be combined with max_tokens, which is {case.cap:,}"
     case.note("max_tokens_level", "level", target.level, lower[-1], why)
     return TargetLevel("level", lower[-1], lower[-1])
+
+
+def _keep_number(target: TargetLevel, left: int, case: ResolveContext) -> TargetLevel:
+    """Return the target unchanged: a number that the service accepts is the user's choice."""
+    if left < _LITTLE and case.asked.max_tokens is not None:
+        why = f"max_tokens is {case.cap:,}: if all are used, {left:,} remain for the answer"
+        case.note("little_room", "budget", target.budget, target.budget, why)
+    return target
 
 
 def _required_cap(target: TargetLevel, case: ResolveContext) -> int | None:

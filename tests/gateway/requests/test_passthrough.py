@@ -93,6 +93,14 @@ def test_a_request_that_passes_untouched_says_which_level_was_sent(level):
     assert answer.headers["x-pondero-thinking"] == f"asked={level}; sent={level}; why=body"
 
 
+def test_a_number_that_the_service_accepts_passes_unchanged():
+    thinking = {"type": "enabled", "budget_tokens": 16_000}
+    talk = _Talk("/v1/messages", {"max_tokens": 20_000, "thinking": thinking})
+    talk.ask("claude-sonnet-4-5", "What is 2 + 2?")
+    assert talk.got["thinking"] == thinking
+    assert talk.got["max_tokens"] == 20_000
+
+
 @pytest.mark.parametrize("level", ["low", "medium", "high", "max"])
 def test_a_level_for_a_model_that_takes_tokens_alone_is_sent_as_tokens(level):
     fields = {"max_tokens": 32_000, "thinking": {"type": "adaptive"}}
