@@ -402,7 +402,8 @@ def test_what_two_models_said_in_one_turn_is_from_the_one_that_reads_it():
 def test_the_user_has_the_first_word_where_that_must_be():
     system = Message("system", (Text("be brief"),))
     view = handoff([system, answer(Text("hello"))], destination(begins_with_user=True))
-    assert [message.role for message in view.messages] == ["system", "user", "assistant"]
+    assert view.lead == system.parts
+    assert [message.role for message in view.messages] == ["user", "assistant"]
     assert the_changes(view) == [("added", "text", 1, None)]
 
 

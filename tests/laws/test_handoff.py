@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.json import encode
+from msgspec.structs import replace
 
 from pondero.canon import (
     Blob,
@@ -78,6 +79,7 @@ def last_thoughts(parts):
 
 
 taken = st.sampled_from([(), ("",), ("image/",), ("application/pdf", "image/png")])
+SYSTEM_RULES = ("anywhere", "after_user", "lead")
 destinations = st.builds(
     Destination,
     dialect=st.sampled_from(DIALECTS),
@@ -222,6 +224,8 @@ def test_what_was_said_is_kept_word_for_word_and_in_order(thread, to):
     for role in ("user", "assistant", "system"):
         said = [whole(t) for t in texts_of(thread, role) if t]
         kept = texts_of(view.messages, role)
+        if role == "system":
+            kept = [text.text for text in view.lead] + kept
         rest = iter(kept)
         assert all(text in rest for text in said)
         ours = [text for text in (Counter(kept) - Counter(said)) if text]
@@ -325,7 +329,50 @@ def test_a_longer_thread_has_the_same_beginning(thread, to):
 
 
 def parts_of(view: View) -> list[Part]:
-    return [part for message in view.messages for part in message.parts]
+    return [*view.lead, *(part for message in view.messages for part in message.parts)]
+
+
+@given(threads, destinations, st.sampled_from(SYSTEM_RULES))
+def test_system_turns_stand_where_the_model_takes_them_and_lose_no_word(thread, to, rule):
+    to = replace(to, takes=replace(to.takes, system_turns=rule))
+    view = handoff(thread, to)
+    roles = [message.role for message in view.messages]
+    for number, role in enumerate(roles):
+        if role != "system" or rule == "anywhere":
+            continue
+        assert rule == "after_user"
+        run = number
+        while roles[run - 1] == "system":
+            run -= 1
+        assert run
+        assert roles[run - 1] == "user"
+        later = next((other for other in roles[number:] if other != "system"), None)
+        assert later in (None, "assistant")
+    said = [whole(text) for text in texts_of(thread, "system") if text]
+    everything = "\0".join(part.text for part in parts_of(view) if isinstance(part, Text))
+    for text in said:
+        assert text in everything or text.replace("</", "&lt;/") in everything
+    assert handoff(view.messages, to).messages == view.messages
+
+
+_said = st.builds(
+    Message,
+    st.sampled_from(["user", "assistant", "system"]),
+    st.tuples(st.builds(Text, st.text("ab</system>", min_size=1))),
+)
+
+
+@given(st.lists(_said, min_size=1, max_size=8), st.sampled_from(SYSTEM_RULES))
+def test_a_longer_conversation_begins_with_what_was_sent_before(thread, rule):
+    to = Destination(
+        dialect="red", model="m1", provider="p", route="p", takes=ReplayRules(system_turns=rule)
+    )
+    after = handoff(thread, to)
+    for end, message in enumerate(thread, start=1):
+        if message.role == "assistant":  # what an answer was given to has been cached
+            before = handoff(thread[:end], to)
+            assert before.lead == after.lead
+            assert before.messages == after.messages[: len(before.messages)]
 
 
 def is_last(message: Message, view: View) -> bool:

@@ -93,6 +93,10 @@ class SavedRepair(Struct, frozen=True, omit_defaults=True):
     at: int = 0
 
 
+SystemTurns = Literal["anywhere", "after_user", "lead"]
+"""Where a system turn may stand: anywhere, between a user turn and its answer, or first only."""
+
+
 class ReplayRules(Struct, frozen=True, kw_only=True):
     """Which parts of a history a service accepts; the handoff removes the others.
 
@@ -108,6 +112,7 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
 
     Turns: ``merges``: adjacent messages of one role become one. ``begins_with_user``: the first
     message must be the user's. ``trailing_space``: an unfinished last answer may end in blanks.
+    ``system_turns``: where system turns may stand; with ``after_user`` the model must obey them.
 
     Media: prefixes of the media types accepted in user messages, in tool results and in the
     assistant's messages (``spoken_media``); an empty prefix accepts all. ``addresses``: a URL may
@@ -126,6 +131,7 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
     merges: bool = False
     begins_with_user: bool = False
     trailing_space: bool = True
+    system_turns: SystemTurns = "anywhere"
 
     media: tuple[str, ...] = ("",)
     result_media: tuple[str, ...] = ("",)

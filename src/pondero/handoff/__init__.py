@@ -5,9 +5,12 @@ from .destination import Destination, Rejection, signature_digest
 from .manifest import Action, Change, Manifest
 from .open_tool_loop import retell_open_loop
 from .surrogates import replace_surrogates_in_json
+from .system_turns import FOLDED, MOVED, allows_system_turns
 from .view import View, handoff
 
 __all__ = [
+    "FOLDED",
+    "MOVED",
     "REFUSED",
     "UNSEEN",
     "Action",
@@ -17,6 +20,7 @@ __all__ = [
     "Rejection",
     "View",
     "accepts_media",
+    "allows_system_turns",
     "handoff",
     "replace_surrogates_in_json",
     "retell_open_loop",

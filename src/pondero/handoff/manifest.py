@@ -73,6 +73,7 @@ _PHRASES = {
     ("rewritten", "seal"): "removed the signature of another model",
     ("rewritten", "id"): "changed the id of a tool call",
     ("rewritten", "place"): "moved a tool result",
+    ("rewritten", "system"): "moved a system turn",
 }
 _NOUNS = {"blob": "file", "call": "tool call", "result": "tool result", "other": "unreadable part"}
 

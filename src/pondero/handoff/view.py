@@ -17,6 +17,7 @@ from .adapt_parts import (
 from .call_ids import CallIds, answers
 from .destination import Destination, OwnershipRules
 from .manifest import ChangeLog, Manifest, Place
+from .system_turns import FOLDED, MOVED, count_lead, place, texts_of
 
 
 class ViewBuilder:
@@ -77,10 +78,11 @@ class ViewBuilder:
 
 
 class View(Struct, frozen=True):
-    """What may be sent, and how it differs from the thread."""
+    """What may be sent, and how it differs; ``lead``: system turns that it begins with."""
 
     messages: tuple[Message, ...]
     manifest: Manifest
+    lead: tuple[Text, ...] = ()
 
     @property
     def open_loop_without_thinking(self) -> bool:
@@ -114,7 +116,23 @@ def handoff(messages: Sequence[Message], target: Destination) -> View:
     for number, message in enumerate(messages):
         weaver.turn(number, message, turns)
     weaver.end(turns)
-    return View(turns.messages, changes.manifest(_count(messages)))
+    built = turns.messages
+    lead = count_lead(built)
+    placed = place(built[lead:], target.takes.system_turns)
+    rest = placed.messages
+    if placed.moved or placed.folded:
+        rest = _join_neighbours(rest, target)
+        for why, which in ((MOVED, placed.moved), (FOLDED, placed.folded)):
+            for number in which:
+                changes.rewrite((weaver.system_turns[lead + number], 0), "system", why)
+    return View(rest, changes.manifest(_count(messages)), texts_of(built[:lead]))
+
+
+def _join_neighbours(messages: Iterable[Message], target: Destination) -> tuple[Message, ...]:
+    joined = ViewBuilder(target, ChangeLog())
+    for number, message in enumerate(messages):
+        joined.add(message, number)
+    return joined.messages
 
 
 def _count(messages: Sequence[Message]) -> int:
@@ -156,9 +174,12 @@ class _Weaver:
         calls = [p.id for message in messages for p in message.parts if isinstance(p, ToolCall)]
         self._ids = CallIds(target.takes.id_pattern, target.takes.id_length, calls)
         self._owed: list[Part] = []  # results of the turn before
+        self.system_turns: list[int] = []  # where those of the view are in the thread
 
     def turn(self, number: int, message: Message, turns: ViewBuilder) -> None:
         """Take the next message."""
+        if message.role == "system":
+            self.system_turns.append(number)
         if not self._owed and self._unpaired is None and _is_words(message):
             turns.add(message, number)
             return
@@ -177,6 +198,8 @@ class _Weaver:
             turns.add(_same_or_new(message, [*owed, *parts] if owed else parts), number)
         else:
             self._changes.leave_out(number)
+            if message.role == "system":
+                self.system_turns.pop()
         if calls:
             self._owed = self._results(number, calls)
 
@@ -194,6 +217,9 @@ class _Weaver:
             if isinstance(part, ToolResult):
                 if at not in self._wanted:
                     self._changes.withhold(at, "result", "no call before it asked for it")
+            elif message.role == "system" and not isinstance(part, Text):
+                kind = str(part.__struct_config__.tag)
+                self._changes.withhold(at, kind, "a system turn has text alone")
             elif not isinstance(part, ToolCall):
                 if (fit := self._fitting.part(part, at, message)) is not None:
                     parts.append(fit)

@@ -59,6 +59,7 @@ class Capability(
     uncapped      levels that do not go with a cap on the output
     sibling       where the name is the switch: the model that thinks if this does not, or the
                   one that does not if this always does
+    system_turns  whether it obeys system turns inside a conversation, where its API has them
     media         prefixes of the media types it takes, if fewer than its wire takes
     replay        thinking of earlier turns: required, tools (required in a tool loop),
                   optional, or none
@@ -91,6 +92,7 @@ class Capability(
     uncapped: tuple[str, ...] = ()
     replay: Literal["required", "tools", "optional", "none"] = "optional"
     sibling: Word | None = None
+    system_turns: bool = False
     media: tuple[str, ...] | None = None
     evidence: Evidence = "inferred"
     source: str

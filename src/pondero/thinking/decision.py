@@ -62,6 +62,8 @@ CODES: dict[str, str] = {
     "summary_refused": "readable thinking was requested and is not available",
     "seal_refused": "the service rejected the signature of earlier thinking; it was left out",
     "medium_unseen": "the model takes no such image or file; a text replaces it",
+    "system_turn_moved": "a system turn was moved to where the model takes one",
+    "system_turn_folded": "a system turn became marked text in a user turn",
     "open_tool_loop": "a tool loop that began without thinking continues without it",
     "tool_loop_retold": "another model's tool loop was turned into text, to allow thinking",
     "fell_back": "a model of the list did not answer; the next one was used",
@@ -77,6 +79,7 @@ BENIGN = frozenset(
         *("answer_room", "budget_max_tokens", "calibrated", "context_cap", "fell_back"),
         *("level_as_budget", "little_room"),
         *("model_spelt", "off_floor", "on_as_level", "tool_loop_retold", "tool_renamed"),
+        *("system_turn_moved",),
         *("tool_replaced", "tool_server_lost", "unknown_model"),
     }
 )

@@ -17,7 +17,7 @@ WIRE = Wire(
         {
             *("cache", "tool_cache", "adjacent_texts", "order", "several_thoughts", "media_order"),
             *("redacted", "hidden_thinking", "image_urls", "blobs", "result_images"),
-            *("result_errors", "strict", "parallel", "output_names"),
+            *("result_errors", "strict", "parallel", "output_names", "several_systems"),
             *("forced_tools", "named_tool", "no_tools", "auto_choice"),
             "result_names",  # always there, so only a name other than the call's means anything
         }

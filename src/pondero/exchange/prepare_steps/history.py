@@ -10,8 +10,16 @@ from ...canon import Json, ReplayRules
 from ...catalog import ModelEntry, Provider
 from ...dialects import NAMES, Caller, get_dialect
 from ...errors import Unsupported
-from ...handoff import REFUSED, UNSEEN, Destination, handoff, retell_open_loop
-from ...thinking import OFF, Adjustment, Policy
+from ...handoff import (
+    FOLDED,
+    MOVED,
+    REFUSED,
+    UNSEEN,
+    Destination,
+    handoff,
+    retell_open_loop,
+)
+from ...thinking import OFF, Adjustment, Capability, Policy
 from ..planner import plan as make_plan
 from .draft import RequestDraft
 from .rejections import rejected_signatures
@@ -27,6 +35,8 @@ def hand_off_history(draft: RequestDraft) -> RequestDraft:
     destination = make_destination(draft.entry, draft.policy, refused=rejected)
     view = handoff(draft.request.messages, destination)
     request = replace(draft.request, model=draft.entry.model, messages=view.messages)
+    if view.lead:
+        request = replace(request, system=(*request.system, *view.lead))
     return replace(draft, request=request, view=view, replay_rules=destination.takes)
 
 
@@ -64,6 +74,8 @@ _WITHHELD = {
         "described",
         "this model takes no such picture or file; a description is sent instead",
     ),
+    MOVED: Adjustment("system_turn_moved", "messages", "system turn", "after a user turn", MOVED),
+    FOLDED: Adjustment("system_turn_folded", "messages", "system turn", "in a user turn", FOLDED),
 }
 
 
@@ -98,8 +110,16 @@ def _destination(
         route=provider.name,
         aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
         foreign=foreign,
-        takes=_limit_media(read_rules(provider.quirks), entry.capability.media),
+        takes=_limit_turns(
+            _limit_media(read_rules(provider.quirks), entry.capability.media), entry.capability
+        ),
     )
+
+
+def _limit_turns(rules: ReplayRules, facts: Capability) -> ReplayRules:
+    if rules.system_turns == "after_user" and not facts.system_turns:
+        return replace(rules, system_turns="lead")
+    return rules
 
 
 def _limit_media(rules: ReplayRules, media: tuple[str, ...] | None) -> ReplayRules:

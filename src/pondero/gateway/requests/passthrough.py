@@ -34,13 +34,15 @@ from ...exchange import (
     compose,
     depth_paths_of,
     fold_path,
+    make_destination,
     matches_plan,
     plan,
     states_only,
     thinking_paths,
     with_fields,
 )
-from ...thinking import DEFAULT, UNSET, Plan, RequestParameters
+from ...handoff import allows_system_turns
+from ...thinking import DEFAULT, UNSET, Plan, Policy, RequestParameters
 from ..answers.model_name import ModelRenamer, rename_model
 from ..answers.usage_filter import UsageFilter
 from ..levels.level_plan import plan_attempt
@@ -65,6 +67,7 @@ _FIELDS = get_decoder(dict[str, Raw])
 _NULL = Raw(b"null")
 _SSE = "text/event-stream"
 _MODEL = ("model",)  # in every spelling, so that no server reads another name
+_POLICY = Policy()
 
 
 def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
@@ -81,7 +84,13 @@ def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     signs_calls = routed.service.slots.call is not None
     if signs_calls and _count_signed_calls(sent) < _count_signed_calls(restored):
         return False  # the client lost the signature of a call, and the answer cache has it
+    if any(message.role == "system" for message in sent) and not _takes_system(sent, entry):
+        return False  # a route may lead to a model that rejects them, or ignores them
     return not any(_is_foreign(message, entry) for message in restored)
+
+
+def _takes_system(messages: Sequence[Message], entry: ModelEntry) -> bool:
+    return allows_system_turns(messages, make_destination(entry, _POLICY).takes.system_turns)
 
 
 def _count_results(messages: Sequence[Message]) -> int:

@@ -220,9 +220,8 @@ def test_what_the_plan_dropped_is_not_sent():
     assert sent(request, dropped=dropped)["generationConfig"] == {"maxOutputTokens": 9}
 
 
-def test_a_system_message_amid_the_others_joins_the_instruction():
-    messages = (Message("system", (Text("a"),)), HELLO, Message("system", (Text("b"),)))
-    body = sent(Request(NEW, messages))
+def test_each_text_of_the_system_prompt_is_a_part_of_the_instruction():
+    body = sent(Request(NEW, (HELLO,), system=(Text("a"), Text("b"))))
     assert body["systemInstruction"] == {"parts": [{"text": "a"}, {"text": "b"}]}
     assert [content["role"] for content in body["contents"]] == ["user"]
 

@@ -7,7 +7,6 @@ import pytest
 from pondero.canon import (
     Blob,
     Image,
-    Message,
     OutputFormat,
     Signature,
     Target,
@@ -71,11 +70,10 @@ def test_a_forced_call_has_no_words_here():
     assert "tool_choice" in CALLER.unsupported_parameters
 
 
-def test_system_prompts_come_first_and_may_stand_amid_the_others():
-    talk = (user(Text("a")), Message("system", (Text("b"),)), user(Text("c")))
-    body = sent(*talk, system=(Text("x"), Text("y")))
+def test_the_system_prompt_is_one_message_and_comes_first():
+    body = sent(user(Text("a")), system=(Text("x"), Text("y")))
     assert [(each["role"], each["content"]) for each in body["messages"]] == [
-        *(("system", "x"), ("system", "y"), ("user", "a"), ("system", "b"), ("user", "c")),
+        *(("system", "x\n\ny"), ("user", "a")),
     ]
 
 

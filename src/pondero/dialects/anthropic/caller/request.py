@@ -4,6 +4,7 @@ import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
+from typing import Literal
 
 import msgspec
 
@@ -52,9 +53,13 @@ Block = dict[str, Json]
 
 
 class Quirks(msgspec.Struct, frozen=True):
-    """Quirks; ``raw_predict``: model and streaming are in the address, the version in the body."""
+    """Quirks; ``raw_predict``: model and streaming are in the address, the version in the body.
+
+    ``system_turns``: where a deployment takes system turns, for models that obey them.
+    """
 
     raw_predict: bool = False
+    system_turns: Literal["after_user", "lead"] = "after_user"
 
 
 _NONE = Quirks()
@@ -81,9 +86,10 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", url, headers, msgspec.json.encode(body))
 
 
-def replay_rules(_: Mapping[str, Json]) -> ReplayRules:
+def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which signatures, call ids and media of a history this API accepts."""
     return ReplayRules(
+        system_turns=_quirks(quirks).system_turns,
         signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_-]{1,64}",
         trailing_space=False,

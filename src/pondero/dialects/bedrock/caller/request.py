@@ -354,6 +354,7 @@ _DOCUMENTS = ("application/pdf", "text/plain", "text/csv", "text/html", "text/ma
 def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which signatures, call ids and media of a history this API accepts."""
     return ReplayRules(
+        system_turns="lead",
         signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_.:-]{1,64}",
         begins_with_user=True,

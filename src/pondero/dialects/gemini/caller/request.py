@@ -69,6 +69,7 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which signatures, ids and media of a history this wire accepts."""
     return ReplayRules(
+        system_turns="lead",
         signature_scope="route+model",
         id_pattern=r"\S{1,64}",
         minted=False,
@@ -83,8 +84,7 @@ def _body(request: Request, plan: Plan, target: Target) -> dict[str, Json]:
             request.messages, route=target.route, models=(request.model, plan.family)
         )
     }
-    notes = [message.parts for message in request.messages if message.role == "system"]
-    if system := text_parts([*request.system, *(part for parts in notes for part in parts)]):
+    if system := text_parts(request.system):
         body["systemInstruction"] = {"parts": system}
     if request.tools:
         body["tools"] = _tools(request.tools)

@@ -90,7 +90,10 @@ def _format(output: OutputFormat) -> Json:
 
 def messages(request: Request) -> list[Json]:
     """Return the messages of a request, the system prompt first."""
-    said: list[Json] = [{"role": "system", "content": text.text} for text in request.system]
+    said: list[Json] = []
+    if request.system:  # templates take one system message, at the beginning
+        lead = "\n\n".join(text.text for text in request.system)
+        said.append({"role": "system", "content": lead})
     calls: dict[str, ToolCall] = {}
     for message in request.messages:
         if message.role == "assistant":
@@ -180,6 +183,7 @@ def _picture(image: Image) -> str:
 def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which parts of a history this wire accepts."""
     return ReplayRules(
+        system_turns="lead",
         minted=False,
         allows_unsigned=True,  # nothing is signed here
         media=("image/",),

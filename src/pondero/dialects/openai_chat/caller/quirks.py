@@ -35,7 +35,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
 
     Writing: ``usage_in_stream``: whether the request must ask for counts; ``cache_marks``: the
     field for cache breakpoints; ``tool_call_ids``: the form of ids; ``media``: beginnings of
-    accepted media types.
+    accepted media types; ``system_turns``: where system turns may stand.
     """
 
     thinking_fields: tuple[ThinkingField, ...] = (
@@ -59,6 +59,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     path: str = "/chat/completions"
     headers: Mapping[str, str] = {}
     system_role: Literal["system", "developer", "user"] = "system"
+    system_turns: Literal["anywhere", "lead"] = "anywhere"
     max_tokens_field: str = "max_completion_tokens"
     usage_in_stream: Literal["asked", "always"] = "asked"
     cache_marks: Literal["none", "cache_control", "prompt_cache_breakpoint"] = "none"
@@ -86,6 +87,7 @@ def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     nine = own.tool_call_ids == "9 alphanumerics"
     return ReplayRules(
         signature_scope="route+model",
+        system_turns=own.system_turns,
         media=own.media,
         result_media=own.media,
         id_pattern="[A-Za-z0-9]{9}" if nine else r"\S{1,40}",

@@ -137,6 +137,7 @@ class _Messages:
 
     def __init__(self, quirks: Quirks, model: str) -> None:
         self._system_role = quirks.system_role
+        self._one_text = quirks.system_turns == "lead"
         self._points = quirks.cache_marks
         self._nine = quirks.tool_call_ids == "9 alphanumerics"
         self._by_place = quirks.results_by_place
@@ -158,7 +159,10 @@ class _Messages:
         return messages
 
     def _system(self, parts: Iterable[Part]) -> Json:
-        return {"role": self._system_role, "content": _content(parts, points=self._points)}
+        content = _content(parts, points=self._points)
+        if self._one_text and isinstance(content, list):  # as chat templates want it
+            content = "\n\n".join(text["text"] for text in content)
+        return {"role": self._system_role, "content": content}
 
     def _user(self, message: Message, messages: list[Json]) -> None:
         rest: list[Part] = []
