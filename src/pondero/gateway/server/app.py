@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from msgspec import json
 from msgspec.structs import replace
 
 from ...asgi import Message, Receive, Send
@@ -35,7 +36,7 @@ from ..requests.read_request import (
     read_head,
     skip_body,
 )
-from ..requests.request_id import name_request
+from ..requests.request_id import HEADER, name_request
 from ..requests.requester import AccessDenied, check_site, guess_dialect, identify
 from ..requests.routed_request import ClientRequest
 from ..requests.token_count import count_prompt
@@ -268,9 +269,34 @@ class App:
 
     # -- rejections by the head --------------------------------------------------------------------
 
-    def note_rejection(self, address: str, status: int, reason: str) -> None:
-        """Record a request that the server's protocol rejected."""
-        self.rejections.note(make_id(self.gateway.now()), address, status, reason)
+    def reject_unread(
+        self, address: str, status: int, reason: str, head: HttpRequest | None
+    ) -> HttpResponse:
+        """Record a request that the server's protocol rejected, and return its answer.
+
+        Without a head, it is not known which API it was meant for.
+        """
+        id = make_id(self.gateway.now())
+        if head is not None:
+            front, response = self._write_rejection(head, status, reason, id=id)
+        else:
+            body = json.encode({"error": {"message": reason}, "request_id": id})
+            front = ""
+            response = HttpResponse(status, {"content-type": "application/json", HEADER: id}, body)
+        self.rejections.note(id, address, status, reason, front=front)
+        return response
+
+    def _write_rejection(
+        self, head: HttpRequest, status: int, message: str, *, id: str, wait: int | None = None
+    ) -> tuple[str, HttpResponse]:
+        """Return the dialect of a request, and its rejection in the format of that API."""
+        path = urlsplit(head.url).path
+        if self._admin.serves(path):
+            return "", self._admin.write_error(status, message)
+        front = find_dialect(path) or guess_dialect(head)
+        service = get_dialect(front).service()
+        response = service.error(status, message, code=None, retry_after=wait)
+        return front, name_request(response, service, id)
 
     async def _reject(self, arrival: "_Arrival", denied: AccessDenied) -> None:
         """Reject a request by its head; an address with many wrong keys has to wait."""
@@ -289,13 +315,7 @@ class App:
             message = f"too many requests without a valid key from your address; wait {wait} s"
         else:
             message = reason
-        if self._admin.serves(path):
-            front, response = "", self._admin.write_error(status, message)
-        else:
-            front = find_dialect(path) or guess_dialect(head)
-            service = get_dialect(front).service()
-            response = service.error(status, message, code=None, retry_after=wait)
-            response = name_request(response, service, arrival.id)
+        front, response = self._write_rejection(head, status, message, id=arrival.id, wait=wait)
         self.rejections.note(
             arrival.id, arrival.address, status, reason, front=front, key=denied.key
         )
