@@ -209,6 +209,19 @@ def test_without_a_path_the_error_is_a_generic_one_with_an_id(gateway, name):
     assert body["error"]["message"]
 
 
+def test_the_path_of_an_answered_request_is_not_that_of_what_follows(gateway):
+    """Empty lines before a request have a limit too."""
+    with Raw(gateway.port) as raw:
+        raw.send(b"POST /v1/messages HTTP/1.1\r\n%b\r\n" % HOST)
+        assert raw.answer()[0] == 401
+        before = len(gateway.seen)
+        raw.send(b"\r\n" * 200_000)
+        headers, body = split(raw.rest())
+    record = until_recorded(gateway, before)
+    assert (record.status, record.front) == (431, "")
+    assert headers["x-pondero-id"] == body["request_id"] == record.id
+
+
 @given(cuts=st.lists(st.integers(1, 150), max_size=6))
 def test_the_api_of_a_head_is_known_wherever_it_is_cut(gateway, cuts):
     """After an earlier request, whose line must not be taken for this one's."""

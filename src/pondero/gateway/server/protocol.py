@@ -248,7 +248,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def _reject(self, status: int, reason: str) -> HttpResponse:
         head = None
-        if self._in_head and (self._has_target or self._lines) and self.url.startswith(b"/"):
+        in_head = self._in_head and not self._between
+        if in_head and (self._has_target or self._lines) and self.url.startswith(b"/"):
             headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in self.headers}
             url = f"http://gateway{self.url.decode('latin-1')}"
             head = HttpRequest(self.parser.get_method().decode("ascii"), url, headers, b"")

@@ -36,7 +36,7 @@ function keyCard(key) {
 }
 
 const hasExpired = (key) => Boolean(key.expires) && new Date(key.expires) <= new Date();
-// In UTC, as it is written in gateway.toml.
+// In UTC, like a time without an offset in gateway.toml.
 const formatTime = (time) => `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
 
