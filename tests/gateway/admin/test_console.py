@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from time import time
 from typing import Any
@@ -211,6 +212,22 @@ def test_a_made_key_works_and_a_blocked_one_does_not(browser, tmp_path):
         card.get_by_role("button", name="Remove").click()
         page.locator("#sure").get_by_role("button", name="Remove").click()
         expect(card).to_have_count(0)
+
+
+def test_a_key_shows_when_it_ends_and_that_it_reads_metrics(browser, tmp_path):
+    keys = (
+        GatewayKey("ci", hash_key("pnd_x"), expires=datetime(2099, 12, 31, 12, tzinfo=UTC)),
+        GatewayKey("old", hash_key("pnd_y"), expires=datetime(2020, 1, 31, tzinfo=UTC)),
+        GatewayKey("prometheus", hash_key("pnd_z"), metrics=True),
+    )
+    with gateway(tmp_path, keys=keys) as where, shown(browser, where, "keys") as page:
+        cards = {name: page.locator(f"[data-key={name}]") for name in ("ci", "old", "prometheus")}
+        expect(cards["ci"].locator(".facts")).to_contain_text("expires2099-12-31 12:00 UTC")
+        expect(cards["ci"].locator(".tag")).to_have_text(["active"])
+        expect(cards["old"].locator(".facts")).to_contain_text("expired2020-01-31 00:00 UTC")
+        expect(cards["old"].locator(".tag")).to_have_text(["expired"])
+        expect(cards["prometheus"].locator(".tag")).to_have_text(["active", "metrics"])
+        expect(cards["prometheus"].locator(".facts")).not_to_contain_text("expire")
 
 
 def test_a_wrong_key_says_what_is_wrong(browser, tmp_path):

@@ -1,6 +1,7 @@
 """The ledger: a row for every request, in SQLite and in PostgreSQL, whatever happens to them."""
 
 import logging
+import os
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from pondero.canon import Usage
+from pondero.canon import Usage, dump_json
 from pondero.errors import StoreError
 from pondero.gateway.observability import ledger as ledgers
 from pondero.gateway.observability.ledger import Ledger, make_rows, query_usage, round_dollars
@@ -137,6 +138,33 @@ def test_a_request_that_a_killed_process_had_open_has_a_row_of_the_most_it_may_h
     ]
     assert [receipt.id for receipt in noticed] == ["open"]
     assert list((tmp_path / "aside").iterdir()) == []
+    database.close()
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_of_two_files_of_a_killed_process_the_newer_one_counts(tmp_path, names):
+    """While the ledger is away a process appends to the second; a request may ask another model."""
+    begun = replace(RECEIPT, end="failed", reason=KILLED, estimated=True, cost=None)
+    more = replace(begun, id="open", usage=Usage(200, output=200, thinking=160), tries=2)
+    texts = (
+        [replace(begun, id="open"), replace(begun, id="ended")],
+        [more, replace(RECEIPT, id="ended")],
+    )
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    for number, (name, receipts) in enumerate(zip(names, texts, strict=True)):
+        mark = {True: b"?", False: b""}
+        lines = [mark[each.reason == KILLED] + dump_json(each).encode() for each in receipts]
+        (aside / f"{name}.jsonl").write_bytes(b"\n".join(lines) + b"\n")
+        os.utime(aside / f"{name}.jsonl", (number, number))
+    database = SqliteDatabase(tmp_path / "gateway.db")
+    ledger, noticed = Ledger(database, aside), []
+    ledger.notice_killed = noticed.append
+    until(lambda: not (aside / "a.jsonl").exists() and not (aside / "b.jsonl").exists())
+    ledger.close()
+    rows = database.rows("SELECT id, ended, thinking, tries FROM pondero_receipts ORDER BY id")
+    assert rows == [("ended", "done", 80, RECEIPT.tries), ("open", "failed", 160, 2)]
+    assert [(each.id, each.usage.thinking) for each in noticed] == [("open", 160)]
     database.close()
 
 

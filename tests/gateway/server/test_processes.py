@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -9,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import sleep
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pondero.gateway.observability.ledger_database import PostgresDatabase
 from pondero.gateway.server import run as server
+from pondero.gateway.server.rejections import PER_ADDRESS
 from pondero.gateway.server.workers import END
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals, and several workers")
@@ -203,6 +205,50 @@ def test_killed_it_loses_no_record_of_a_request_that_ended(tmp_path):
         gateway.end(signal.SIGTERM)
         assert gateway.rows() == [(31,)]
     assert list((tmp_path / "data" / "gateway-aside").iterdir()) == []
+
+
+REFUSED = "SELECT reason FROM pondero_receipts WHERE ended = 'refused' ORDER BY id"
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("held", [False, True], ids=["", "ledger away"])
+def test_killed_it_loses_no_rejection_that_has_no_row_yet(tmp_path, number, held):
+    """The first of an address have a row each, and the others wait for one together."""
+
+    def ask() -> None:
+        for _ in range(5):
+            assert gateway.client.get(url, headers=wrong).status_code == 403
+
+    wrong = {"host": "evil.example"}
+    with running(tmp_path) as gateway:
+        url = f"{gateway.url}/v1/models"
+        gateway.ask(1)
+        until(gateway.is_there)
+        with gateway.hold_ledger() if held else nullcontext():
+            for _ in range(3 * PER_ADDRESS // 5):
+                ask()
+            until(lambda: find_saved(tmp_path) == 2 * PER_ADDRESS)
+            ask()
+            until(lambda: find_saved(tmp_path) == 2 * PER_ADDRESS + 5)
+            if number == signal.SIGKILL:
+                gateway.end(number)
+        if number == signal.SIGTERM:
+            gateway.end(number)
+    with running(tmp_path) as gateway:
+        gateway.end(signal.SIGTERM)
+        *single, (together,) = gateway.rows(REFUSED)
+    assert len(single) == PER_ADDRESS
+    assert f"{2 * PER_ADDRESS + 5} more rejected" in together
+    assert together.startswith("the worker was killed") == (number == signal.SIGKILL)
+    assert not [reason for (reason,) in single if "more rejected" in reason]
+    assert list((tmp_path / "data" / "gateway-aside").iterdir()) == []
+
+
+def find_saved(folder: Path) -> int:
+    """Return how many rejections without a row a kill would leave, by the journal's files."""
+    files = sorted((folder / "data" / "gateway-aside").iterdir(), key=lambda f: f.stat().st_mtime)
+    found = re.findall(r"killed: (\d+) more", "".join(file.read_text() for file in files))
+    return int(found[-1]) if found else 0
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")

@@ -2,10 +2,13 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gateway.asgi import came
 
@@ -250,6 +253,46 @@ def test_what_was_counted_is_recorded_at_the_end():
     rows = asyncio.run(run()).seen
     assert len(rows) == PER_ADDRESS + 1
     assert (rows[-1].reason or "").startswith("5 more")
+
+
+@given(
+    steps=st.lists(
+        st.one_of(st.sampled_from("abc"), st.sampled_from([0.5, 1.5, 61.0]), st.just(None)),
+        max_size=120,
+    )
+)
+def test_whenever_it_is_killed_the_rows_add_up_to_what_was_rejected(steps):
+    """A judge of the journal: the end of a record replaces what was saved before under its id."""
+    rows: dict[str, tuple[bool, int]] = {}
+
+    def keep(receipt: Receipt, *, ended: bool) -> None:
+        found = re.search(r"(\d+) more rejected", receipt.reason or "")
+        assert not rows.get(receipt.id, (False, 0))[0], "a record ended twice"
+        rows[receipt.id] = (ended, int(found[1]) if found else 1)
+
+    async def run() -> None:
+        gate = Gate()
+        gate.context.observers = (lambda receipt: keep(receipt, ended=True),)
+        gate.context.save_begun = lambda receipt: keep(receipt, ended=False)
+        rejections, count = Rejections(gate.context), 0
+        for step in steps:
+            if isinstance(step, str):
+                for _ in range(PER_ADDRESS // 2 + 1):
+                    count += 1
+                    rejections.note(f"{count:024x}", step, 401, "no")
+            elif step is None:
+                rejections._write_ended()
+            else:
+                gate.time += step
+                if rejections._saving is not None:  # as the loop does after a second
+                    rejections._saving.cancel()
+                    rejections._save_again()
+                assert sum(number for _, number in rows.values()) == count
+        rejections.close()
+        assert sum(number for _, number in rows.values()) == count
+        assert all(ended for ended, _ in rows.values())
+
+    asyncio.run(run())
 
 
 def test_the_rows_and_the_memory_of_any_number_of_addresses_are_bounded():

@@ -137,9 +137,12 @@ class Journal:
             self._hold(newer)
 
     def find_abandoned(self) -> Iterator[JournalFile]:
-        """Yield the files of processes that have ended; the caller closes each."""
+        """Yield the files of processes that have ended, the oldest first; the caller closes each.
+
+        Of the two files of a process, the newer one has what was said later about a request.
+        """
         ours = {file.path for file in self._files}
-        for path in sorted(self._folder.glob(f"*{ENDING}")):
+        for path in sorted(self._folder.glob(f"*{ENDING}"), key=_find_time):
             if path in ours:
                 continue
             try:
@@ -166,6 +169,14 @@ class Journal:
         while len(self._held) > MOST:
             self._held.popleft()
             self.lost += 1
+
+
+def _find_time(path: Path) -> tuple[int, str]:
+    """Return what sorts files by their last line."""
+    try:
+        return path.stat().st_mtime_ns, path.name
+    except OSError:  # another process was quicker
+        return 0, path.name
 
 
 def _create(folder: Path) -> JournalFile:

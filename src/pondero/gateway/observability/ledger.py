@@ -5,7 +5,7 @@ whatever happens to this process. Rows have ids, so writing one twice is harmles
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from time import monotonic, time
@@ -43,7 +43,7 @@ _INSERT = (
     f"VALUES ({', '.join('?' for _ in _COLUMNS)}) ON CONFLICT (id) DO UPDATE SET "
     + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS[1:])
     # Two files of a killed process may be brought in at once: the end of a request wins.
-    + f" WHERE pondero_receipts.reason = '{KILLED}'"
+    + f" WHERE substr(pondero_receipts.reason, 1, {len(KILLED)}) = '{KILLED}'"
 )
 _BEGUN = b"?"  # the first byte of a line about a request that has only begun
 _BILLIONTHS = 1_000_000_000
@@ -113,7 +113,7 @@ class Ledger:
                 few = file.size < _MANY
                 ended = 0
                 for lines in file.chunks():
-                    ended += self._insert(line for line in lines if not line.startswith(_BEGUN))
+                    ended += len(self._insert(lines))
                 self._journal.save(list(self._begun.values()))  # in the other file
                 file.clear()
                 if not ended:
@@ -141,15 +141,19 @@ class Ledger:
             self._journal.save(lines)
             raise
 
-    def _insert(self, lines: Iterable[bytes]) -> int:
-        """Write records and return how many; after a failure a few at first, for the deadline."""
-        receipts = [found for line in lines if (found := _parse(line)) is not None]
-        count = len(receipts)
+    def _insert(self, lines: Iterable[bytes]) -> list[str]:
+        """Write the requests that ended and return their ids.
+
+        After a failure it writes a few at first, for the deadline.
+        """
+        ended = (_parse(line) for line in lines if not line.startswith(_BEGUN))
+        receipts = [receipt for receipt in ended if receipt is not None]
+        ids = [receipt.id for receipt in receipts]
         while receipts:
             self.database.write(_INSERT, make_rows(receipts[: self._rows]))
             del receipts[: self._rows]
             self._rows = min(2 * self._rows, _ROWS)
-        return count
+        return ids
 
     def _bring_in(self) -> None:
         """Write records that processes left behind, however they ended."""
@@ -157,21 +161,25 @@ class Ledger:
             return
         for path in sorted(self._aside.glob("*.json")):  # of pondero 0.2
             self._bring_in_list(path)
-        for file in self._journal.find_abandoned():
-            whole = False
-            try:
+        files = list(self._journal.find_abandoned())
+        begun: dict[str, Receipt] = {}  # what was said last about requests that did not end
+        whole = False
+        try:
+            for file in files:
                 for lines in file.chunks():
-                    self._insert(line for line in lines if not line.startswith(_BEGUN))
-                    self._insert_killed(lines)
-                whole = True
-            finally:
+                    said = (_parse(line[1:]) for line in lines if line.startswith(_BEGUN))
+                    begun |= {receipt.id: receipt for receipt in said if receipt is not None}
+                    for id in self._insert(lines):
+                        begun.pop(id, None)
+            self._insert_killed(begun)
+            whole = True
+        finally:
+            for file in files:
                 file.close(delete=whole)
         self._look = monotonic() + REST
 
-    def _insert_killed(self, lines: Iterable[bytes]) -> None:
-        """Write the requests that a killed process had begun; a row of their end replaces these."""
-        begun = (_parse(line[1:]) for line in lines if line.startswith(_BEGUN))
-        killed = {receipt.id: receipt for receipt in begun if receipt is not None}
+    def _insert_killed(self, killed: Mapping[str, Receipt]) -> None:
+        """Write the requests that killed processes had begun; a row of their end replaces these."""
         receipts = [_price(killed[id]) for id in self._find_missing(list(killed))]
         if receipts:
             self.database.write(_INSERT, make_rows(receipts))

@@ -18,7 +18,7 @@ from ..state.breakers import REST
 from .attempt import make_attempt
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
 from .request_id import HEADER
-from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
+from .routed_request import ClientRequest, RoutedRequest, parse_and_route
 from .stored_ids import check_stored_ids
 from .translation import make_reply_context
 
@@ -27,27 +27,13 @@ async def answer_request(
     gateway: GatewayContext, call: ClientRequest, writer: ResponseWriter
 ) -> None:
     """Answer one conversation; errors are written too."""
-    http = call.http
     service = get_dialect(call.client_dialect).service()
     record = RequestRecord(gateway, call)
     try:
-        parsed = service.parse(http)
-        resolved = route(gateway, call, parsed)
-        level = read_level(call, parsed, resolved)  # ``attempt`` applies the rules, for each model
-        request, turns, envelopes = await restore(gateway, call, parsed.request)
-        routed = RoutedRequest(
-            call=call,
-            service=service,
-            parsed=parsed,
-            request=request,
-            turns=turns,
-            resolved=resolved,
-            requested_level=level,
-            envelopes=envelopes,
-        )
+        routed = await parse_and_route(gateway, call, service)
         await check_stored_ids(gateway, routed)
-        record.requested_model = parsed.request.model
-        record.note(stream=parsed.request.stream)
+        record.requested_model = routed.parsed.request.model
+        record.note(stream=routed.parsed.request.stream)
         routed, admission = await admit(gateway, routed)
         record.admit(admission)
         await _attempt_in_order(gateway, routed, writer, record)

@@ -132,6 +132,26 @@ def read_level(
     )
 
 
+async def parse_and_route(
+    gateway: GatewayContext, call: ClientRequest, service: Service[Json]
+) -> RoutedRequest:
+    """Return the conversation in a request; raises PonderoError, Rejected and RecursionError."""
+    parsed = service.parse(call.http)
+    resolved = route(gateway, call, parsed)
+    level = read_level(call, parsed, resolved)  # ``make_attempt`` applies the rules of each model
+    request, turns, envelopes = await restore(gateway, call, parsed.request)
+    return RoutedRequest(
+        call=call,
+        service=service,
+        parsed=parsed,
+        request=request,
+        turns=turns,
+        resolved=resolved,
+        requested_level=level,
+        envelopes=envelopes,
+    )
+
+
 async def restore(
     gateway: GatewayContext, call: ClientRequest, request: Request
 ) -> tuple[Request, tuple[ClientTurn, ...], ClientEnvelopes]:

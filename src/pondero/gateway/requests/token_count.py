@@ -23,7 +23,7 @@ from ...framing import parse_json_or_none
 from ..server.context import GatewayContext, Requester
 from .attempt import make_attempt
 from .errors import add_response_headers, write_error
-from .routed_request import ClientRequest, RoutedRequest, read_level, restore, route
+from .routed_request import ClientRequest, RoutedRequest, parse_and_route
 
 CHARACTERS = 3.6  # per token, in a usual mix of prose and code
 _MARGIN = 1.25  # an estimated prompt may be this much larger
@@ -57,22 +57,9 @@ async def _count(
         return service.error(404, "this API has no token count", code=None, retry_after=None)
     try:
         call = msgspec.structs.replace(call, http=models.parse_count(call.http))
-        parsed = service.parse(call.http)
-        resolved = route(gateway, call, parsed)
-        level = read_level(call, parsed, resolved)
-        request, turns, envelopes = await restore(gateway, call, parsed.request)
+        routed = await parse_and_route(gateway, call, service)
     except (PonderoError, Rejected, RecursionError) as error:
         return write_error(error, call.client_dialect, service)
-    routed = RoutedRequest(
-        call=call,
-        service=service,
-        parsed=parsed,
-        request=request,
-        turns=turns,
-        resolved=resolved,
-        requested_level=level,
-        envelopes=envelopes,
-    )
     tokens = await _ask_service(gateway, routed)
     if tokens is not None:
         return models.write_count(tokens)

@@ -6,6 +6,7 @@ from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from msgspec import json
 from msgspec.structs import replace
 
 from ...asgi import Message, Receive, Send
@@ -26,22 +27,18 @@ from ..requests.errors import (
 from ..requests.model_list import answer_model_list
 from ..requests.pipeline import answer_request
 from ..requests.read_request import (
-    LONGEST_NAME,
-    PROBLEM,
     BodyProblem,
     ClientLeft,
     announces_body,
-    read_body,
     read_head,
-    skip_body,
 )
-from ..requests.request_id import name_request
+from ..requests.request_id import HEADER, name_request
 from ..requests.requester import AccessDenied, check_site, guess_dialect, identify
 from ..requests.routed_request import ClientRequest
 from ..requests.token_count import count_prompt
 from ..state.redis_link import SharedStateLost
+from .arrival import Arrival, find_head_problem
 from .context import GatewayContext, Requester
-from .limits import HEAD_BYTES, HEAD_LINES
 from .readiness import Readiness
 from .rejections import Rejections
 
@@ -88,7 +85,7 @@ class App:
             return
         writer = ResponseWriter(send)
         head = read_head(scope)
-        arrival = _Arrival(make_id(self.gateway.now()), scope, head, receive, writer)
+        arrival = Arrival(make_id(self.gateway.now()), scope, head, receive, writer)
         try:
             await self._serve(arrival)
         except ClientLeft:
@@ -131,7 +128,7 @@ class App:
             except Exception:
                 LOG.exception("the shared state could not be looked at")
 
-    async def _serve(self, arrival: "_Arrival") -> None:
+    async def _serve(self, arrival: Arrival) -> None:
         """Answer a request: whatever its head decides comes before its body is read."""
         head, writer = arrival.head, arrival.writer
         path = urlsplit(head.url).path
@@ -181,7 +178,7 @@ class App:
             return await self._readiness.answer()
         return None
 
-    async def _serve_admin(self, arrival: "_Arrival", path: str) -> None:
+    async def _serve_admin(self, arrival: Arrival, path: str) -> None:
         await self._admin.check(arrival.head, path)
         try:
             http = await arrival.read_body(self.gateway.config.server.max_body)
@@ -191,7 +188,7 @@ class App:
         with self.gateway.watch.watch(arrival.writer, arrival.receive):
             await self._admin.answer(http, path, arrival.writer)
 
-    async def _answer_with_key(self, arrival: "_Arrival", client_dialect: str | None) -> None:
+    async def _answer_with_key(self, arrival: Arrival, client_dialect: str | None) -> None:
         gateway, head, writer = self.gateway, arrival.head, arrival.writer
         requester = await identify(gateway, head)
         if self.seen.metrics is not None and urlsplit(head.url).path == "/metrics":
@@ -229,7 +226,7 @@ class App:
                 await self._answer_other(arrival, http, requester)
 
     async def _answer_other(
-        self, arrival: "_Arrival", http: HttpRequest, requester: Requester
+        self, arrival: Arrival, http: HttpRequest, requester: Requester
     ) -> None:
         """Answer what is no conversation: token counts and model lists."""
         gateway, writer = self.gateway, arrival.writer
@@ -260,7 +257,7 @@ class App:
             record.finish()
 
     def _start_record(
-        self, arrival: "_Arrival", http: HttpRequest, requester: Requester
+        self, arrival: Arrival, http: HttpRequest, requester: Requester
     ) -> RequestRecord:
         front = find_dialect(urlsplit(http.url).path) or guess_dialect(http)
         call = ClientRequest(id=arrival.id, client_dialect=front, http=http, requester=requester)
@@ -268,11 +265,36 @@ class App:
 
     # -- rejections by the head --------------------------------------------------------------------
 
-    def note_rejection(self, address: str, status: int, reason: str) -> None:
-        """Record a request that the server's protocol rejected."""
-        self.rejections.note(make_id(self.gateway.now()), address, status, reason)
+    def reject_unread(
+        self, address: str, status: int, reason: str, head: HttpRequest | None
+    ) -> HttpResponse:
+        """Record a request that the server's protocol rejected, and return its answer.
 
-    async def _reject(self, arrival: "_Arrival", denied: AccessDenied) -> None:
+        Without a head, it is not known which API it was meant for.
+        """
+        id = make_id(self.gateway.now())
+        if head is not None:
+            front, response = self._write_rejection(head, status, reason, id=id)
+        else:
+            body = json.encode({"error": {"message": reason}, "request_id": id})
+            front = ""
+            response = HttpResponse(status, {"content-type": "application/json", HEADER: id}, body)
+        self.rejections.note(id, address, status, reason, front=front)
+        return response
+
+    def _write_rejection(
+        self, head: HttpRequest, status: int, message: str, *, id: str, wait: int | None = None
+    ) -> tuple[str, HttpResponse]:
+        """Return the dialect of a request, and its rejection in the format of that API."""
+        path = urlsplit(head.url).path
+        if self._admin.serves(path):
+            return "", self._admin.write_error(status, message)
+        front = find_dialect(path) or guess_dialect(head)
+        service = get_dialect(front).service()
+        response = service.error(status, message, code=None, retry_after=wait)
+        return front, name_request(response, service, id)
+
+    async def _reject(self, arrival: Arrival, denied: AccessDenied) -> None:
         """Reject a request by its head; an address with many wrong keys has to wait."""
         head, path = arrival.head, urlsplit(arrival.head.url).path
         if (
@@ -289,78 +311,19 @@ class App:
             message = f"too many requests without a valid key from your address; wait {wait} s"
         else:
             message = reason
-        if self._admin.serves(path):
-            front, response = "", self._admin.write_error(status, message)
-        else:
-            front = find_dialect(path) or guess_dialect(head)
-            service = get_dialect(front).service()
-            response = service.error(status, message, code=None, retry_after=wait)
-            response = name_request(response, service, arrival.id)
+        front, response = self._write_rejection(head, status, message, id=arrival.id, wait=wait)
         self.rejections.note(
             arrival.id, arrival.address, status, reason, front=front, key=denied.key
         )
         await self._answer_unread(arrival, response)
 
-    async def _answer_unread(self, arrival: "_Arrival", response: HttpResponse) -> None:
+    async def _answer_unread(self, arrival: Arrival, response: HttpResponse) -> None:
         """Answer without the body; if one was announced, the connection ends with the answer."""
         if arrival.is_read or not announces_body(arrival.head):
             await arrival.writer.whole(response)
             return
         closing = {**response.headers, "connection": "close"}
         await arrival.writer.whole(replace(response, headers=closing), linger=arrival.skip_body)
-
-
-class _Arrival:
-    """A request whose head has arrived."""
-
-    __slots__ = ("head", "id", "is_read", "receive", "scope", "writer")
-
-    def __init__(
-        self, id: str, scope: Message, head: HttpRequest, receive: Receive, writer: ResponseWriter
-    ) -> None:
-        self.id = id
-        self.scope = scope
-        self.head = head
-        self.receive = receive
-        self.writer = writer
-        self.is_read = False
-
-    @property
-    def address(self) -> str:
-        """Return the address of the client, or of the proxy before it."""
-        client = self.scope.get("client")
-        return str(client[0]) if client else ""
-
-    async def read_body(self, limit: int) -> HttpRequest:
-        """Return the request with its body; raises BodyProblem and ClientLeft."""
-        http = await read_body(self.head, self._receive, limit)
-        self.is_read = True
-        return http
-
-    async def _receive(self) -> Message:
-        """Return the next message; raises BodyProblem if the server could not read the body."""
-        message = await self.receive()
-        if (problem := self.scope.get(PROBLEM)) is not None:
-            raise BodyProblem(*problem)
-        return message
-
-    async def skip_body(self) -> None:
-        """Read on for a moment: closing a connection with unread bytes destroys the answer."""
-        await skip_body(self.receive)
-
-
-def find_head_problem(scope: Message) -> AccessDenied | None:
-    """Return why a head is rejected before any other code looks at it; None if it is not."""
-    headers = scope["headers"]
-    size = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
-    size += sum(len(name) + len(value) + 4 for name, value in headers)
-    if size > HEAD_BYTES or len(headers) > HEAD_LINES:
-        message = f"the head of a request may have {HEAD_BYTES:,} bytes and {HEAD_LINES} lines"
-        return AccessDenied(431, message)
-    path = scope["path"]
-    if len(path) > LONGEST_NAME and max(map(len, path.split("/"))) > LONGEST_NAME:
-        return AccessDenied(404, f"a name in a path may have {LONGEST_NAME} characters")
-    return None
 
 
 def _check_metrics_key(requester: Requester) -> None:
@@ -380,7 +343,7 @@ def _note_response(record: RequestRecord, response: HttpResponse, label: str | N
     )
 
 
-async def _write_shutdown(arrival: _Arrival) -> None:
+async def _write_shutdown(arrival: Arrival) -> None:
     """Tell a client that the gateway stops before its request was whole."""
     front = find_dialect(urlsplit(arrival.head.url).path) or guess_dialect(arrival.head)
     response = write_error(SHUTDOWN, front, get_dialect(front).service(), id=arrival.id)

@@ -1,4 +1,4 @@
-"""How much a connection may send before it is known, and how long it may take."""
+"""How much a connection may send before it is known, and how long that and reading may take."""
 
 HEAD_BYTES = 64 * 1024
 """Maximum bytes of a head, the request line included, and of the trailers of a body."""
@@ -10,3 +10,7 @@ KEEP_ALIVE = 5
 """Seconds until an idle connection is closed after an answer."""
 PIPELINED = 16
 """Maximum requests that wait on one connection for the answer before them."""
+READ_SECONDS = 30.0
+"""How long the answers of a connection may wait for a client that reads too little of them."""
+READ_RATE = 1024
+"""Bytes per second that a client must read of answers that wait for it."""

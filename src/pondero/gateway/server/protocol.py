@@ -4,6 +4,7 @@ The parser stores a header until its line ends, and copies all of it with each p
 So the bytes are counted before the parser has them: a head has a maximum size, a maximum number of
 lines and a deadline, and so have the trailers and chunk extensions of a body. The deadline of a
 body is the application's (``requests/read_request.py``), which can answer in the client's API.
+A client that reads too little of its answers is cut off, so that they do not wait here for ever.
 """
 
 from asyncio import AbstractEventLoop, Transport
@@ -14,8 +15,9 @@ from typing import Any, ClassVar
 import httptools
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from ...canon import HttpRequest, HttpResponse
 from ..requests.read_request import PROBLEM
-from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED
+from .limits import HEAD_BYTES, HEAD_LINES, HEAD_SECONDS, PIPELINED, READ_RATE, READ_SECONDS
 
 _SWEEP = 1.0  # seconds between two looks at the deadlines of all connections
 _AT_ONCE = 20  # connections that end in one look, which others wait for
@@ -23,8 +25,13 @@ _BREATH = 0.01  # seconds until the next look if there may be more
 _LINGER = 1.0  # seconds to read on after a rejection: a reset would destroy the answer on its way
 _LINGER_BYTES = 1 << 20
 
-Note = Callable[[str, int, str], None]
-"""Called with a client's address, the status and the reason of a rejection."""
+Reject = Callable[[str, int, str, HttpRequest | None], HttpResponse]
+"""Records a rejection and returns its answer.
+
+It gets the client's address, the status, the reason, and what is known of the head: None before
+the target is whole.
+"""
+_UPGRADE = (b"upgrade", b"http2-settings")  # options of a connection that ask for another protocol
 
 _TOO_LARGE = (
     431,
@@ -53,8 +60,8 @@ class _Sweep:
             loop.call_later(wait, self._look, loop, connections)
 
     def _look(self, loop: AbstractEventLoop, connections: set[Any]) -> None:
-        late = loop.time() - HEAD_SECONDS
-        ended = (each for each in list(connections) if each.check_deadline(late))
+        now = loop.time()
+        ended = (each for each in list(connections) if each.check_deadlines(now))
         count = sum(1 for _ in islice(ended, _AT_ONCE))
         self._runs = False
         if connections:
@@ -74,7 +81,11 @@ class LimitedProtocol(HttpToolsProtocol):
         self._size = 0  # bytes since then, which the parser may store
         self._exact = 0  # bytes of the whole lines of a head
         self._lines = 0
+        self._has_target = False  # whether the target of this head is whole
+        self._target_piece = b""  # the part of it in this piece
+        self._is_upgrade = False  # whether the parser expects another protocol after this head
         self._owed_since: float | None = None  # since when the client owes a head
+        self._unread: tuple[float, int] | None = None  # when the answers stuck, and their bytes
         self._problem: tuple[int, str] | None = None
         self._dismissed = False
         self._ignored = 0
@@ -100,23 +111,62 @@ class LimitedProtocol(HttpToolsProtocol):
                 return
             end = min(begin + room, whole)
             self._went_on = False
-            super().data_received(data if end - begin == whole else data[begin:end])
+            took = self._feed(data if end - begin == whole else data[begin:end])
             # A head that began inside of a piece is counted by its lines alone, until the next.
-            self._size = 0 if self._went_on else self._size + end - begin
-            begin = end
+            self._size = 0 if self._went_on else self._size + took
+            begin += took
+
+    def _feed(self, piece: bytes) -> int:
+        """Give the parser a piece; return how many bytes it took."""
+        self._unset_keepalive_if_required()
+        self._target_piece = b""
+        try:
+            self.parser.feed_data(piece)
+        except httptools.HttpParserUpgrade as stopped:
+            if self._is_upgrade:
+                self._ignore_upgrade()
+                return int(stopped.args[0])
+        except httptools.HttpParserError:
+            self._look_for_target(piece)
+            self.send_400_response("")
+        else:
+            if self._in_head and not self._between:
+                self._look_for_target(piece)
+        return len(piece)
+
+    def _look_for_target(self, piece: bytes) -> None:
+        """Note whether the target is whole: a line ended after it, or there was no more of it."""
+        if self.url and not self._has_target:
+            begins = piece.rfind(self._target_piece) if self._target_piece else -1
+            self._has_target = piece.rfind(b"\n") > begins or not self._target_piece
+
+    def _ignore_upgrade(self) -> None:
+        """Read the request again without its wish for another protocol (RFC 9110, 7.8).
+
+        The parser takes what follows such a head for the other protocol, and so its body too.
+        """
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        head = b"%b %b HTTP/%b\r\n" % (method, self.url, version)
+        for name, value in self.headers:
+            head += b"%b: %b\r\n" % (name, _omit_upgrade(value) if name == b"connection" else value)
+        self._is_upgrade = False
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+        self._feed(head + b"\r\n")
 
     # -- called by the parser ----------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         """Begin to count a head."""
         super().on_message_begin()
-        self._in_head, self._between = True, False
+        self._in_head, self._between, self._has_target = True, False, False
         self._exact = self._lines = 0
         if self._owed_since is None:
             self._owed_since = self.loop.time()
 
     def on_url(self, url: bytes) -> None:
         """Count the target."""
+        self._target_piece = url
         self._count(len(url))
         super().on_url(url)
 
@@ -135,6 +185,9 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Start the request, unless too many wait for their turn."""
+        if self.parser.should_upgrade() and self.parser.get_method() != b"CONNECT":
+            self._is_upgrade = True
+            return
         self._in_head, self._owed_since, self._went_on = False, None, True
         self._exact = self._lines = 0
         if len(self.pipeline) >= PIPELINED:
@@ -162,6 +215,8 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Expect the next head."""
+        if self._is_upgrade:
+            return
         super().on_message_complete()
         self._in_head = self._between = self._went_on = True
 
@@ -184,20 +239,27 @@ class LimitedProtocol(HttpToolsProtocol):
                 cycle.more_body = False
                 cycle.message_event.set()
                 return
-            self.note(self.client[0] if self.client else "", status, reason)
+            self._reject(status, reason)
             return
-        self.note(self.client[0] if self.client else "", status, reason)
-        body = b'{"error":{"message":"%b"}}' % reason.encode("ascii")
-        self.transport.write(
-            b"%bcontent-type: application/json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
-            % (STATUS_LINE[status], len(body), body)
-        )
+        self.transport.write(_format(self._reject(status, reason)))
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.loop.call_later(_LINGER, self.transport.close)
 
-    def note(self, address: str, status: int, reason: str) -> None:
-        """Record a rejection."""
+    def _reject(self, status: int, reason: str) -> HttpResponse:
+        head = None
+        in_head = self._in_head and not self._between
+        if in_head and (self._has_target or self._lines) and self.url.startswith(b"/"):
+            headers = {name.decode("latin-1"): v.decode("latin-1") for name, v in self.headers}
+            url = f"http://gateway{self.url.decode('latin-1')}"
+            head = HttpRequest(self.parser.get_method().decode("ascii"), url, headers, b"")
+        return self.reject(self.client[0] if self.client else "", status, reason, head)
+
+    def reject(
+        self, address: str, status: int, reason: str, head: HttpRequest | None
+    ) -> HttpResponse:
+        """Record a rejection and return its answer."""
+        raise NotImplementedError
 
     def _is_over(self) -> bool:
         return self._dismissed or self.transport.is_closing()
@@ -213,12 +275,21 @@ class LimitedProtocol(HttpToolsProtocol):
 
     # -- deadlines ---------------------------------------------------------------------------------
 
-    def check_deadline(self, late: float) -> bool:
-        """Close the connection if its head was due before this time; return whether it was."""
+    def resume_writing(self) -> None:
+        """Note that the client reads."""
+        self._unread = None
+        super().resume_writing()
+
+    def check_deadlines(self, now: float) -> bool:
+        """End the connection if the client owes a head, or reads too little, for too long."""
+        return self._check_reading(now) or self._check_head(now)
+
+    def _check_head(self, now: float) -> bool:
+        late = now - HEAD_SECONDS
         if self._is_over() or self._owed_since is None or self._owed_since > late:
             return False
         if self._is_answering():
-            self._owed_since = self.loop.time()  # it waits for the answer before it
+            self._owed_since = now  # it waits for the answer before it
             return False
         if self._between:
             self.transport.close()  # nothing was asked
@@ -226,14 +297,47 @@ class LimitedProtocol(HttpToolsProtocol):
             self._dismiss(*_TOO_SLOW)
         return True
 
+    def _check_reading(self, now: float) -> bool:
+        """Abort a connection whose answers do not get away.
 
-def make_protocol(note: Note) -> type[LimitedProtocol]:
-    """Return the protocol of one server, which calls ``note`` for each rejection."""
+        Nothing is written while the transport has too much or is about to close, so the bytes that
+        wait only become fewer, and a connection that is closed ends when they are gone.
+        """
+        stuck = self.flow.write_paused or self.transport.is_closing()
+        size = self.transport.get_write_buffer_size() if stuck else 0
+        if not size:
+            self._unread = None
+        elif self._unread is None:
+            self._unread = (now, size)
+        elif now - self._unread[0] >= READ_SECONDS:
+            if self._unread[1] - size < READ_SECONDS * READ_RATE:
+                self.transport.abort()
+                return True
+            self._unread = (now, size)
+        return False
+
+
+def _omit_upgrade(value: bytes) -> bytes:
+    options = (option.strip() for option in value.split(b","))
+    return b", ".join(option for option in options if option.lower() not in _UPGRADE)
+
+
+def _format(response: HttpResponse) -> bytes:
+    more = {"content-length": str(len(response.body)), "connection": "close"}
+    lines = [f"{name}: {value}\r\n" for name, value in {**response.headers, **more}.items()]
+    head = STATUS_LINE[response.status] + "".join(lines).encode("latin-1", "replace")
+    return head + b"\r\n" + response.body
+
+
+def make_protocol(reject: Reject) -> type[LimitedProtocol]:
+    """Return the protocol of one server, which calls ``reject`` for each rejection."""
 
     class ServerProtocol(LimitedProtocol):
         sweep = _Sweep()
 
-        def note(self, address: str, status: int, reason: str) -> None:
-            note(address, status, reason)
+        def reject(
+            self, address: str, status: int, reason: str, head: HttpRequest | None
+        ) -> HttpResponse:
+            return reject(address, status, reason, head)
 
     return ServerProtocol

@@ -1,14 +1,17 @@
 """Records requests that were rejected before their key was known: few rows for many requests.
 
 All who reach the gateway can send them, and must not be able to fill the disk. The first of
-an address in a minute have a row each, the others one row together.
+an address in a minute have a row each, the others one row together. Until that is written, the
+ledger's journal has the sum of all of them, of a second ago at most, in case of a kill.
 """
 
 from asyncio import TimerHandle, get_running_loop
 from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
 
-from ..observability.receipt import Receipt
+from msgspec.structs import replace
+
+from ..observability.receipt import KILLED, Receipt, make_id
 from .context import GatewayContext
 
 PER_ADDRESS = 20
@@ -19,6 +22,8 @@ ADDRESSES = 4096
 """Addresses that are counted at a time; the oldest is forgotten."""
 
 _MINUTE = 60.0
+SAVED = 1.0
+"""Seconds between two lines of the journal with the rejections that have no row yet."""
 
 
 class _Window:
@@ -41,6 +46,10 @@ class Rejections:
         self._windows: dict[str, _Window] = {}
         self._all = _Window(0.0)
         self._timer: TimerHandle | None = None
+        self._unrecorded = 0  # in all windows
+        self._saved_as = ""  # the id of the row that a kill would leave
+        self._unsaved: Receipt | None = None  # the last since that was saved
+        self._saving: TimerHandle | None = None
 
     def find_wait(self, address: str) -> int | None:
         """Return the seconds until an address may fail again; None if it may do so now."""
@@ -74,14 +83,20 @@ class Rejections:
             return
         window.unrecorded += 1
         window.last = receipt
+        self._unrecorded += 1
+        self._unsaved = receipt
+        if self._saving is None:
+            self._save(receipt)
+            self._saving = get_running_loop().call_later(SAVED, self._save_again)
         if self._timer is None:
             self._timer = get_running_loop().call_later(_MINUTE, self._write_ended)
 
     def close(self) -> None:
         """Record what was counted so far."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        for timer in (self._timer, self._saving):
+            if timer is not None:
+                timer.cancel()
+        self._timer = self._saving = None
         for window in self._windows.values():
             self._write(window)
 
@@ -111,18 +126,32 @@ class Rejections:
         if last is None:
             return
         count, window.unrecorded = window.unrecorded, 0
+        self._unrecorded -= count
         reason = f"{count} more rejected in a minute, the last: {last.reason}"
-        self._gateway.notify_observers(
-            Receipt(
-                id=last.id,
-                at=last.at,
-                key=last.key,
-                front=last.front,
-                status=last.status,
-                end="refused",
-                reason=reason,
-            )
-        )
+        row = replace(last, reason=reason)
+        if self._saved_as and not self._unrecorded:
+            # The last that waited: its row takes the place of the one that a kill would leave.
+            row, self._saved_as = replace(row, id=self._saved_as), ""
+            self._unsaved = None
+        self._gateway.notify_observers(row)
+        if self._saved_as:
+            self._save(last)
+
+    def _save_again(self) -> None:
+        """Save the sum as it is now, if more were rejected since."""
+        self._saving = None
+        if self._unsaved is not None:
+            self._save(self._unsaved)
+            self._saving = get_running_loop().call_later(SAVED, self._save_again)
+
+    def _save(self, last: Receipt) -> None:
+        """Save the row of all that have none, which stays if this process is killed."""
+        self._unsaved = None
+        if self._gateway.save_begun is None:
+            return
+        self._saved_as = self._saved_as or make_id(self._gateway.now())
+        reason = f"{KILLED}: {self._unrecorded} more rejected, the last: {last.reason}"
+        self._gateway.save_begun(replace(last, id=self._saved_as, key="", reason=reason))
 
 
 def group_address(address: str) -> str:

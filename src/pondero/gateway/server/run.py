@@ -249,7 +249,7 @@ def _make_server(gateway: GatewayContext, seen: Observers | None = None) -> Any:
     app = App(gateway, seen)
     settings = uvicorn.Config(
         app,
-        http=make_protocol(app.note_rejection),
+        http=make_protocol(app.reject_unread),
         timeout_keep_alive=KEEP_ALIVE,
         log_level="critical",
         access_log=False,

@@ -19,20 +19,25 @@ export async function openKeys() {
 }
 
 function keyCard(key) {
-  const state = key.blocked ? el("span", { class: "tag wrong" }, "blocked") : el("span", { class: "tag good" }, "active");
-  return el("li", { class: key.blocked ? "card blocked" : "card", "data-key": key.name },
+  const state = key.blocked ? "blocked" : hasExpired(key) ? "expired" : "active";
+  return el("li", { class: state === "active" ? "card" : "card blocked", "data-key": key.name },
     el("div", { class: "line" },
-      el("h2", {}, key.name), state, key.admin ? el("span", { class: "tag" }, "admin") : null,
+      el("h2", {}, key.name), el("span", { class: state === "active" ? "tag good" : "tag wrong" }, state),
+      key.admin ? el("span", { class: "tag" }, "admin") : null, key.metrics ? el("span", { class: "tag" }, "metrics") : null,
       el("span", { class: "acts" },
         el("button", { type: "button", class: "quiet", onclick: () => change(key) }, key.blocked ? "Unblock" : "Block"),
         key.made_here ? el("button", { type: "button", class: "quiet danger", onclick: () => remove(key) }, "Remove") : null)),
     el("dl", { class: "facts" },
       ...fact("models", key.models.length ? key.models.join(", ") : "all"),
       ...fact("level rules", formatRules(key.thinking)),
+      ...(key.expires ? fact(hasExpired(key) ? "expired" : "expires", formatTime(key.expires)) : []),
       ...fact("from", key.made_here ? "this console, or the admin API" : "gateway.toml")),
     key.bounds.length ? el("ul", { class: "bounds" }, ...key.bounds.map(quotaLine), ...key.lowered.map(loweredLine)) : null);
 }
 
+const hasExpired = (key) => Boolean(key.expires) && new Date(key.expires) <= new Date();
+// In UTC, like a time without an offset in gateway.toml.
+const formatTime = (time) => `${new Date(time).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 const fact = (name, value) => [el("dt", {}, name), el("dd", {}, value)];
 
 function formatRules(rules) {

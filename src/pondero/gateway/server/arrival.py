@@ -1,0 +1,61 @@
+"""A request whose head has arrived, and whose body is read only if its head allows it."""
+
+from ...asgi import Message, Receive
+from ...canon import HttpRequest
+from ..answers.response_writer import ResponseWriter
+from ..requests.read_request import LONGEST_NAME, PROBLEM, BodyProblem, read_body, skip_body
+from ..requests.requester import AccessDenied
+from .limits import HEAD_BYTES, HEAD_LINES
+
+
+class Arrival:
+    """A request whose head has arrived."""
+
+    __slots__ = ("head", "id", "is_read", "receive", "scope", "writer")
+
+    def __init__(
+        self, id: str, scope: Message, head: HttpRequest, receive: Receive, writer: ResponseWriter
+    ) -> None:
+        self.id: str = id
+        self.scope = scope
+        self.head = head
+        self.receive = receive
+        self.writer = writer
+        self.is_read: bool = False
+
+    @property
+    def address(self) -> str:
+        """Return the address of the client, or of the proxy before it."""
+        client = self.scope.get("client")
+        return str(client[0]) if client else ""
+
+    async def read_body(self, limit: int) -> HttpRequest:
+        """Return the request with its body; raises BodyProblem and ClientLeft."""
+        http = await read_body(self.head, self._receive, limit)
+        self.is_read = True
+        return http
+
+    async def _receive(self) -> Message:
+        """Return the next message; raises BodyProblem if the server could not read the body."""
+        message = await self.receive()
+        if (problem := self.scope.get(PROBLEM)) is not None:
+            raise BodyProblem(*problem)
+        return message
+
+    async def skip_body(self) -> None:
+        """Read on for a moment: closing a connection with unread bytes destroys the answer."""
+        await skip_body(self.receive)
+
+
+def find_head_problem(scope: Message) -> AccessDenied | None:
+    """Return why a head is rejected before any other code looks at it; None if it is not."""
+    headers = scope["headers"]
+    size = len(scope.get("raw_path") or b"") + len(scope.get("query_string", b""))
+    size += sum(len(name) + len(value) + 4 for name, value in headers)
+    if size > HEAD_BYTES or len(headers) > HEAD_LINES:
+        message = f"the head of a request may have {HEAD_BYTES:,} bytes and {HEAD_LINES} lines"
+        return AccessDenied(431, message)
+    path = scope["path"]
+    if len(path) > LONGEST_NAME and max(map(len, path.split("/"))) > LONGEST_NAME:
+        return AccessDenied(404, f"a name in a path may have {LONGEST_NAME} characters")
+    return None
