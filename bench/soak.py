@@ -1,9 +1,10 @@
 """Soak a gateway: soak.py [SECONDS], 30 minutes by default, and one table at the end.
 
 Two workers, Redis and the ledger serve mixed client APIs and upstreams; a tenth of the requests
-meets a fault, another tenth hangs up, some ask for several answers or in the background. Keys come and go, SIGHUPs arrive, a worker is killed each
-minute, and Redis stops once. The service behind knows what it served (`soak_service.py`), and the
-counts of the gateway are judged by that: equal, or more and marked as estimated. Exit 1 if not.
+meets a fault, another tenth hangs up, some ask for several answers or in the background. Keys come
+and go, SIGHUPs arrive, a worker is killed each minute, and Redis stops once. The service behind
+knows what it served (`soak_service.py`), and the counts of the gateway are judged by that: equal,
+or more and marked as estimated. Exit 1 if not.
 """
 
 import asyncio
