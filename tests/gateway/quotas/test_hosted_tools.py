@@ -161,11 +161,10 @@ def ask(
 
     def write(body: dict[str, Any]) -> HttpRequest:
         whole = {"model": "m", **said.get(api, {"messages": user}), **body}
-        if api == "gemini":
+        if api in ("gemini", "converse"):
             del whole["model"]
-        return HttpRequest(
-            "POST", f"http://gateway{PATHS[api]}", headers, json.dumps(whole).encode()
-        )
+        path = PATHS.get(api, "/model/m/converse")
+        return HttpRequest("POST", f"http://gateway{path}", headers, json.dumps(whole).encode())
 
     async def ask_all() -> list[Came]:
         return await asyncio.gather(*(came(app, write(body)) for body in several))
@@ -240,6 +239,17 @@ def test_among_other_tools_it_is_left_out(api):
     assert service.bodies[0]["tools"] == [FUNCTION[api]]
     assert "budget_tools" in answer.headers["x-pondero-adjustments"]
     assert "budget_tools" in receipt.adjustments
+
+
+def test_a_search_of_converse_is_reserved():
+    tools = {"tools": [{"systemTool": {"name": "nova_grounding"}}]}
+    user = [{"role": "user", "content": [{"text": "Hi"}]}]
+    body = {"messages": user, "toolConfig": tools, "inferenceConfig": {"maxTokens": 2000}}
+    budget = SpendBudget(tokens=100_000)
+    service, (answer,), _ = ask("converse", [body], budget, "bedrock:amazon.nova-2-lite-v1:0")
+
+    assert (answer.status, service.bodies) == (429, [])
+    assert b"systemTool: the service runs it itself" in answer.body
 
 
 @pytest.mark.parametrize("choice", [{"type": "web_search"}, {"type": "tool", "name": "web_search"}])

@@ -5,12 +5,12 @@ another model, with tokens of its own. The client's own tools add nothing.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import DecodeError, Raw, Struct
 from msgspec.structs import replace
 
-from ...canon import HttpRequest, Json, get_path
+from ...canon import HttpRequest, Json, get_decoder, get_path
 from ...catalog import ModelEntry
 from ...dialects import HostedTools, get_dialect
 from ...errors import UsageError
@@ -22,6 +22,7 @@ from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
 
 UNKNOWN_CONTEXT = 1_000_000
 """Tokens of a prompt whose model has an unknown window."""
+_FIELDS = get_decoder(dict[str, Raw])
 _RUNS = "web_search", "code_execution"  # kinds that are translated to the tool of another service
 _DATE = re.compile(r"_\d{8}$")
 _SUMMARY_FROM = 150_000  # tokens at which a compaction begins, unless a request says (SDK 2.8.0)
@@ -61,19 +62,33 @@ def find_hosted(routed: RoutedRequest, entry: ModelEntry) -> Sequence[HostedTool
     names = ("tools", *rules.fields)
     if not (b"\\u" in body or any(b'"%b"' % name.encode() in body for name in names)):
         return ()
-    fields = parse_json_or_none(body)
-    return list(_iter_hosted(fields, rules)) if isinstance(fields, dict) else ()
+    try:
+        return list(_iter_hosted(_FIELDS.decode(body), rules))
+    except DecodeError:
+        return ()
 
 
-def _iter_hosted(fields: dict[str, Json], rules: HostedTools) -> Iterator[HostedTool]:
-    yield from _iter_listed(fields.get("tools"), rules, is_top=True)
-    turns = fields.get(rules.turns)
+def _iter_hosted(fields: Mapping[str, Raw], rules: HostedTools) -> Iterator[HostedTool]:
+    for top, *inner in rules.tools_at:
+        tools = get_path(_read(fields, top), tuple(inner))
+        yield from _iter_listed(tools, rules, is_top=not inner)
+    turns = _read(fields, rules.turns) if _offers_tools(fields.get(rules.turns)) else None
     for turn in turns if isinstance(turns, list) else ():
         if isinstance(turn, dict):
             yield from _iter_listed(turn.get("tools"), rules, is_top=False)
     for name in rules.fields:
-        if fields.get(name) is not None:
+        if _read(fields, name) is not None:
             yield HostedTool(name=name)
+
+
+def _read(fields: Mapping[str, Raw], name: str) -> Json:
+    """Return one field; the others, such as a long conversation, are not parsed."""
+    return parse_json_or_none(bytes(fields[name])) if name in fields else None
+
+
+def _offers_tools(turns: Raw | None) -> bool:
+    text = b"" if turns is None else bytes(turns)
+    return b'"tools"' in text or b"\\u" in text
 
 
 def _iter_listed(tools: Json, rules: HostedTools, *, is_top: bool) -> Iterator[HostedTool]:

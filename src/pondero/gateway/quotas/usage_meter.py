@@ -242,7 +242,8 @@ def _iter_beside_totals(entry: ModelEntry, extras: Json) -> Iterator[tuple[Model
         if isinstance(each, dict) and each.get("type") in ("compaction", "advisor_message"):
             name = each.get("model")  # an advisor's; a summary is the model's own
             model = find_advisor(entry, name) if isinstance(name, str) else entry
-            yield model, Usage(*(_whole(each.get(name)) for name in _PASS))
+            read, cached, written, wrote = (_whole(each.get(name)) for name in _PASS)
+            yield model, Usage(read or 0, cached, written, wrote or 0)  # without 0 it has no price
 
 
 _PASS = (
