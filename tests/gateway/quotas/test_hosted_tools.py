@@ -208,6 +208,26 @@ def test_no_request_uses_more_than_its_budget(api, data):
         assert answer.status in (200, 400, 429), answer
 
 
+@pytest.mark.parametrize("api", PATHS)
+@given(data=st.data())
+def test_a_budget_one_token_below_what_a_request_takes_holds(api, data):
+    body = data.draw(bodies(api))
+    model = data.draw(st.sampled_from([MODELS[api], *MODELS.values()]))
+    free, _, _ = ask(api, [body], SpendBudget(tokens=10**12), model)
+    if not free.served:
+        return  # the model cannot be asked so
+
+    service, _, _ = ask(api, [body], SpendBudget(tokens=free.total - 1), model)
+    assert service.total < free.total, (service.bodies, free.served)
+    if free.thinking:
+        service, _, _ = ask(api, [body], SpendBudget(thinking_tokens=free.thinking - 1), model)
+        assert service.thinking < free.thinking, (service.bodies, free.served)
+    charged = sum(map(_price, free.served), Decimal(0))
+    cost = float(charged * Decimal("0.999"))
+    service, _, _ = ask(api, [body], SpendBudget(cost=cost), model)
+    assert sum(map(_price, service.served), Decimal(0)) <= cost, (service.bodies, free.served)
+
+
 # -- each promise by itself ----------------------------------------------------------------------
 
 SEARCH: dict[str, dict[str, Any]] = {

@@ -154,8 +154,7 @@ def _find_need(routed: RoutedRequest, units: Iterable[Unit]) -> _Need:
         tokens = max(tokens, sum(each.input + each.output for each in calls))
         thinking = max(thinking, bound.thinking)
         if "money" in units:
-            prices = (_price_in_billionths(each.entry, each.input, each.output) for each in calls)
-            cost = max(cost, sum(prices))
+            cost = max(cost, _price_calls(calls))
     amounts: Amounts = {
         "requests": 1,
         "tokens": tokens,
@@ -242,6 +241,15 @@ def _wait(gateway: GatewayContext, quota: Quota) -> float:
     now = int(gateway.now() * 1000)
     span = find_window(quota, now)
     return (span.ends(span.slot) - now) / 1000
+
+
+def _price_calls(calls: Sequence[AddedTokens]) -> int:
+    """Return the most that all costs; each model's tokens together, as a long prompt costs more."""
+    sums: dict[ModelEntry, tuple[int, int]] = {}
+    for each in calls:
+        prompt, output = sums.get(each.entry, (0, 0))
+        sums[each.entry] = prompt + each.input, output + each.output
+    return sum(_price_in_billionths(entry, *tokens) for entry, tokens in sums.items())
 
 
 def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:

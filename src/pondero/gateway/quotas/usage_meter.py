@@ -91,12 +91,19 @@ class ServiceCall:
             beside = list(_iter_beside_totals(entry, reply.extras))
             if usage.input is not None:
                 return [(entry, usage), *beside], is_split
-            return [(entry, replace(usage, input=self._prompt())), *self._iter_added()], True
-        return [(entry, self._find_most()), *self._iter_added()], True
+            return self._with_added(replace(usage, input=self._prompt())), True
+        return self._with_added(self._find_most()), True
 
-    def _iter_added(self) -> Iterator[tuple[ModelEntry, Usage]]:
+    def _with_added(self, usage: Usage) -> list[tuple[ModelEntry, Usage]]:
+        """Return counts with what the service's own tools may add; a long prompt costs more."""
+        own, others = [usage], []
         for each in find_added(self._routed, self.entry, self._prompt()):
-            yield each.entry, Usage(each.input, output=each.output)
+            added = Usage(each.input, output=each.output)
+            if each.entry == self.entry:
+                own.append(added)
+            else:
+                others.append((each.entry, added))
+        return [(self.entry, _add_usages(own)), *others]
 
     def _find_most(self) -> Usage:
         """Return the most that may have been served: counts before the end say only the input."""
