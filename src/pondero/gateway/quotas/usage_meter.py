@@ -95,7 +95,7 @@ class ServiceCall:
         return self._with_added(self._find_most()), True
 
     def _with_added(self, usage: Usage) -> list[tuple[ModelEntry, Usage]]:
-        """Return counts with what the service's own tools may add; a long prompt costs more."""
+        """Return counts and the most that the service's own tools add; a long prompt costs more."""
         own, others = [usage], []
         for each in find_added(self._routed, self.entry, self._prompt()):
             added = Usage(each.input, output=each.output)
