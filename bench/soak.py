@@ -1,9 +1,10 @@
 """Soak a gateway: soak.py [SECONDS], 30 minutes by default, and one table at the end.
 
 Two workers, Redis and the ledger serve mixed client APIs and upstreams; a tenth of the requests
-meets a fault, another tenth hangs up. Keys come and go, SIGHUPs arrive, a worker is killed each
-minute, and Redis stops once. The service behind knows what it served (`soak_service.py`), and the
-counts of the gateway are judged by that: equal, or more and marked as estimated. Exit 1 if not.
+meets a fault, another tenth hangs up, some ask for several answers or in the background. Keys come
+and go, SIGHUPs arrive, a worker is killed each minute, and Redis stops once. The service behind
+knows what it served (`soak_service.py`), and the counts of the gateway are judged by that: equal,
+or more and marked as estimated. Exit 1 if not.
 """
 
 import asyncio
@@ -40,6 +41,8 @@ Json = Any
 LENGTH = 1_800.0
 AT_ONCE = 24
 CLIENTS = ("alice", "bob", "carol", "dave")
+FREE = "erin"
+"""A client without a budget: only it may have answers in the background."""
 ADMIN = "soak-admin-key"
 ROUTES = {
     "m-anthropic": ["anthropic:claude-opus-5"],
@@ -114,6 +117,8 @@ class Asked:
     stream: bool
     leaves_after: int | None
     """Pieces of the stream after which the client hangs up."""
+    answers: int = 1
+    background: bool = False
 
 
 @dataclass
@@ -133,28 +138,43 @@ def draw(chance: Random, number: int) -> Asked:
     """Return some request."""
     stream = chance.random() < 0.7
     leaves = stream and chance.random() < 0.1 / 0.7
+    api, kind = chance.choice(list(APIS)), chance.random()
+    answers = chance.choice((2, 3, 8)) if api in ("chat", "gemini") and kind < 0.1 else 1
+    background = api == "responses" and kind < 0.1
     return Asked(
         name=f"r{number}",
-        api=chance.choice(list(APIS)),
+        api=api,
         model=chance.choice(list(ROUTES)),
-        key=chance.choice(CLIENTS),
+        key=FREE if background and chance.random() < 0.8 else chance.choice(CLIENTS),
         events=chance.choice((4, 10, 40, 200)),
         fault=chance.choice(FAULTS) if chance.random() < 0.1 else "none",
-        stream=stream,
-        leaves_after=chance.randint(0, 8) if leaves else None,
+        stream=stream and answers == 1,
+        leaves_after=chance.randint(0, 8) if leaves and answers == 1 else None,
+        answers=answers,
+        background=background,
     )
+
+
+def write_body(asked: Asked) -> Json:
+    """Return the body of a request."""
+    said = f"soak {asked.name} {asked.events} {asked.fault} ;"
+    body = APIS[asked.api].body(asked.model, said, asked.stream)
+    if asked.answers > 1 and asked.api == "gemini":
+        body["generationConfig"] = {"candidateCount": asked.answers}
+    elif asked.answers > 1:
+        body["n"] = asked.answers
+    return {**body, "background": True} if asked.background else body
 
 
 async def ask(session: aiohttp.ClientSession, asked: Asked) -> Outcome:
     """Send a request and read its answer, or hang up."""
     api = APIS[asked.api]
-    said = f"soak {asked.name} {asked.events} {asked.fault} ;"
     begun = time.monotonic()
     outcome = Outcome(asked, "lost", begun)
     try:
         async with session.post(
             api.path(asked.model, asked.stream),
-            json=api.body(asked.model, said, asked.stream),
+            json=write_body(asked),
             headers={"authorization": f"Bearer {asked.key}"},
         ) as response:
             outcome.status = response.status
@@ -356,6 +376,7 @@ def configuration(port: int, redis: str, upstream: str) -> str:
     for name in CLIENTS:
         budget = 'budget = { tokens = 1000000000000, per = "month" }'
         lines.append(f'[[key]]\nname = "{name}"\nhash = "{hash_key(name)}"\n{budget}')
+    lines.append(f'[[key]]\nname = "{FREE}"\nhash = "{hash_key(FREE)}"')
     lines.append(f'[[key]]\nname = "admin"\nhash = "{hash_key(ADMIN)}"\nadmin = true')
     return "\n".join(lines) + "\n"
 
@@ -414,7 +435,7 @@ def judge_sums(soak: Soak, served: dict[str, list[int]], **shown: dict[str, int]
         soak.wrong += [
             f"{place}: {sums.get(key, 0):,} for {key}, {tokens:,} served"
             for key, tokens in truth.items()
-            if sums.get(key, 0) < tokens
+            if sums.get(key, 0) < tokens and not (place == "budget" and key == FREE)
         ]
 
 
@@ -524,6 +545,10 @@ def _print_table(soak: Soak, ended: float) -> None:
         "answered": f"{ends['answered']:,}",
         "rejected": f"{ends['refused']:,}",
         "hung up": f"{ends['left']:,}",
+        "several answers, in the background": (
+            f"{sum(o.asked.answers > 1 for o in soak.outcomes):,}, "
+            f"{sum(o.asked.background for o in soak.outcomes):,}"
+        ),
         "lost requests": f"{lost:,}",
         "cut by a killed worker": f"{ends['killed']:,} ({len(soak.kills)} kills)",
         "wrong counts and keys": f"{len(soak.wrong):,}",

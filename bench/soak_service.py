@@ -67,8 +67,16 @@ class Service:
             streams = json.loads(body).get("stream") is not False
         tokens = _TOKENS_PER_EVENT.get(dialect, 1) * events
         if not streams:
-            attempts[-1] = PROMPT + tokens
-            return web.json_response(_WHOLE[dialect](events, tokens))
+            fields = json.loads(body)
+            answers = _count_answers(fields)
+            attempts[-1] = PROMPT + tokens * answers
+            whole = _WHOLE[dialect](events, tokens * answers)
+            if fields.get("background"):  # the answer is written later, and is charged all the same
+                whole |= {"status": "queued", "output": [], "usage": None}
+            for name in ("choices", "candidates"):
+                if name in whole:
+                    whole[name] = [{**whole[name][0], "index": at} for at in range(answers)]
+            return web.json_response(whole)
         return await self._stream(request, dialect, events, attempts, cut=first and fault == "cut")
 
     async def _stream(
@@ -91,6 +99,10 @@ class Service:
         if cut:
             _abort(request)
         return response
+
+
+def _count_answers(fields: Json) -> int:
+    return fields.get("n") or (fields.get("generationConfig") or {}).get("candidateCount") or 1
 
 
 def _abort(request: web.Request) -> None:

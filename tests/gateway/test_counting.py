@@ -71,6 +71,7 @@ class Asked(Struct, frozen=True, kw_only=True):
     options: Any = "absent"
     answers: int | None = None
     more: dict[str, Any] = {}
+    key: str = "the-key"
 
 
 def write(asked: Asked) -> HttpRequest:
@@ -103,7 +104,7 @@ def write(asked: Asked) -> HttpRequest:
     if asked.api == "chat":
         body |= {"n": asked.answers} if asked.answers else {}
         body |= {"stream_options": asked.options} if asked.options != "absent" else {}
-    headers = {"authorization": "Bearer the-key", "content-type": "application/json"}
+    headers = {"authorization": f"Bearer {asked.key}", "content-type": "application/json"}
     return HttpRequest("POST", f"http://gateway{path}", headers, json.dumps(body).encode())
 
 

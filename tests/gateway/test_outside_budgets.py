@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 from tests.gateway.asgi import Came, came
 
-from pondero.canon import HttpRequest, ResponseHead
+from pondero.canon import HttpRequest, ResponseHead, Usage
 from pondero.errors import Unreachable
 from pondero.gateway.config.model import (
     GatewayConfig,
@@ -22,6 +22,7 @@ from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
+from pondero.store import price_usage
 
 KEY = GatewayKey("ci", hash_key("the-key"))
 BUDGET = replace(KEY, budget=SpendBudget(tokens=10**9, thinking_tokens=10**9))
@@ -152,6 +153,30 @@ def test_the_input_of_tries_that_broke_off_counts():
     assert len(service.bodies) == receipt.tries == 3
     assert (receipt.usage.input or 0) >= 150_000
     assert receipt.estimated
+
+
+def test_the_results_of_a_search_count_if_the_stream_is_cut():
+    """The opening says only what the first pass read; each search reads the window again."""
+    opening = json.loads(message())
+    opening |= {"content": [], "stop_reason": None}
+    event = {"type": "message_start", "message": opening}
+    data = f"event: message_start\ndata: {json.dumps(event)}\n\n".encode()
+    search = {"type": "web_search_20250305", "name": "web_search", "max_uses": 1}
+    body = {**ASKED, "stream": True, "tools": [search]}
+    service = Canned(data, stream=True, cut=True)
+    _, (receipt,) = ask(service, "messages", body)
+    assert (receipt.usage.input or 0) >= len(service.bodies) * 1_000_000
+    assert receipt.estimated
+
+
+def test_an_advisor_costs_its_own_price():
+    advice = {"type": "advisor_message", "model": "claude-opus-5"}
+    advice |= {"input_tokens": 1_000_000, "output_tokens": 0}
+    asked = {**ASKED, "model": "anthropic:claude-haiku-4-5"}
+    _, (plain,) = ask(Canned(message()), "messages", asked)
+    _, (advised,) = ask(Canned(message(iterations=[advice])), "messages", asked)
+    price = price_usage("anthropic", "claude-opus-5", Usage(1_000_000, output=0))
+    assert advised.cost == plain.cost + price
 
 
 def test_the_input_that_gemini_reports_with_its_first_chunk_counts_if_it_is_cut():

@@ -348,6 +348,32 @@ class DepthPlaces(Struct, frozen=True, kw_only=True):
     marks: tuple[str, ...] = ()
 
 
+class HostedTools(Struct, frozen=True, kw_only=True):
+    """Which tools of a request the service runs itself, and how often the model then reads.
+
+    ``client_run``: tools that the client runs, by type without date; all others are the service's.
+    ``client_marks``: pairs of field and value that say so in a tool. ``tools_at``: the lists of
+    tools. ``is_keyed``: a tool is named by its field, not by a type. ``fields``: top-level fields
+    that ask for such a tool. ``turns``: the field whose items may offer tools too. ``own_results``:
+    types that return only parts of the request. ``limited``: types that take ``max_uses``;
+    ``advisors``: those that ask another model. ``passes``: how often the prompt is counted at most;
+    0 if only once, whatever the tools add. ``compacts_at``: the list of edits that may have the
+    model write a summary first.
+    """
+
+    client_run: frozenset[str] = frozenset({"function", "custom"})
+    client_marks: tuple[tuple[str, str], ...] = ()
+    tools_at: tuple[tuple[str, ...], ...] = (("tools",),)
+    is_keyed: bool = False
+    fields: tuple[str, ...] = ()
+    turns: str = ""
+    own_results: frozenset[str] = frozenset()
+    limited: frozenset[str] = frozenset()
+    advisors: frozenset[str] = frozenset()
+    passes: int = 0
+    compacts_at: tuple[str, ...] = ()
+
+
 class PassthroughRules(Struct, frozen=True, kw_only=True):
     """Rules for a gateway that passes through; ``model_at``: paths of the model's name.
 
@@ -367,6 +393,7 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
     background_at: tuple[tuple[str, ...], ...] = ()
     models_at: tuple[tuple[str, ...], ...] = ()
     stored_at: tuple[str, ...] = ()
+    hosted: HostedTools = HostedTools()
     usage_at: tuple[str, str] | None = None
     is_usage_event: Callable[[bytes], bool] | None = None
 

@@ -45,6 +45,7 @@ CODES: dict[str, str] = {
     "dropped_parameter": "a parameter that the model rejects or ignores was left out",
     "max_tokens_clamped": "max_tokens was changed to fit the range of the model and the service",
     "budget_max_tokens": "the gateway lowered max_tokens, or set it, so that a budget covers it",
+    "budget_tools": "a service's own tool was limited or left out, so that a budget covers it",
     "parameter_clamped": "a parameter was changed to fit the service's range",
     "max_tokens_level": "this level cannot be combined with max_tokens; a lower one is used",
     "forced_tool_choice": "a forced tool choice cannot be combined with thinking here",
@@ -76,8 +77,8 @@ CODES: dict[str, str] = {
 
 BENIGN = frozenset(
     {
-        *("answer_room", "budget_max_tokens", "calibrated", "context_cap", "fell_back"),
-        *("level_as_budget", "little_room"),
+        *("answer_room", "budget_max_tokens", "budget_tools", "calibrated", "context_cap"),
+        *("fell_back", "level_as_budget", "little_room"),
         *("model_spelt", "off_floor", "on_as_level", "tool_loop_retold", "tool_renamed"),
         *("system_turn_moved",),
         *("tool_replaced", "tool_server_lost", "unknown_model"),

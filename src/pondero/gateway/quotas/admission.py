@@ -27,6 +27,7 @@ from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
 from ..server.context import GatewayContext
+from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
 from .output_bound import (
     OutputBound,
     count_answers,
@@ -149,9 +150,11 @@ def _find_need(routed: RoutedRequest, units: Iterable[Unit]) -> _Need:
     tokens = thinking = cost = 0
     for entry in routed.resolved.entries:
         bound, prompt = _find_bound(routed, entry), find_prompt_bound(routed, entry)
-        tokens, thinking = max(tokens, prompt + bound.output), max(thinking, bound.thinking)
+        calls = [AddedTokens(entry, prompt, bound.output), *find_added(routed, entry, prompt)]
+        tokens = max(tokens, sum(each.input + each.output for each in calls))
+        thinking = max(thinking, bound.thinking)
         if "money" in units:
-            cost = max(cost, _price_in_billionths(entry, prompt, bound.output))
+            cost = max(cost, _price_calls(calls))
     amounts: Amounts = {
         "requests": 1,
         "tokens": tokens,
@@ -184,28 +187,37 @@ async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quo
     rooms = [(quota, quota.most - used) for quota, used in zip(budgets, taken, strict=True)]
     units = {quota.unit for quota in quotas}
 
-    def with_limit(limit: int) -> _Need:
-        return _find_need(_limit_output(need.routed, limit), units)
+    def with_limit(routed: RoutedRequest, limit: int) -> _Need:
+        return _find_need(_limit_output(routed, limit), units)
+
+    def fits(tried: _Need) -> bool:
+        return all(tried.amounts[quota.unit] <= room for quota, room in rooms)
 
     low, high = _find_useful(need.routed), _find_highest(need.routed)
-    lowest = with_limit(min(low, high))
-    for quota, room in rooms:
-        if (amount := lowest.amounts[quota.unit]) > room:
-            raise _make_rejection(
-                QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota)),
-                gateway.now(),
-            )
+    asked = with_limit(need.routed, min(low, high))
+    several = (with_limit(each, min(low, high)) for each in iter_limited(need.routed))
+    lowest = asked if fits(asked) else next(filter(fits, several), None)
+    if lowest is None:
+        short = next((q, room) for q, room in rooms if asked.amounts[q.unit] > room)
+        raise _reject_short(gateway, asked, *short)
     best, highest = lowest, high
     while low < high:
         middle = (low + high + 1) // 2
-        tried = with_limit(middle)
-        if all(tried.amounts[quota.unit] <= room for quota, room in rooms):
+        tried = with_limit(lowest.routed, middle)
+        if fits(tried):
             low, best = middle, tried
         else:
             high = middle - 1
     limit = best.routed.output_limit or highest
     is_lowered = need.routed.is_lowered or limit < highest
     return _Need(replace(best.routed, is_lowered=is_lowered), best.amounts)
+
+
+def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int) -> ServiceError:
+    amount = need.amounts[quota.unit]
+    full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
+    tools = describe_tools(need.routed) if quota.unit != "thinking_tokens" else ""
+    return _make_rejection(full, gateway.now(), tools)
 
 
 def _find_useful(routed: RoutedRequest) -> int:
@@ -231,6 +243,15 @@ def _wait(gateway: GatewayContext, quota: Quota) -> float:
     return (span.ends(span.slot) - now) / 1000
 
 
+def _price_calls(calls: Sequence[AddedTokens]) -> int:
+    """Return the most that all costs; each model's tokens together, as a long prompt costs more."""
+    sums: dict[ModelEntry, tuple[int, int]] = {}
+    for each in calls:
+        prompt, output = sums.get(each.entry, (0, 0))
+        sums[each.entry] = prompt + each.input, output + each.output
+    return sum(_price_in_billionths(entry, *tokens) for entry, tokens in sums.items())
+
+
 def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
     """Return the most a request costs; services charge more for a prompt that they cache."""
     name = entry.provider.name
@@ -245,7 +266,7 @@ def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
     raise PermissionDenied(message, status=403)
 
 
-def _make_rejection(full: QuotaShortfall, now: float) -> ServiceError:
+def _make_rejection(full: QuotaShortfall, now: float, tools: str = "") -> ServiceError:
     quota, wait = full.bound, ceil(full.wait)
     most = f"{_format_amount(quota.unit, quota.most)} per {quota.per}"
     amount = _format_amount(quota.unit, full.amount)
@@ -255,14 +276,14 @@ def _make_rejection(full: QuotaShortfall, now: float) -> ServiceError:
     if full.amount > quota.most:
         message = (
             f"{quota.holder} may take {most}, and this request alone may take {amount}; "
-            "ask for fewer max_tokens, or a lower level"
+            f"{tools or 'ask for fewer max_tokens, or a lower level'}"
         )
     else:
         restart = datetime.fromtimestamp(now, UTC) + timedelta(seconds=wait)
         message = (
             f"{quota.holder} may take {most}: {_format_amount(quota.unit, full.taken)} are taken, "
             f"and this request may take {amount}; the budget begins again at "
-            f"{restart:%Y-%m-%d %H:%M} UTC"
+            f"{restart:%Y-%m-%d %H:%M} UTC{tools and '; ' + tools}"
         )
     return QuotaSpent(message, status=429, retry_after=wait)
 

@@ -10,10 +10,9 @@ from ...framing import parse_json_or_none
 from ...thinking import Plan
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
 from ..requests.token_count import estimate_most
+from .hosted_tools import UNKNOWN_CONTEXT
 
 _MOST_ANSWERS = 10**6
-UNKNOWN_CONTEXT = 1_000_000
-"""Tokens of a prompt whose model has an unknown window."""
 
 Path = tuple[str, ...]
 
@@ -29,10 +28,17 @@ def find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> O
     """Return the most that a model may write with this plan."""
     each = find_limit(routed, entry, plan)
     answers = count_answers(routed, entry)
-    if plan.will_think is False:
+    if plan.will_think is False and not _thinks_more(routed, entry):
         return OutputBound(each * answers, 0)
     thinking = each if plan.budget is None else min(plan.budget, each)
     return OutputBound(each * answers, thinking * answers)
+
+
+def _thinks_more(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a request asks for depth above any level, such as OpenAI's mode "pro"."""
+    if entry.provider.dialect != routed.call.client_dialect:
+        return False
+    return any(value != "standard" for value in _values(routed, routed.service.depth.more))
 
 
 def find_limit(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> int:
@@ -57,7 +63,7 @@ def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
     """Return the most tokens of the prompt; what the service has stored may fill its window."""
     estimated = estimate_most(routed.request)
     if entry.provider.dialect == routed.call.client_dialect and _names_stored(routed):
-        return max(estimated, entry.capability.context or UNKNOWN_CONTEXT)
+        return max(estimated, entry.context or UNKNOWN_CONTEXT)
     return estimated
 
 

@@ -30,6 +30,7 @@ from ...exchange import AsyncResponse, AsyncTransport, Timeouts
 from ...store import price_usage
 from ...thinking import Plan
 from ..requests.routed_request import RoutedRequest
+from .hosted_tools import find_added, find_advisor
 from .output_bound import (
     OutputBound,
     find_output_bound,
@@ -78,20 +79,31 @@ class ServiceCall:
         self.so_far: Assembler | None = None
         self.reply: Reply | None = None
 
-    def find_usage(self) -> tuple[Usage, bool]:
-        """Return the tokens of this call, and whether any of them are estimated."""
+    def find_usages(self) -> tuple[list[tuple[ModelEntry, Usage]], bool]:
+        """Return the tokens by the model that they cost, and whether any of them are estimated."""
         if self.is_free:
-            return Usage(), False
-        reply = self.reply
+            return [], False
+        reply, entry = self.reply, self.entry
         if reply is not None and reply.usage.output is not None:
             usage, is_split = _split_thinking(
                 reply.usage, reply.message, may_think=self._plan.will_think is not False
             )
-            usage = _add_usages((usage, *_iter_beside_totals(reply.extras)))
+            beside = list(_iter_beside_totals(entry, reply.extras))
             if usage.input is not None:
-                return usage, is_split
-            return replace(usage, input=self._prompt()), True
-        return self._find_most(), True
+                return [(entry, usage), *beside], is_split
+            return self._with_added(replace(usage, input=self._prompt())), True
+        return self._with_added(self._find_most()), True
+
+    def _with_added(self, usage: Usage) -> list[tuple[ModelEntry, Usage]]:
+        """Return counts and the most that the service's own tools add; a long prompt costs more."""
+        own, others = [usage], []
+        for each in find_added(self._routed, self.entry, self._prompt()):
+            added = Usage(each.input, output=each.output)
+            if each.entry == self.entry:
+                own.append(added)
+            else:
+                others.append((each.entry, added))
+        return [(self.entry, _add_usages(own)), *others]
 
     def _find_most(self) -> Usage:
         """Return the most that may have been served: counts before the end say only the input."""
@@ -154,14 +166,15 @@ class UsageMeter:
         """Return what all calls took together."""
         if not self.calls:
             return Figures()
-        found = [call.find_usage() for call in self.calls]
+        found = [call.find_usages() for call in self.calls]
+        usages = [each for several, _ in found for each in several]
         prices = [
             price
-            for call, (usage, _) in zip(self.calls, found, strict=True)
-            if (price := price_usage(call.entry.provider.name, call.entry.model, usage)) is not None
+            for entry, usage in usages
+            if (price := price_usage(entry.provider.name, entry.model, usage)) is not None
         ]
         return Figures(
-            usage=_add_usages(usage for usage, _ in found),
+            usage=_add_usages(usage for _, usage in usages),
             estimated=any(is_estimated for _, is_estimated in found),
             cost=sum(prices, Decimal(0)) if prices else None,
             calls=len(found),
@@ -169,7 +182,7 @@ class UsageMeter:
 
     def find_most(self) -> Figures:
         """Return what all calls take if nothing more becomes known, without a price."""
-        usages = (call.find_usage()[0] for call in self.calls)
+        usages = (usage for call in self.calls for _, usage in call.find_usages()[0])
         return Figures(usage=_add_usages(usages), estimated=True, calls=len(self.calls))
 
 
@@ -226,7 +239,7 @@ def _split_thinking(usage: Usage, message: Message, *, may_think: bool) -> tuple
     return replace(usage, output=said, thinking=usage.output - said), True
 
 
-def _iter_beside_totals(extras: Json) -> Iterator[Usage]:
+def _iter_beside_totals(entry: ModelEntry, extras: Json) -> Iterator[tuple[ModelEntry, Usage]]:
     """Yield the counts of passes that Anthropic's totals leave out: compaction and advisors.
 
     All others in ``usage.iterations`` are in the totals (SDK 2.8.0 types, recorded exchanges).
@@ -234,7 +247,10 @@ def _iter_beside_totals(extras: Json) -> Iterator[Usage]:
     passes = extras.get("iterations") if isinstance(extras, dict) else None
     for each in passes if isinstance(passes, list) else ():
         if isinstance(each, dict) and each.get("type") in ("compaction", "advisor_message"):
-            yield Usage(*(_whole(each.get(name)) for name in _PASS))
+            name = each.get("model")  # an advisor's; a summary is the model's own
+            model = find_advisor(entry, name) if isinstance(name, str) else entry
+            read, cached, written, wrote = (_whole(each.get(name)) for name in _PASS)
+            yield model, Usage(read or 0, cached, written, wrote or 0)  # without 0 it has no price
 
 
 _PASS = (

@@ -16,6 +16,7 @@ from ...exchange import AsyncTransport, Exchange
 from ...thinking import Adjustment
 from ..levels.level_plan import plan_attempt
 from ..levels.level_rules import AppliedLevel
+from ..quotas.hosted_tools import limit_tools, note_tools
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
 from .passthrough import Passthrough, can_pass_through, readdress_request
@@ -87,12 +88,13 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
     level, plan = plan_attempt(routed, entry)
     if routed.is_lowered:
         plan = replace(plan, adjustments=(*plan.adjustments, _note_limit(routed)))
+    if routed.tool_uses is not None:
+        plan = replace(plan, adjustments=(*plan.adjustments, note_tools(routed)))
     url, key = gateway.address(entry.provider)
     path = PASSTHROUGH if can_pass_through(routed, entry) else TRANSLATION
     target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key)
-    return Attempt(
-        entry=entry, exchange=path.build(gateway, routed, target), level=level, path=path
-    )
+    exchange = limit_tools(path.build(gateway, routed, target), routed, entry)
+    return Attempt(entry=entry, exchange=exchange, level=level, path=path)
 
 
 def _note_limit(routed: RoutedRequest) -> Adjustment:

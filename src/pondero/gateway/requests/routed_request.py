@@ -40,7 +40,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     """A conversation and its models; ``parsed`` as sent, ``request`` with history restored.
 
     ``output_limit``: the most tokens of an answer, which quotas rely on; it is sent whatever the
-    client said. ``is_lowered``: a budget covers no more than that.
+    client said. ``is_lowered``: a budget covers no more than that. ``tool_uses``: the most uses of
+    each tool that the service runs, if a budget covers no more; 0 leaves these tools out.
     """
 
     call: ClientRequest
@@ -53,6 +54,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     envelopes: ClientEnvelopes
     output_limit: int | None = None
     is_lowered: bool = False
+    tool_uses: int | None = None
 
     @property
     def is_limited(self) -> bool:

@@ -43,6 +43,7 @@ SERVICE = Service(
         limits_at=(("max_tokens",),),
         models_at=(("fallbacks",),),  # with limits and thinking of their own (SDK 2.8.0 types)
         stored_at=("file_id",),
+        hosted=types.HOSTED_TOOLS,
     ),
     depth=DEPTH,
     stored_ids=STORED_IDS,

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Raw, Struct
 
 from pondero.canon import Json, ToolKind
+from pondero.dialects.dialect import HostedTools
 
 NAME = "anthropic"
 
@@ -153,6 +154,23 @@ TOOLS = (
     *("mcp_toolset", "memory", "text_editor", "tool_search_tool_bm25", "tool_search_tool_regex"),
     *("web_fetch", "web_search"),
 )
+HOSTED_TOOLS = HostedTools(
+    client_run=frozenset(
+        {
+            *("custom", "bash", "text_editor", "memory", "computer"),
+            *("computer_toolset", "browser_toolset"),
+        }
+    ),
+    fields=("mcp_servers",),
+    own_results=frozenset({"tool_search_tool_bm25", "tool_search_tool_regex"}),
+    limited=frozenset({"web_search", "web_fetch", "advisor"}),
+    advisors=frozenset({"advisor"}),
+    # Anthropic, usage: the input sums all passes (recorded exchanges); a turn pauses after ten
+    # (anthropic-sdk-python#1237, 2026-11-16)
+    passes=10,
+    compacts_at=("context_management", "edits"),
+)
+"""Types of SDK 2.8.0; the others run in Anthropic's service."""
 UNDATED_TOOLS = frozenset({"mcp_toolset", "tool_search_tool_bm25", "tool_search_tool_regex"})
 # Further types of content in a tool result.
 UNTYPED_RESULTS = frozenset({"search_result", "tool_reference", "browser_state"})

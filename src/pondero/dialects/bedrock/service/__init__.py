@@ -2,6 +2,7 @@
 
 from pondero.dialects.dialect import (
     ErrorId,
+    HostedTools,
     ModelEndpoints,
     PassthroughRules,
     Service,
@@ -41,6 +42,11 @@ SERVICE = Service(
             ("additionalModelRequestFields", "inferenceConfig", "maxTokens"),
         ),
         models_at=(("additionalModelRequestFields", "fallbacks"),),
+        hosted=HostedTools(
+            client_run=frozenset({"toolSpec", "cachePoint"}),
+            tools_at=(("toolConfig", "tools"), ("additionalModelRequestFields", "tools")),
+            is_keyed=True,
+        ),
     ),
     depth=DEPTH,
 )

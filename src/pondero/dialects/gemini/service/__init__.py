@@ -1,6 +1,12 @@
 """The service's side: how it reads a request, what it rejects, and how it answers."""
 
-from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service, SignatureSlots
+from pondero.dialects.dialect import (
+    HostedTools,
+    ModelEndpoints,
+    PassthroughRules,
+    Service,
+    SignatureSlots,
+)
 
 from . import address, errors, models, parse, reply, rules
 from .depth import DEPTH
@@ -36,6 +42,12 @@ SERVICE = Service(
         limits_at=address.config_paths("maxOutputTokens", "max_output_tokens"),
         stored_at=("cachedContent", "cached_content", "fileUri", "file_uri"),
         answers_at=address.config_paths("candidateCount", "candidate_count"),
+        hosted=HostedTools(
+            client_run=frozenset(
+                {"functionDeclarations", "function_declarations", "computerUse", "computer_use"}
+            ),
+            is_keyed=True,
+        ),
     ),
     depth=DEPTH,
     stored_ids=STORED_IDS,

@@ -3,6 +3,7 @@
 from pondero.dialects import bodies
 from pondero.dialects.dialect import (
     ErrorId,
+    HostedTools,
     ModelEndpoints,
     PassthroughRules,
     Service,
@@ -43,6 +44,10 @@ SERVICE = Service(
         answers_at=(("n",), ("best_of",)),  # vLLM takes best_of
         models_at=(("models",), ("fallbacks",)),  # OpenRouter and gateways like it
         stored_at=("file_id",),
+        hosted=HostedTools(
+            # OpenAI; xAI; OpenRouter; Groq
+            fields=("web_search_options", "search_parameters", "plugins", "compound_custom"),
+        ),
         usage_at=("stream_options", "include_usage"),
         is_usage_event=stream.is_usage_event,
     ),

@@ -13,6 +13,7 @@ from pondero.dialects.dialect import (
 from . import address, errors, models, parse, reply, rules, stored_ids, stream
 from . import stored_responses as stored
 from .depth import DEPTH
+from .types import HOSTED_TOOLS
 
 SERVICE = Service(
     default_provider=address.HOME,
@@ -49,6 +50,7 @@ SERVICE = Service(
         limits_at=(("max_output_tokens",),),
         background_at=(("background",),),
         stored_at=("previous_response_id", "conversation", "prompt", "file_id"),
+        hosted=HOSTED_TOOLS,
     ),
     depth=DEPTH,
 )

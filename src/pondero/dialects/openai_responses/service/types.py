@@ -4,6 +4,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from pondero.dialects.dialect import HostedTools
+
 NAME = "openai_responses"
 
 Status = Literal["in_progress", "completed", "incomplete"]
@@ -129,6 +131,19 @@ TOOLS = (
     *("shell", "apply_patch", "tool_search"),
 )
 """The types of tools that the service knows; a deployment may have more of its own."""
+HOSTED_TOOLS = HostedTools(
+    client_run=frozenset(
+        {
+            *("function", "custom", "namespace", "computer", "computer_use_preview"),
+            *("local_shell", "apply_patch"),
+        }
+    ),
+    client_marks=(("execution", "client"), ("environment", "local")),
+    fields=("search_parameters", "plugins"),  # xAI and OpenRouter
+    turns="input",
+    own_results=frozenset({"tool_search"}),
+)
+"""Types of openai 3.49.0. The input is counted once, with all results (recorded exchanges)."""
 
 
 class Function(Struct, frozen=True, kw_only=True):
