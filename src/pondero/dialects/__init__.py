@@ -27,6 +27,7 @@ from .dialect import (
     SignatureSlots,
     Signer,
     StoredId,
+    TagRule,
     leave_unsigned,
 )
 from .registry import COMMON, NAMES, get_dialect
@@ -60,6 +61,7 @@ __all__ = [
     "SignatureSlots",
     "Signer",
     "StoredId",
+    "TagRule",
     "get_dialect",
     "leave_unsigned",
 ]

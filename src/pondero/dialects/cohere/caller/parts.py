@@ -152,7 +152,9 @@ class Answer:
         if self._kind != kind:
             self.close(events)
             self._kind = kind
-            events.append(PartStart(self._next, "thinking" if kind == "thinking" else "text"))
+            signature = self._plan_signature if kind == "plan" else None
+            shown = "thinking" if kind == "thinking" else "text"
+            events.append(PartStart(self._next, shown, signature=signature))
         self._texts.append(text)
         delta = ThinkingDelta if kind == "thinking" else TextDelta
         events.append(delta(self._next, text))
