@@ -17,6 +17,7 @@ Path = tuple[str, ...]
 _CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 _FIELDS = get_decoder(dict[str, Raw])
 _GONE = object()
+_SHORT = 64  # characters
 
 
 def apply_plan(request: HttpRequest, entry: ModelEntry, plan: Plan) -> HttpRequest:
@@ -113,6 +114,13 @@ def _find_values(value: Json, path: Path) -> Iterator[Json]:
             yield from _find_values(inner, path[1:])
 
 
+@lru_cache(maxsize=512)
+def _fold_paths(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], frozenset[str]]:
+    """Return folded paths, each once, and their first names."""
+    folded = tuple(dict.fromkeys(map(fold_path, paths)))
+    return folded, frozenset(path[0] for path in folded)
+
+
 def with_fields(
     body: bytes,
     without: Iterable[Path],
@@ -125,16 +133,21 @@ def with_fields(
     ``rewritten`` names folded fields that are encoded again even if they stay, so that no name
     occurs twice in them.
     """
-    paths = tuple(map(fold_path, without))
+    paths, firsts = _fold_paths(tuple(without))
     fields = _FIELDS.decode(body)
-    touched = {path[0] for path in paths} | {fold_name(name) for name in more} | {*rewritten}
+    touched = firsts.union(map(fold_name, more), rewritten)
     before = {
         name: msgspec.json.decode(fields[name]) for name in fields if fold_name(name) in touched
     }
-    after: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(before))
+    after = {
+        name: msgspec.json.decode(fields[name]) if isinstance(value, dict | list) else value
+        for name, value in before.items()
+    }
+    names = set(map(fold_name, before))
     for path in paths:
-        _remove(after, path)
-    after = merge_json(_unify(after, more), more)
+        if path[0] in names:
+            _remove(after, path)
+    after = merge_json(_unify(after, more), more) if after else dict(more)
     unchanged = {
         name: fields[name]
         for name in fields
@@ -171,6 +184,16 @@ def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> di
     return both
 
 
+@lru_cache(maxsize=512)
+def _encode_known(name: str) -> bytes:
+    return msgspec.json.encode(name)
+
+
+def _encode_name(name: str) -> bytes:
+    """Return a name in JSON; long ones are not worth their memory."""
+    return _encode_known(name) if len(name) < _SHORT else msgspec.json.encode(name)
+
+
 def _write_body(
     fields: Mapping[str, Raw], unchanged: Mapping[str, Raw], after: Mapping[str, Json]
 ) -> bytes:
@@ -182,7 +205,7 @@ def _write_body(
             value = msgspec.json.encode(after[name])
         else:
             continue
-        pieces.append(b"%b:%b" % (msgspec.json.encode(name), value))
+        pieces.append(b"%b:%b" % (_encode_name(name), value))
     return b"{%b}" % b",".join(pieces)
 
 

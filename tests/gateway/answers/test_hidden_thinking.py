@@ -171,8 +171,8 @@ def plan(texts: list[str], *, stream: bool, says: str) -> bytes:
     events: list[tuple[str, Any]] = [("message-start", {"message": empty})]
     events += [("tool-plan-delta", {"message": {"tool_plan": text}}) for text in texts]
     if says:
-        content = {"type": "text", "text": ""}
-        events.append(("content-start", {"message": {"content": content}}))
+        empty_text = {"type": "text", "text": ""}
+        events.append(("content-start", {"message": {"content": empty_text}}))
         events.append(("content-delta", {"message": {"content": {"text": says}}}))
         events.append(("content-end", None))
     events.append(("tool-call-start", {"message": {"tool_calls": call}}))

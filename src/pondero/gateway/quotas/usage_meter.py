@@ -65,6 +65,9 @@ class Figures(Struct, frozen=True, kw_only=True):
         }
 
 
+_NO_FIGURES = Figures()
+
+
 class ServiceCall:
     """One request to a service, and what is known of its answer."""
 
@@ -87,7 +90,8 @@ class ServiceCall:
             usage, is_split = _split_thinking(
                 reply.usage, reply.message, may_think=self._plan.will_think is not False
             )
-            usage = _add_usages((usage, *_iter_beside_totals(reply.extras)))
+            if reply.extras:
+                usage = _add_usages((usage, *_iter_beside_totals(reply.extras)))
             if usage.input is not None:
                 return usage, is_split
             return replace(usage, input=self._prompt()), True
@@ -153,7 +157,12 @@ class UsageMeter:
     def find_figures(self) -> Figures:
         """Return what all calls took together."""
         if not self.calls:
-            return Figures()
+            return _NO_FIGURES
+        if len(self.calls) == 1:  # nearly all requests
+            (call,) = self.calls
+            usage, estimated = call.find_usage()
+            cost = price_usage(call.entry.provider.name, call.entry.model, usage)
+            return Figures(usage=usage, estimated=estimated, cost=cost, calls=1)
         found = [call.find_usage() for call in self.calls]
         prices = [
             price

@@ -74,6 +74,8 @@ def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
         return False
     sent, restored = routed.parsed.request.messages, routed.request.messages
+    if len(sent) == len(restored) == 1 and sent[0] is restored[0]:  # the first question
+        return not _is_foreign(sent[0], entry)
     if any(one.role == other.role == "assistant" for one, other in pairwise(sent)):
         return False  # one answer in several messages, as some clients keep it: it must be joined
     if _count_results(sent) != _count_results(restored):
@@ -109,10 +111,9 @@ def readdress_request(
 ) -> Exchange:
     """Return the client's request with the model's address, key, name, level, and own fields."""
     http, rules = routed.call.http, routed.service.passthrough
-    template = _make_template(
+    template, own = _make_template(
         target.entry, stream=routed.request.stream, url=target.url, key=target.key
     )
-    own: dict[str, Json] = msgspec.json.decode(template.http.body)
     sent = _FIELDS.decode(http.body)
     fields = {name: own[name] for name in rules.added_fields if name in own and name not in sent}
     if (place := rules.usage_at) is not None and routed.request.stream:
@@ -134,7 +135,9 @@ def readdress_request(
     body = with_fields(written.body, without, fields, rewritten=written.rewritten)
     ours = msgspec.structs.replace(template.http, method=http.method, body=body)
     ours = copy_client_headers(http, rules, ours, written.headers)
-    plan = msgspec.structs.replace(written.plan, adjustments=adjustments)
+    plan = written.plan
+    if adjustments is not plan.adjustments:
+        plan = msgspec.structs.replace(plan, adjustments=adjustments)
     return msgspec.structs.replace(template, http=ours, plan=plan)
 
 
@@ -291,11 +294,14 @@ def _keeps_level(routed: RoutedRequest, target: ModelTarget) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _make_template(entry: ModelEntry, *, stream: bool, url: str, key: str | None) -> Exchange:
-    """Return the shortest request to a model that pondero itself would write."""
+def _make_template(
+    entry: ModelEntry, *, stream: bool, url: str, key: str | None
+) -> tuple[Exchange, Mapping[str, Json]]:
+    """Return the shortest request to a model that pondero itself would write, and its fields."""
     request = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
     no_level = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)
-    return compose(entry, request, no_level, url=url, key=key)
+    exchange = compose(entry, request, no_level, url=url, key=key)
+    return exchange, msgspec.json.decode(exchange.http.body)
 
 
 def _asks_for_usage(body: bytes, place: tuple[str, str] | None) -> bool:

@@ -12,6 +12,7 @@ from pondero.canon import (
     Json,
     Part,
     PartEnd,
+    PartKind,
     PartStart,
     Signature,
     Started,
@@ -153,7 +154,7 @@ class Answer:
             self.close(events)
             self._kind = kind
             signature = self._plan_signature if kind == "plan" else None
-            shown = "thinking" if kind == "thinking" else "text"
+            shown: PartKind = "thinking" if kind == "thinking" else "text"
             events.append(PartStart(self._next, shown, signature=signature))
         self._texts.append(text)
         delta = ThinkingDelta if kind == "thinking" else TextDelta
