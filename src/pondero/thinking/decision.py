@@ -60,6 +60,7 @@ CODES: dict[str, str] = {
     "cannot_hide": "thinking cannot be hidden here; the answer contains it",
     "summary_refused": "readable thinking was requested and is not available",
     "seal_refused": "the service rejected the signature of earlier thinking; it was left out",
+    "signature_withheld": "an answer had the signatures of another one; only its own were sent",
     "medium_unseen": "the model takes no such image or file; a text replaces it",
     "open_tool_loop": "a tool loop that began without thinking continues without it",
     "tool_loop_retold": "another model's tool loop was turned into text, to allow thinking",
@@ -75,7 +76,8 @@ BENIGN = frozenset(
     {
         *("answer_room", "budget_max_tokens", "calibrated", "context_cap", "fell_back"),
         *("level_as_budget",),
-        *("model_spelt", "off_floor", "on_as_level", "tool_loop_retold", "tool_renamed"),
+        *("model_spelt", "off_floor", "on_as_level", "signature_withheld", "tool_loop_retold"),
+        "tool_renamed",
         *("tool_replaced", "tool_server_lost", "unknown_model"),
     }
 )

@@ -1,6 +1,6 @@
 """Removes the provider's key from an answer: a service, or a proxy before it, may quote it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import msgspec
@@ -13,9 +13,9 @@ _MARK = HIDDEN.encode()
 class KeyFilter:
     """Redacts these keys in bytes that arrive in pieces; holds back an end that may become one."""
 
-    def __init__(self, keys: frozenset[str]) -> None:
-        self._keys = _list_all_forms(keys)
-        self._texts = keys
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._texts = frozenset(keys)
+        self._keys = _list_all_forms(self._texts)
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:

@@ -34,7 +34,7 @@ async def answer_request(
         parsed = service.parse(http)
         resolved = route(gateway, call, parsed)
         level = read_level(call, parsed, resolved)  # ``attempt`` applies the rules, for each model
-        request, turns, envelopes = await restore(gateway, call, parsed.request)
+        request, turns, envelopes, withheld = await restore(gateway, call, parsed.request)
         routed = RoutedRequest(
             call=call,
             service=service,
@@ -44,6 +44,7 @@ async def answer_request(
             resolved=resolved,
             requested_level=level,
             envelopes=envelopes,
+            withheld=withheld,
         )
         await check_stored_ids(gateway, routed)
         record.requested_model = parsed.request.model

@@ -6,9 +6,9 @@ announces one and sends nothing holds its connection for a short time only.
 
 import zlib
 from asyncio import get_running_loop, timeout, timeout_at
-from collections.abc import Awaitable, Coroutine, Generator, Mapping
+from collections.abc import Awaitable, Coroutine, Generator
 from contextlib import suppress
-from types import coroutine
+from types import CoroutineType, coroutine
 from typing import Any
 
 from ...asgi import Message, Receive
@@ -107,21 +107,21 @@ async def _receive_body(receive: Receive, limit: int) -> bytes:
     """Return a body; nearly all are here with their head, and need no timer."""
     now = get_running_loop().time
     begun = now()
-    message = _begin_receiving(receive)
-    if isinstance(message, Mapping) and not message.get("more_body", False):
+    message, coming = _begin_receiving(receive)
+    if message is not None and not message.get("more_body", False):
         return _read_piece(message, limit)
     pieces: list[bytes] = []
     size = 0
     async with timeout_at(begun + BODY_SILENCE) as deadline:
         while True:
-            arrived = message if isinstance(message, Mapping) else await message
+            arrived = message if message is not None else await coming
             pieces.append(_read_piece(arrived, limit - size))
             size += len(pieces[-1])
             if not arrived.get("more_body", False):
                 return b"".join(pieces)
             whole = begun + BODY_SILENCE + size / BODY_RATE
             deadline.reschedule(min(now() + BODY_SILENCE, whole))
-            message = receive()
+            message, coming = None, receive()
 
 
 def _read_piece(message: Message, room: int) -> bytes:
@@ -133,17 +133,16 @@ def _read_piece(message: Message, room: int) -> bytes:
     return piece
 
 
-def _begin_receiving(receive: Receive) -> Message | Awaitable[Message]:
-    """Return a message that is here already; else one to wait for."""
+def _begin_receiving(receive: Receive) -> tuple[Message | None, Awaitable[Message]]:
+    """Return a message if it is here already, and what to wait for if it is not."""
     receiving = receive()
-    if not isinstance(receiving, Coroutine):
-        return receiving
+    if not isinstance(receiving, CoroutineType):
+        return None, receiving
     try:
         waits_for = receiving.send(None)
     except StopIteration as ended:
-        message: Message = ended.value
-        return message
-    return _go_on(receiving, waits_for)
+        return ended.value, receiving
+    return None, _go_on(receiving, waits_for)
 
 
 @coroutine

@@ -40,7 +40,8 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     """A conversation and its models; ``parsed`` as sent, ``request`` with history restored.
 
     ``output_limit``: the most tokens of an answer, which quotas rely on; it is sent whatever the
-    client said. ``is_lowered``: a budget covers no more than that.
+    client said. ``is_lowered``: a budget covers no more than that. ``withheld``: answers whose
+    signatures a client put into another answer.
     """
 
     call: ClientRequest
@@ -51,6 +52,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     resolved: ResolvedRoute
     requested_level: RequestedLevel
     envelopes: ClientEnvelopes
+    withheld: tuple[str, ...] = ()
     output_limit: int | None = None
     is_lowered: bool = False
 
@@ -134,16 +136,18 @@ def read_level(
 
 async def restore(
     gateway: GatewayContext, call: ClientRequest, request: Request
-) -> tuple[Request, tuple[ClientTurn, ...], ClientEnvelopes]:
+) -> tuple[Request, tuple[ClientTurn, ...], ClientEnvelopes, tuple[str, ...]]:
     """Return the request with its answers restored (envelopes, answer cache), and those as sent.
 
-    Also returns the client's envelopes, for the answer.
+    Also returns the client's envelopes, for the answer, and the answers whose signatures are
+    withheld.
     """
     client = call.requester.id
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
     turns = split_turns(request.messages)
     keys = cache_keys(request, client=client, turns=turns)
     found = await gateway.memory.get(keys) if keys else {}
+    withheld: list[str] = []
     restored = restore_history(
         request,
         call.client_dialect,
@@ -151,5 +155,6 @@ async def restore(
         found=found,
         open_envelope=envelopes.open,
         turns=turns,
+        withheld=withheld,
     )
-    return restored, tuple(turns), envelopes
+    return restored, tuple(turns), envelopes, tuple(withheld)

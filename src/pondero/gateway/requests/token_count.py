@@ -60,7 +60,7 @@ async def _count(
         parsed = service.parse(call.http)
         resolved = route(gateway, call, parsed)
         level = read_level(call, parsed, resolved)
-        request, turns, envelopes = await restore(gateway, call, parsed.request)
+        request, turns, envelopes, _ = await restore(gateway, call, parsed.request)
     except (PonderoError, Rejected, RecursionError) as error:
         return write_error(error, call.client_dialect, service)
     routed = RoutedRequest(

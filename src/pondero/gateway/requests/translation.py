@@ -134,7 +134,7 @@ def copy_client_headers(
     """Return our request with the client's headers and query that concern the service."""
     sent = {name: http.headers[name] for name in rules.headers if name in http.headers}
     url = ours.url
-    if "beta=true" in urlsplit(http.url).query and "?" not in url:
+    if "beta=true" in http.url and "beta=true" in urlsplit(http.url).query and "?" not in url:
         url = f"{url}?beta=true"
     return replace(ours, url=url, headers={**ours.headers, **with_list_headers(sent, headers)})
 

@@ -26,6 +26,7 @@ from ...canon import (
 )
 from ..state.answer_cache import CachedAnswer
 from .envelope import (
+    Entry,
     Envelope,
     EnvelopeCall,
     EnvelopeHidden,
@@ -86,10 +87,12 @@ def restore_history(
     found: Mapping[str, bytes],
     open_envelope: OpenEnvelope,
     turns: Sequence[ClientTurn] | None = None,
+    withheld: list[str] | None = None,
 ) -> Request:
     """Return a request with known answers restored; ``found``: values of ``cache_keys``.
 
-    No envelope is left in it: one that does not open counts as none.
+    No envelope is left in it: one that does not open counts as none. ``withheld`` gets the answers
+    whose envelopes a client put beside that of another answer, where they do not count.
     """
     restorer = _Restorer(client_dialect, client, found, open_envelope)
     following = iter(split_turns(request.messages) if turns is None else turns)
@@ -101,14 +104,20 @@ def restore_history(
         elif before != "assistant":
             messages += restorer.restore_turn(next(following))
         before = message.role
+    if withheld is not None:
+        withheld += restorer.withheld
     return replace(request, messages=tuple(messages))
 
 
 class _ClientPart(Struct, frozen=True):
-    """A part from a client, and the envelopes taken out of it."""
+    """A part from a client, and the envelopes taken out of it, all of one answer.
+
+    ``withheld``: the other answers whose envelopes it had.
+    """
 
     part: Part
     envelopes: tuple[Envelope, ...] = ()
+    withheld: tuple[str, ...] = ()
 
 
 class _Restorer:
@@ -128,6 +137,7 @@ class _Restorer:
         self._own: dict[str, str] = {}  # the models' ids by the client's
         self._open: defaultdict[str, int] = defaultdict(int)  # calls without a result
         self._answered: set[str] = set()
+        self.withheld: list[str] = []
 
     # -- the user's --------------------------------------------------------------------------------
 
@@ -153,7 +163,9 @@ class _Restorer:
         for call in turn.calls:
             self._open[call.id] = 1
             self._own.pop(call.id, None)
-        answers = _split_answers(_open_parts(turn.parts, self._open_envelope))
+        sent_parts = _open_parts(turn.parts, self._open_envelope)
+        self.withheld += (answer for each in sent_parts for answer in each.withheld)
+        answers = _split_answers(sent_parts)
         alone = turn if len(answers) == 1 else None
         known = [self._answer(sent, alone) for sent in answers]
         if any(known):
@@ -249,19 +261,45 @@ def _open_parts(parts: Sequence[Part], open_envelope: OpenEnvelope) -> list[_Cli
     sent: list[_ClientPart] = []
     for part in parts:
         envelopes: tuple[Envelope, ...] = ()
+        withheld: tuple[str, ...] = ()
         if isinstance(part, UnknownPart) and has_envelope(part.raw):
             continue
         if not isinstance(part, ToolResult) and part.signature is not None:
             found = dict.fromkeys(iter_envelopes(part.signature.value))
             fresh = (open_envelope(text) for text in found if text not in seen)
-            envelopes = tuple(envelope for envelope in fresh if envelope is not None)
+            opened = [envelope for envelope in fresh if envelope is not None]
+            envelopes, withheld = _keep_one_answer(opened)
             seen.update(found)
             part = replace(part, signature=None) if found else part  # noqa: PLW2901 - the same part
         if sent and not envelopes and (longer := _append_text(sent[-1], part)) is not None:
             sent[-1] = longer
         else:
-            sent.append(_ClientPart(part, envelopes))
+            sent.append(_ClientPart(part, envelopes, withheld))
     return sent
+
+
+def _keep_one_answer(
+    envelopes: Sequence[Envelope],
+) -> tuple[tuple[Envelope, ...], tuple[str, ...]]:
+    """Return the envelopes of one part that belong to its answer, and the other answers.
+
+    A client that joins two answers in one part joins their visible thinking too: what the service
+    signed cannot be told apart again, so thinking counts only if the envelope has its text.
+    """
+    others = tuple(dict.fromkeys(e.answer for e in envelopes if e.answer != envelopes[0].answer))
+    if not others:
+        return tuple(envelopes), ()
+    own = [each for each in envelopes if each.answer not in others]
+    return tuple(replace(each, entries=_keep_whole(each.entries)) for each in own), others
+
+
+def _keep_whole(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Return the entries that do not depend on the text beside their envelope."""
+    return tuple(
+        entry
+        for entry in entries
+        if not isinstance(entry, EnvelopeThinking) or entry.text is not None
+    )
 
 
 def _append_text(sent: _ClientPart, part: Part) -> _ClientPart | None:
