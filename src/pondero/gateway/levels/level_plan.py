@@ -39,7 +39,8 @@ def plan_attempt(
         )
     else:  # what no rule binds stays as requested
         level = AppliedLevel(wanted.intent, wanted)
-    counts = any(quota.unit != "requests" for quota in find_quotas(key, route))
+    quotas = find_quotas(key, route)
+    counts = bool(quotas) and any(quota.unit != "requests" for quota in quotas)
     level = replace(level, is_counted=counts) if counts else level
     # No two requests have the same fields of their own, so caching those plans would not help.
     plan = make_plan if level.intent.fields is not None else _plan_cached

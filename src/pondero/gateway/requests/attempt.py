@@ -99,7 +99,7 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
 
 def _note_withheld(routed: RoutedRequest) -> Adjustment:
     """Return the adjustment for signatures that a client put into another answer."""
-    why = "an answer has the signatures of another one beside its own; only its own are sent"
+    why = "an answer has the signatures of another one too; only its own are sent"
     return Adjustment("signature_withheld", "history", len(routed.withheld), None, why)
 
 

@@ -67,6 +67,11 @@ _SSE = "text/event-stream"
 _MODEL = ("model",)  # in every spelling, so that no server reads another name
 
 
+@lru_cache(maxsize=1024)
+def _is_sent_back(name: str) -> bool:
+    return _SENT_BACK.fullmatch(name) is not None
+
+
 def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether the body can go to a model unchanged: one dialect, nothing to restore."""
     if routed.hides_thinking:
@@ -132,7 +137,8 @@ def readdress_request(
     if (limit := _find_sent_limit(routed, target, sent)) is not None:
         without += rules.limits_at
         fields = merge_json(fields, limit)
-    body = with_fields(written.body, without, fields, rewritten=written.rewritten)
+    known = sent if written.body is http.body else None
+    body = with_fields(written.body, without, fields, rewritten=written.rewritten, fields=known)
     ours = msgspec.structs.replace(template.http, method=http.method, body=body)
     ours = copy_client_headers(http, rules, ours, written.headers)
     plan = written.plan
@@ -156,7 +162,7 @@ def _write_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, 
     """Return the changes that make a body ask for the plan, and for nothing else."""
     body, level, plan = routed.call.http.body, target.level, target.plan
     if not level.is_binding:
-        if _keeps_level(routed, target):
+        if _keeps_level(routed, target, sent):
             return _LevelEdit(body=body, plan=plan)
         paths = thinking_paths(target.entry, plan)
         return _LevelEdit(
@@ -280,7 +286,7 @@ def _find_sent_limit(
     return dict(value)
 
 
-def _keeps_level(routed: RoutedRequest, target: ModelTarget) -> bool:
+def _keeps_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, Raw]) -> bool:
     """Return whether the client's own thinking fields can stay if no rule binds them.
 
     For a model outside the catalog they stay: the client may know more than the plan.
@@ -290,7 +296,7 @@ def _keeps_level(routed: RoutedRequest, target: ModelTarget) -> bool:
     if not own or routed.parsed.request.model != entry.model or target.plan.adjustments:
         return False
     own = entry.inferred and not routed.is_lowered
-    return own or matches_plan(routed.call.http.body, entry, target.plan)
+    return own or matches_plan(routed.call.http.body, entry, target.plan, fields=sent)
 
 
 @lru_cache(maxsize=256)
@@ -332,7 +338,7 @@ class Passthrough:
     def headers(self) -> dict[str, str]:
         """Return those headers of the model's answer that clients read."""
         headers = self._capture.head.headers.items()
-        return {name: value for name, value in headers if _SENT_BACK.fullmatch(name)}
+        return {name: value for name, value in headers if _is_sent_back(name)}
 
     def feed(self, _events: list[Event]) -> bytes:
         """Return the bytes that arrived since the last call."""

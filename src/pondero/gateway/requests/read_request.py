@@ -147,7 +147,7 @@ def _begin_receiving(receive: Receive) -> tuple[Message | None, Awaitable[Messag
 
 @coroutine
 def _go_on(begun: Coroutine[Any, Any, Message], waits_for: Any) -> Generator[Any, Any, Message]:
-    """Wait for what a coroutine waits for, and run it to its end."""
+    """Run a coroutine that has begun to its end; it waits for a future."""
     while True:
         try:
             try:

@@ -7,7 +7,7 @@ from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
-from ..config.model import LevelRules
+from ..config.model import GatewayKey, GatewayRoute, LevelRules
 from ..config.routing import ResolvedRoute, allows
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..server.context import GatewayContext, Requester
@@ -60,10 +60,9 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     def is_limited(self) -> bool:
         """Return whether its key or route has rules that hold for its models only."""
         key, route = self.call.requester.key, self.resolved.route
-        holders = [holder for holder in (key, route) if holder is not None]
-        return bool(key and key.models) or any(
-            holder.thinking != _NO_RULES or holder.budget or holder.limit for holder in holders
-        )
+        if key is not None and (key.models or _has_rules(key)):
+            return True
+        return route is not None and _has_rules(route)
 
     @property
     def show(self) -> str | None:
@@ -98,6 +97,10 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
             tools=bool(request.tools),
             tool_choice=(choice.name or choice.mode) if choice else "auto",
         )
+
+
+def _has_rules(holder: GatewayKey | GatewayRoute) -> bool:
+    return bool(holder.thinking != _NO_RULES or holder.budget or holder.limit)
 
 
 class ModelTarget(Struct, frozen=True, kw_only=True):
