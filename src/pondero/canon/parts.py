@@ -162,6 +162,8 @@ class Message(Struct, frozen=True):
     @property
     def text(self) -> str:
         """Return the visible text."""
+        if len(self.parts) == 1 and isinstance(part := self.parts[0], Text):  # nearly always
+            return part.text
         return "".join(part.text for part in self.parts if isinstance(part, Text))
 
     @property
@@ -172,4 +174,4 @@ class Message(Struct, frozen=True):
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
         """Return the tool calls in order."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if isinstance(part, ToolCall)])

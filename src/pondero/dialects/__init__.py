@@ -28,6 +28,7 @@ from .dialect import (
     SignatureSlots,
     Signer,
     StoredId,
+    TagRule,
     leave_unsigned,
 )
 from .registry import COMMON, NAMES, get_dialect
@@ -62,6 +63,7 @@ __all__ = [
     "SignatureSlots",
     "Signer",
     "StoredId",
+    "TagRule",
     "get_dialect",
     "leave_unsigned",
 ]

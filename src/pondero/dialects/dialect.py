@@ -21,6 +21,7 @@ from ..canon import (
     Request,
     ResponseHead,
     SavedRepair,
+    Signature,
     Target,
 )
 from ..errors import ServiceError
@@ -28,6 +29,10 @@ from ..thinking import UNSET, Adjustment, Capability, Intent, Plan
 
 Quirks = Mapping[str, Json]
 """The differences of one deployment, from its file in the catalog."""
+
+TagRule = Literal["no", "opened", "preopened"]
+"""Where a deployment writes thinking into its text: nowhere, between tags, or before a closing tag
+whose opening one the chat template wrote."""
 
 C = TypeVar("C")
 """Request data that a dialect needs again when it writes the answer."""
@@ -140,6 +145,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``unsupported_parameters`` are omitted, with an adjustment.
     - ``signing_name`` is the service's name in requests that are signed instead of using a key.
     - ``hosted_tools`` are the tools that services run, as a request offers them, by kind.
+    - ``tags_left`` returns which thinking the decoder leaves in the text, or shows as text first.
+    - ``is_plan`` returns whether a text with this signature is a plan, which is like thinking.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
@@ -157,6 +164,8 @@ class Caller(Struct, frozen=True, kw_only=True):
     signing_name: str | None = None
     hosted_tools: Mapping[str, Json] = {}
     needs_cache_breakpoints: Callable[[str, Quirks], bool] | None = None
+    tags_left: Callable[[Quirks], TagRule] | None = None
+    is_plan: Callable[[Signature | None], bool] | None = None
 
 
 # -- the service's side --------------------------------------------------------------------------

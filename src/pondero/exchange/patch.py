@@ -17,6 +17,7 @@ Path = tuple[str, ...]
 _CAPITAL = re.compile(r"(?<=[a-z])[A-Z]")
 _FIELDS = get_decoder(dict[str, Raw])
 _GONE = object()
+_SHORT = 64  # characters; caches keep no longer name of a client
 
 
 def apply_plan(request: HttpRequest, entry: ModelEntry, plan: Plan) -> HttpRequest:
@@ -31,9 +32,11 @@ def thinking_paths(entry: ModelEntry, plan: Plan) -> tuple[Path, ...]:
     return _paths(entry, plan.dropped)
 
 
-def matches_plan(body: bytes, entry: ModelEntry, plan: Plan) -> bool:
+def matches_plan(
+    body: bytes, entry: ModelEntry, plan: Plan, *, fields: Mapping[str, Raw] | None = None
+) -> bool:
     """Return whether a body has the same depth of thinking as the plan, field for field."""
-    fields = _FIELDS.decode(body)
+    fields = _FIELDS.decode(body) if fields is None else fields
     for path in depth_paths_of(entry):
         if path[0] in fields:
             said = get_path({path[0]: msgspec.json.decode(fields[path[0]])}, path)
@@ -82,12 +85,16 @@ def states_only(fields: Mapping[str, Raw], places: Iterable[Path], plan: Plan) -
     return True
 
 
-@lru_cache(maxsize=4096)
 def fold_name(name: str) -> str:
     """Return a name as the most lenient service reads it.
 
     Go reads JSON names in any case (encoding/json), protobuf in snake_case and camelCase.
     """
+    return _fold_short(name) if len(name) < _SHORT else name.replace("_", "").casefold()
+
+
+@lru_cache(maxsize=4096)
+def _fold_short(name: str) -> str:
     return name.replace("_", "").casefold()
 
 
@@ -113,28 +120,47 @@ def _find_values(value: Json, path: Path) -> Iterator[Json]:
             yield from _find_values(inner, path[1:])
 
 
+def _fold_paths(paths: Iterable[Path]) -> tuple[tuple[Path, ...], frozenset[str]]:
+    """Return folded paths, each once, and their first names."""
+    folded = tuple(dict.fromkeys(tuple(map(fold_name, path)) for path in paths))
+    return folded, frozenset(path[0] for path in folded)
+
+
+@lru_cache(maxsize=512)
+def _fold_known(paths: tuple[Path, ...]) -> tuple[tuple[Path, ...], frozenset[str]]:
+    return _fold_paths(paths)
+
+
 def with_fields(
     body: bytes,
     without: Iterable[Path],
     more: Mapping[str, Json],
     *,
     rewritten: Collection[str] = (),
+    fields: Mapping[str, Raw] | None = None,
 ) -> bytes:
     """Remove paths from a body in every spelling and list, then merge fields into it.
 
     ``rewritten`` names folded fields that are encoded again even if they stay, so that no name
-    occurs twice in them.
+    occurs twice in them. ``fields``: those of the body, for callers that have them already.
     """
-    paths = tuple(map(fold_path, without))
-    fields = _FIELDS.decode(body)
-    touched = {path[0] for path in paths} | {fold_name(name) for name in more} | {*rewritten}
+    # A tuple is the catalog's; other paths have a client's names, of any length.
+    known = without if isinstance(without, tuple) else None
+    paths, firsts = _fold_paths(without) if known is None else _fold_known(known)
+    fields = _FIELDS.decode(body) if fields is None else fields
+    touched = firsts.union(map(fold_name, more), rewritten)
     before = {
         name: msgspec.json.decode(fields[name]) for name in fields if fold_name(name) in touched
     }
-    after: dict[str, Json] = msgspec.json.decode(msgspec.json.encode(before))
+    after = {
+        name: msgspec.json.decode(fields[name]) if isinstance(value, dict | list) else value
+        for name, value in before.items()
+    }
+    names = set(map(fold_name, before))
     for path in paths:
-        _remove(after, path)
-    after = merge_json(_unify(after, more), more)
+        if path[0] in names:
+            _remove(after, path)
+    after = merge_json(_unify(after, more), more) if after else dict(more)
     unchanged = {
         name: fields[name]
         for name in fields
@@ -171,6 +197,16 @@ def with_list_headers(headers: Mapping[str, str], more: Mapping[str, str]) -> di
     return both
 
 
+@lru_cache(maxsize=512)
+def _encode_known(name: str) -> bytes:
+    return msgspec.json.encode(name)
+
+
+def _encode_name(name: str) -> bytes:
+    """Return a name in JSON."""
+    return _encode_known(name) if len(name) < _SHORT else msgspec.json.encode(name)
+
+
 def _write_body(
     fields: Mapping[str, Raw], unchanged: Mapping[str, Raw], after: Mapping[str, Json]
 ) -> bytes:
@@ -182,7 +218,7 @@ def _write_body(
             value = msgspec.json.encode(after[name])
         else:
             continue
-        pieces.append(b"%b:%b" % (msgspec.json.encode(name), value))
+        pieces.append(b"%b:%b" % (_encode_name(name), value))
     return b"{%b}" % b",".join(pieces)
 
 

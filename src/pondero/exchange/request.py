@@ -30,6 +30,7 @@ _HEADERS = {
     "x-goog-api-key": ("x-goog-api-key", ""),
     "api-key": ("api-key", ""),
 }
+_PLACES = tuple(dict.fromkeys(_HEADERS.values()))
 
 _MODELS = 512  # a gateway that serves every model of the catalog stays below this
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
@@ -342,8 +343,8 @@ def redact_key(error: BaseException | None, request: HttpRequest) -> None:
 def list_keys(request: HttpRequest) -> frozenset[str]:
     """Return the keys that a request carries, except those as short as a word."""
     headers = request.headers
-    keys = (headers.get(name, "").removeprefix(before) for name, before in _HEADERS.values())
-    return frozenset(key for key in keys if len(key) >= LEAST_LEARNED)
+    keys = [headers[name].removeprefix(before) for name, before in _PLACES if name in headers]
+    return frozenset([key for key in keys if len(key) >= LEAST_LEARNED])
 
 
 def _redact(value: Json, key: str) -> Json:

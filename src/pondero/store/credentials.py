@@ -6,7 +6,7 @@ value.
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -86,9 +86,7 @@ def resolve_url(provider: Provider, given: Mapping[str, str], *, needed: bool) -
     As in the provider's own SDK, an address without a path gets the provider's path, and a bare
     host its port. Blanks are filled in.
     """
-    named = given.get(provider.name) or next(
-        (os.environ[name] for name in provider.url_env if os.environ.get(name)), None
-    )
+    named = given.get(provider.name) or _read_first(provider.url_env)
     try:
         whole = provider.url if named is None else _whole(named, provider.url)
     except ValueError as error:
@@ -98,6 +96,14 @@ def resolve_url(provider: Provider, given: Mapping[str, str], *, needed: bool) -
     if "{" not in url:
         return url
     return _BLANK.sub(lambda blank: _fill_blank(provider, blank[1], needed=needed), url)
+
+
+def _read_first(names: Sequence[str]) -> str | None:
+    """Return the first of these variables that is set."""
+    for name in names:
+        if value := os.environ.get(name):
+            return value
+    return None
 
 
 @lru_cache(maxsize=256)

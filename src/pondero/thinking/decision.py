@@ -62,6 +62,7 @@ CODES: dict[str, str] = {
     "cannot_hide": "thinking cannot be hidden here; the answer contains it",
     "summary_refused": "readable thinking was requested and is not available",
     "seal_refused": "the service rejected the signature of earlier thinking; it was left out",
+    "signature_withheld": "an answer had the signatures of another one; only its own were sent",
     "medium_unseen": "the model takes no such image or file; a text replaces it",
     "system_turn_moved": "a system turn was moved to where the model takes one",
     "system_turn_folded": "a system turn became marked text in a user turn",
@@ -78,9 +79,9 @@ CODES: dict[str, str] = {
 BENIGN = frozenset(
     {
         *("answer_room", "budget_max_tokens", "budget_tools", "calibrated", "context_cap"),
-        *("fell_back", "level_as_budget", "little_room"),
-        *("model_spelt", "off_floor", "on_as_level", "tool_loop_retold", "tool_renamed"),
-        *("system_turn_moved",),
+        *("fell_back", "level_as_budget", "little_room", "model_spelt", "off_floor"),
+        *("on_as_level", "signature_withheld", "system_turn_moved", "tool_loop_retold"),
+        "tool_renamed",
         *("tool_replaced", "tool_server_lost", "unknown_model"),
     }
 )

@@ -1,6 +1,7 @@
 """Removes the provider's key from an answer: a service, or a proxy before it, may quote it."""
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import msgspec
 
@@ -13,7 +14,8 @@ class KeyFilter:
     """Redacts these keys in bytes that arrive in pieces; holds back an end that may become one."""
 
     def __init__(self, keys: Iterable[str]) -> None:
-        self._keys = tuple({form for key in keys for form in _list_forms(key)})
+        self._texts = frozenset(keys)
+        self._keys = _list_all_forms(self._texts)
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
@@ -38,6 +40,9 @@ class KeyFilter:
 
     def headers(self, headers: Mapping[str, str]) -> dict[str, str]:
         """Return headers, redacted."""
+        told = "\n".join(headers.values())  # nearly none has a key
+        if not any(key in told for key in self._texts):
+            return dict(headers)
         return {
             name: self.whole(value.encode("utf-8", "surrogateescape")).decode(
                 "utf-8", "surrogateescape"
@@ -57,6 +62,11 @@ class KeyFilter:
                     begin = at
                 at = data.find(key[:1], at + 1)
         return begin
+
+
+@lru_cache(maxsize=256)
+def _list_all_forms(keys: frozenset[str]) -> tuple[bytes, ...]:
+    return tuple({form for key in keys for form in _list_forms(key)})
 
 
 def _list_forms(key: str) -> tuple[bytes, ...]:

@@ -62,11 +62,14 @@ def read_envelope_secrets(server: ServerConfig) -> tuple[str, ...]:
     return secrets
 
 
+_NO_OVERRIDE = ProviderOverride()
+
+
 def find_provider_key(
     config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
 ) -> str | None:
     """Return a provider's key: by the configuration's reference, else as the client finds it."""
-    own = config.providers.get(provider.name, ProviderOverride())
+    own = config.providers.get(provider.name, _NO_OVERRIDE)
     if own.key is None or not needed:
         return store.find_key(provider, {}, needed=needed)
     return store.find_key(provider, {provider.name: read_reference(own.key)}, needed=needed)
@@ -76,7 +79,7 @@ def find_provider_url(
     config: GatewayConfig, provider: catalog.Provider, *, needed: bool = True
 ) -> str:
     """Return a provider's address: the configuration's, else as the client finds it."""
-    own = config.providers.get(provider.name, ProviderOverride())
+    own = config.providers.get(provider.name, _NO_OVERRIDE)
     given = {provider.name: own.url} if own.url else {}
     return store.resolve_url(provider, given, needed=needed)
 

@@ -8,9 +8,12 @@ from ...catalog import ModelEntry
 from ...exchange import plan as make_plan
 from ...store import resolve_auto
 from ...thinking import Intent, Plan, Policy, RequestParameters
+from ..config.model import LevelRules
 from ..quotas.quota import find_quotas
 from ..requests.routed_request import RoutedRequest
 from .level_rules import AppliedLevel, RequestedLevel, apply_rules
+
+_NO_RULES = LevelRules()
 
 
 def plan_attempt(
@@ -21,21 +24,27 @@ def plan_attempt(
     ``requested`` is planned in place of the level that the request as a whole asks for.
     """
     route, key = routed.resolved.route, routed.call.requester.key
-    rules = [holder.thinking for holder in (route, key) if holder is not None]
-    policy = routed.policy
-    level = apply_rules(
-        requested or routed.requested_level,
-        entry,
-        rules,
-        asked=routed.parameters,
-        policy=policy,
-        resolve=partial(resolve_auto, entry, policy=policy),
-    )
-    counts = any(quota.unit != "requests" for quota in find_quotas(key, route))
+    holders = [holder for holder in (route, key) if holder is not None]
+    rules = [holder.thinking for holder in holders if holder.thinking != _NO_RULES]
+    policy, parameters = routed.policy, routed.parameters
+    wanted = requested or routed.requested_level
+    if rules or wanted.intent.kind == "auto":
+        level = apply_rules(
+            wanted,
+            entry,
+            rules,
+            asked=parameters,
+            policy=policy,
+            resolve=partial(resolve_auto, entry, policy=policy),
+        )
+    else:  # what no rule binds stays as requested
+        level = AppliedLevel(wanted.intent, wanted)
+    quotas = find_quotas(key, route)
+    counts = bool(quotas) and any(quota.unit != "requests" for quota in quotas)
     level = replace(level, is_counted=counts) if counts else level
     # No two requests have the same fields of their own, so caching those plans would not help.
     plan = make_plan if level.intent.fields is not None else _plan_cached
-    return level, plan(entry, level.intent, asked=routed.parameters, policy=policy)
+    return level, plan(entry, level.intent, asked=parameters, policy=policy)
 
 
 @lru_cache(maxsize=1024)

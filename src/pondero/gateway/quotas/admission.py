@@ -101,6 +101,8 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     """
     call = routed.call
     quotas = find_quotas(call.requester.key, routed.resolved.route)
+    if not quotas:
+        return routed, Admission(gateway, call.id, ())
     units = {bound.unit for bound in quotas}
     if units <= {"requests"}:
         need = _Need(routed, {**_NOTHING, "requests": 1})
@@ -115,7 +117,7 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     tries = 0
     while True:
         uses = [_make_use(quota, need.amounts[quota.unit]) for quota in quotas]
-        full = await gateway.state.reserve(call.id, uses) if uses else None
+        full = await gateway.state.reserve(call.id, uses)
         if full is None:
             return need.routed, Admission(gateway, call.id, uses)
         tries += 1

@@ -99,9 +99,9 @@ _CALENDAR = {"hour": _hour, "day": _day, "week": _week, "month": _month}
 def find_quotas(key: GatewayKey | None, route: GatewayRoute | None) -> Sequence[Quota]:
     """Return the quotas for the requests of a key on a route."""
     found: list[Quota] = []
-    if key is not None:
+    if key is not None and (key.limit is not None or key.budget is not None):
         found += _list_quotas(f"key {key.name}", key)
-    if route is not None:
+    if route is not None and (route.limit is not None or route.budget is not None):
         found += _list_quotas(f"route {route.match}", route)
     return found
 

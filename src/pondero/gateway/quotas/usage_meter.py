@@ -66,6 +66,9 @@ class Figures(Struct, frozen=True, kw_only=True):
         }
 
 
+_NO_FIGURES = Figures()
+
+
 class ServiceCall:
     """One request to a service, and what is known of its answer."""
 
@@ -88,7 +91,7 @@ class ServiceCall:
             usage, is_split = _split_thinking(
                 reply.usage, reply.message, may_think=self._plan.will_think is not False
             )
-            beside = list(_iter_beside_totals(entry, reply.extras))
+            beside = list(_iter_beside_totals(entry, reply.extras)) if reply.extras else []
             if usage.input is not None:
                 return [(entry, usage), *beside], is_split
             return self._with_added(replace(usage, input=self._prompt())), True
@@ -165,7 +168,14 @@ class UsageMeter:
     def find_figures(self) -> Figures:
         """Return what all calls took together."""
         if not self.calls:
-            return Figures()
+            return _NO_FIGURES
+        if len(self.calls) == 1:  # nearly all requests
+            (call,) = self.calls
+            usages, estimated = call.find_usages()
+            if len(usages) == 1:
+                ((entry, usage),) = usages
+                cost = price_usage(entry.provider.name, entry.model, usage)
+                return Figures(usage=usage, estimated=estimated, cost=cost, calls=1)
         found = [call.find_usages() for call in self.calls]
         usages = [each for several, _ in found for each in several]
         prices = [

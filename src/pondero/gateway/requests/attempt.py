@@ -90,11 +90,19 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
         plan = replace(plan, adjustments=(*plan.adjustments, _note_limit(routed)))
     if routed.tool_uses is not None:
         plan = replace(plan, adjustments=(*plan.adjustments, note_tools(routed)))
+    if routed.withheld:
+        plan = replace(plan, adjustments=(*plan.adjustments, _note_withheld(routed)))
     url, key = gateway.address(entry.provider)
     path = PASSTHROUGH if can_pass_through(routed, entry) else TRANSLATION
     target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key)
     exchange = limit_tools(path.build(gateway, routed, target), routed, entry)
     return Attempt(entry=entry, exchange=exchange, level=level, path=path)
+
+
+def _note_withheld(routed: RoutedRequest) -> Adjustment:
+    """Return the adjustment for signatures that a client put into another answer."""
+    why = "an answer has the signatures of another one too; only its own are sent"
+    return Adjustment("signature_withheld", "history", len(routed.withheld), None, why)
 
 
 def _note_limit(routed: RoutedRequest) -> Adjustment:

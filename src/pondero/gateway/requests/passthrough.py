@@ -70,6 +70,11 @@ _MODEL = ("model",)  # in every spelling, so that no server reads another name
 _POLICY = Policy()
 
 
+@lru_cache(maxsize=1024)
+def _is_sent_back(name: str) -> bool:
+    return _SENT_BACK.fullmatch(name) is not None
+
+
 def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether the body can go to a model unchanged: one dialect, nothing to restore."""
     if routed.hides_thinking:
@@ -77,6 +82,8 @@ def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
         return False
     sent, restored = routed.parsed.request.messages, routed.request.messages
+    if len(sent) == len(restored) == 1 and sent[0] is restored[0]:  # the first question
+        return not _is_foreign(sent[0], entry)
     if any(one.role == other.role == "assistant" for one, other in pairwise(sent)):
         return False  # one answer in several messages, as some clients keep it: it must be joined
     if _count_results(sent) != _count_results(restored):
@@ -118,10 +125,9 @@ def readdress_request(
 ) -> Exchange:
     """Return the client's request with the model's address, key, name, level, and own fields."""
     http, rules = routed.call.http, routed.service.passthrough
-    template = _make_template(
+    template, own = _make_template(
         target.entry, stream=routed.request.stream, url=target.url, key=target.key
     )
-    own: dict[str, Json] = msgspec.json.decode(template.http.body)
     sent = _FIELDS.decode(http.body)
     fields = {name: own[name] for name in rules.added_fields if name in own and name not in sent}
     if (place := rules.usage_at) is not None and routed.request.stream:
@@ -140,10 +146,13 @@ def readdress_request(
     if (limit := _find_sent_limit(routed, target, sent)) is not None:
         without += rules.limits_at
         fields = merge_json(fields, limit)
-    body = with_fields(written.body, without, fields, rewritten=written.rewritten)
+    known = sent if written.body is http.body else None
+    body = with_fields(written.body, without, fields, rewritten=written.rewritten, fields=known)
     ours = msgspec.structs.replace(template.http, method=http.method, body=body)
     ours = copy_client_headers(http, rules, ours, written.headers)
-    plan = msgspec.structs.replace(written.plan, adjustments=adjustments)
+    plan = written.plan
+    if adjustments is not plan.adjustments:
+        plan = msgspec.structs.replace(plan, adjustments=adjustments)
     return msgspec.structs.replace(template, http=ours, plan=plan)
 
 
@@ -162,7 +171,7 @@ def _write_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, 
     """Return the changes that make a body ask for the plan, and for nothing else."""
     body, level, plan = routed.call.http.body, target.level, target.plan
     if not level.is_binding:
-        if _keeps_level(routed, target):
+        if _keeps_level(routed, target, sent):
             return _LevelEdit(body=body, plan=plan)
         paths = thinking_paths(target.entry, plan)
         return _LevelEdit(
@@ -286,7 +295,7 @@ def _find_sent_limit(
     return dict(value)
 
 
-def _keeps_level(routed: RoutedRequest, target: ModelTarget) -> bool:
+def _keeps_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, Raw]) -> bool:
     """Return whether the client's own thinking fields can stay if no rule binds them.
 
     For a model outside the catalog they stay: the client may know more than the plan.
@@ -296,15 +305,18 @@ def _keeps_level(routed: RoutedRequest, target: ModelTarget) -> bool:
     if not own or routed.parsed.request.model != entry.model or target.plan.adjustments:
         return False
     own = entry.inferred and not routed.is_lowered
-    return own or matches_plan(routed.call.http.body, entry, target.plan)
+    return own or matches_plan(routed.call.http.body, entry, target.plan, fields=sent)
 
 
 @lru_cache(maxsize=256)
-def _make_template(entry: ModelEntry, *, stream: bool, url: str, key: str | None) -> Exchange:
-    """Return the shortest request to a model that pondero itself would write."""
+def _make_template(
+    entry: ModelEntry, *, stream: bool, url: str, key: str | None
+) -> tuple[Exchange, Mapping[str, Json]]:
+    """Return the shortest request to a model that pondero itself would write, and its fields."""
     request = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
     no_level = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)
-    return compose(entry, request, no_level, url=url, key=key)
+    exchange = compose(entry, request, no_level, url=url, key=key)
+    return exchange, msgspec.json.decode(exchange.http.body)
 
 
 def _asks_for_usage(body: bytes, place: tuple[str, str] | None) -> bool:
@@ -335,7 +347,7 @@ class Passthrough:
     def headers(self) -> dict[str, str]:
         """Return those headers of the model's answer that clients read."""
         headers = self._capture.head.headers.items()
-        return {name: value for name, value in headers if _SENT_BACK.fullmatch(name)}
+        return {name: value for name, value in headers if _is_sent_back(name)}
 
     def feed(self, _events: list[Event]) -> bytes:
         """Return the bytes that arrived since the last call."""

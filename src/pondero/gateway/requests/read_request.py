@@ -6,7 +6,10 @@ announces one and sends nothing holds its connection for a short time only.
 
 import zlib
 from asyncio import get_running_loop, timeout, timeout_at
+from collections.abc import Awaitable, Coroutine, Generator
 from contextlib import suppress
+from types import CoroutineType, coroutine
+from typing import Any
 
 from ...asgi import Message, Receive
 from ...canon import HttpRequest
@@ -101,24 +104,61 @@ async def skip_body(receive: Receive) -> None:
 
 
 async def _receive_body(receive: Receive, limit: int) -> bytes:
+    """Return a body; nearly all are here with their head, and need no timer."""
     now = get_running_loop().time
     begun = now()
+    message, coming = _begin_receiving(receive)
+    if message is not None and not message.get("more_body", False):
+        return _read_piece(message, limit)
     pieces: list[bytes] = []
-    size, more = 0, True
+    size = 0
     async with timeout_at(begun + BODY_SILENCE) as deadline:
-        while more:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise ClientLeft
-            pieces.append(message.get("body", b""))
+        while True:
+            arrived = message if message is not None else await coming
+            pieces.append(_read_piece(arrived, limit - size))
             size += len(pieces[-1])
-            if size > limit:
-                raise TooLarge
-            more = message.get("more_body", False)
-            if more:
-                whole = begun + BODY_SILENCE + size / BODY_RATE
-                deadline.reschedule(min(now() + BODY_SILENCE, whole))
-    return b"".join(pieces) if len(pieces) > 1 else pieces[0]
+            if not arrived.get("more_body", False):
+                return b"".join(pieces)
+            whole = begun + BODY_SILENCE + size / BODY_RATE
+            deadline.reschedule(min(now() + BODY_SILENCE, whole))
+            message, coming = None, receive()
+
+
+def _read_piece(message: Message, room: int) -> bytes:
+    if message["type"] == "http.disconnect":
+        raise ClientLeft
+    piece: bytes = message.get("body", b"")
+    if len(piece) > room:
+        raise TooLarge
+    return piece
+
+
+def _begin_receiving(receive: Receive) -> tuple[Message | None, Awaitable[Message]]:
+    """Return a message if it is here already, and what to wait for if it is not."""
+    receiving = receive()
+    if not isinstance(receiving, CoroutineType):
+        return None, receiving
+    try:
+        waits_for = receiving.send(None)
+    except StopIteration as ended:
+        return ended.value, receiving
+    return None, _go_on(receiving, waits_for)
+
+
+@coroutine
+def _go_on(begun: Coroutine[Any, Any, Message], waits_for: Any) -> Generator[Any, Any, Message]:
+    """Run a coroutine that has begun to its end; it waits for a future."""
+    while True:
+        try:
+            try:
+                sent = yield waits_for
+            except BaseException as error:  # noqa: BLE001 - it is for the coroutine
+                waits_for = begun.throw(error)
+            else:
+                waits_for = begun.send(sent)
+        except StopIteration as ended:
+            message: Message = ended.value
+            return message
 
 
 def decompress(body: bytes, encoding: str, limit: int) -> bytes:

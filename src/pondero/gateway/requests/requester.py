@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC
+from functools import lru_cache
 from urllib.parse import parse_qs, urlsplit
 
 from ...canon import HttpRequest
@@ -15,6 +16,7 @@ _LOCAL = Requester()
 _AWS = "AWS4-HMAC-SHA256 "
 _OWN_PAGE = ("same-origin", "none")  # of sec-fetch-site: this page itself, or a typed address
 _PARAMETERS = 64  # of a query that may contain a key
+_LONGEST_HOST = 300  # characters; a name has 253, and a port five
 _UNKNOWN = "unknown gateway key; create one with 'pondero keys create --gateway'"
 
 
@@ -112,7 +114,7 @@ def check_site(headers: Mapping[str, str], config: GatewayConfig) -> None:
     (``Host``, DNS rebinding). Clients that are no browser send neither of the first two.
     """
     host = headers.get("host", "")
-    if host and not is_own_name(find_host_name(host), config):
+    if host and not _is_own_host(host[:_LONGEST_HOST], config.server.host):
         message = (
             f"without keys the gateway is available on this machine only, not as {host[:100]!r}; "
             "create a key with 'pondero keys create --gateway'"
@@ -132,7 +134,17 @@ def check_page(headers: Mapping[str, str]) -> None:
 
 def is_own_name(name: str, config: GatewayConfig) -> bool:
     """Return whether a host name means this machine, whatever a name server says."""
-    return is_loopback(name) or name == config.server.host.strip("[]").lower()
+    return _is_own(name, config.server.host)
+
+
+def _is_own(name: str, own: str) -> bool:
+    return is_loopback(name) or name == own.strip("[]").lower()
+
+
+@lru_cache(maxsize=64)
+def _is_own_host(host: str, own: str) -> bool:
+    """Return whether a ``Host`` header means this machine; nearly all requests have the same."""
+    return len(host) < _LONGEST_HOST and _is_own(find_host_name(host), own)
 
 
 def find_host_name(host: str) -> str:

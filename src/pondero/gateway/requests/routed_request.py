@@ -7,7 +7,7 @@ from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
-from ..config.model import LevelRules
+from ..config.model import GatewayKey, GatewayRoute, LevelRules
 from ..config.routing import ResolvedRoute, allows
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
 from ..server.context import GatewayContext, Requester
@@ -42,6 +42,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     ``output_limit``: the most tokens of an answer, which quotas rely on; it is sent whatever the
     client said. ``is_lowered``: a budget covers no more than that. ``tool_uses``: the most uses of
     each tool that the service runs, if a budget covers no more; 0 leaves these tools out.
+    ``withheld``: answers whose signatures a client put into another answer.
     """
 
     call: ClientRequest
@@ -52,6 +53,7 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     resolved: ResolvedRoute
     requested_level: RequestedLevel
     envelopes: ClientEnvelopes
+    withheld: tuple[str, ...] = ()
     output_limit: int | None = None
     is_lowered: bool = False
     tool_uses: int | None = None
@@ -60,10 +62,9 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     def is_limited(self) -> bool:
         """Return whether its key or route has rules that hold for its models only."""
         key, route = self.call.requester.key, self.resolved.route
-        holders = [holder for holder in (key, route) if holder is not None]
-        return bool(key and key.models) or any(
-            holder.thinking != _NO_RULES or holder.budget or holder.limit for holder in holders
-        )
+        if key is not None and (key.models or _has_rules(key)):
+            return True
+        return route is not None and _has_rules(route)
 
     @property
     def show(self) -> str | None:
@@ -98,6 +99,10 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
             tools=bool(request.tools),
             tool_choice=(choice.name or choice.mode) if choice else "auto",
         )
+
+
+def _has_rules(holder: GatewayKey | GatewayRoute) -> bool:
+    return bool(holder.thinking != _NO_RULES or holder.budget or holder.limit)
 
 
 class ModelTarget(Struct, frozen=True, kw_only=True):
@@ -141,7 +146,7 @@ async def parse_and_route(
     parsed = service.parse(call.http)
     resolved = route(gateway, call, parsed)
     level = read_level(call, parsed, resolved)  # ``make_attempt`` applies the rules of each model
-    request, turns, envelopes = await restore(gateway, call, parsed.request)
+    request, turns, envelopes, withheld = await restore(gateway, call, parsed.request)
     return RoutedRequest(
         call=call,
         service=service,
@@ -151,21 +156,24 @@ async def parse_and_route(
         resolved=resolved,
         requested_level=level,
         envelopes=envelopes,
+        withheld=withheld,
     )
 
 
 async def restore(
     gateway: GatewayContext, call: ClientRequest, request: Request
-) -> tuple[Request, tuple[ClientTurn, ...], ClientEnvelopes]:
+) -> tuple[Request, tuple[ClientTurn, ...], ClientEnvelopes, tuple[str, ...]]:
     """Return the request with its answers restored (envelopes, answer cache), and those as sent.
 
-    Also returns the client's envelopes, for the answer.
+    Also returns the client's envelopes, for the answer, and the answers whose signatures are
+    withheld.
     """
     client = call.requester.id
     envelopes = await gateway.envelopes.make_envelopes(client, call.http.body)
     turns = split_turns(request.messages)
     keys = cache_keys(request, client=client, turns=turns)
     found = await gateway.memory.get(keys) if keys else {}
+    withheld: list[str] = []
     restored = restore_history(
         request,
         call.client_dialect,
@@ -173,5 +181,6 @@ async def restore(
         found=found,
         open_envelope=envelopes.open,
         turns=turns,
+        withheld=withheld,
     )
-    return restored, tuple(turns), envelopes
+    return restored, tuple(turns), envelopes, tuple(withheld)

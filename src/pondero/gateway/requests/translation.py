@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ...canon import Event, Finished, HttpRequest, HttpResponse, Json, Reply, Request, Started
 from ...catalog import Lookup, ModelEntry
-from ...dialects import ParsedRequest, PassthroughRules, ReplyContext, Service
+from ...dialects import ParsedRequest, PassthroughRules, ReplyContext, Service, get_dialect
 from ...errors import BadParameter, PonderoError, UsageError
 from ...exchange import (
     AsyncTransport,
@@ -22,6 +22,7 @@ from ...exchange import (
 )
 from ...store import load_catalog
 from ...thinking import Adjustment, Plan
+from ..answers.thinking_filter import ThinkingFilter
 from ..server.context import GatewayContext
 from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
@@ -133,7 +134,7 @@ def copy_client_headers(
     """Return our request with the client's headers and query that concern the service."""
     sent = {name: http.headers[name] for name in rules.headers if name in http.headers}
     url = ours.url
-    if "beta=true" in urlsplit(http.url).query and "?" not in url:
+    if "beta=true" in http.url and "beta=true" in urlsplit(http.url).query and "?" not in url:
         url = f"{url}?beta=true"
     return replace(ours, url=url, headers={**ours.headers, **with_list_headers(sent, headers)})
 
@@ -158,6 +159,14 @@ def make_reply_context(
     )
 
 
+def _make_filter(exchange: Exchange) -> ThinkingFilter:
+    """Return the filter for thinking that this deployment puts into its text."""
+    caller = get_dialect(exchange.dialect).caller()
+    rule = caller.tags_left(exchange.quirks) if caller.tags_left is not None else "no"
+    may_think = exchange.plan.will_think is not False
+    return ThinkingFilter(rule, may_think=may_think, is_plan=caller.is_plan)
+
+
 class Translation:
     """Writes one answer in the client's dialect."""
 
@@ -179,6 +188,7 @@ class Translation:
             call_id=service.call_id,
             # Else the client may not have it to send back.
             text_inside=parsed.show is not True or routed.hides_thinking,
+            hide=_make_filter(exchange).feed if routed.hides_thinking else None,
         )
         self._writer = service.stream(self._context) if parsed.request.stream else None
 
@@ -215,7 +225,7 @@ class Translation:
         """Return an answer in one piece."""
         adapted = replace(
             reply,
-            message=self._embedder.whole(reply.message),
+            message=self._embedder.whole(reply.message, reply.finish),
             model=self._model,
             request_id=None,
             raw_finish=None,

@@ -145,7 +145,7 @@ class GatewayContext:
 
     def notify_observers(self, receipt: Receipt) -> None:
         """Give a receipt to all observers; an error in one fails no request."""
-        seen = replace(receipt, offline=not self.transport.needs_key)
+        seen = receipt if self.transport.needs_key else replace(receipt, offline=True)
         for observer in self.observers:
             try:
                 observer(seen)

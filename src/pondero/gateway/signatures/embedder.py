@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from ...canon import (
     Blob,
     Event,
+    Finish,
     Finished,
     Image,
     Json,
@@ -76,7 +77,7 @@ class SignatureEmbedder:
     begins. Entries known later wait for the next envelope, or are only in the answer cache.
     ``seed`` is unique to the answer; ``call_id`` makes an id of 32 hexadecimal digits.
     ``pack`` writes an envelope for this client. ``text_inside``: the envelope has the text of
-    thinking, because the client may lose it.
+    thinking, because the client may lose it. ``hide`` returns the events without thinking in texts.
     """
 
     def __init__(
@@ -88,12 +89,14 @@ class SignatureEmbedder:
         seed: bytes,
         call_id: Callable[[str], str],
         text_inside: bool,
+        hide: Callable[[list[Event]], list[Event]] | None = None,
     ) -> None:
         self._slots = slots
         self._origin = origin
         self._pack = pack
         self._seed = seed
         self._call_id = call_id
+        self._hide = hide
         self._text_inside = text_inside or slots.may_lose_thinking
         self._answer = blake2b(seed, digest_size=6).hexdigest()
         self._sequence = PartOrder()
@@ -117,7 +120,7 @@ class SignatureEmbedder:
             "".join(text for _, text in self._texts),
         )
 
-    def whole(self, message: Message) -> Message:
+    def whole(self, message: Message, finish: Finish = "stop") -> Message:
         """Return an answer in one piece as the client is to see it."""
         events: list[Event] = []
         for index, part in enumerate(message.parts):
@@ -127,11 +130,13 @@ class SignatureEmbedder:
             if isinstance(part, ToolCall):
                 start = replace(start, id=part.id, name=part.name)
             events += (start, PartEnd(index, part))
-        opened = self.feed([*events, Finished("stop")])
+        opened = self.feed([*events, Finished(finish)])
         return Message("assistant", tuple(e.part for e in opened if isinstance(e, PartEnd)))
 
     def feed(self, events: list[Event]) -> list[Event]:
         """Return the events for the client; some wait for later ones."""
+        if self._hide is not None:
+            events = self._hide(events)
         if self._open_part is not None and self._sequence.take_words(events, self._open_part.index):
             return events
         out: list[Event] = []
@@ -219,6 +224,8 @@ class SignatureEmbedder:
             return
         self._open_part = None
         match part:
+            case Text() if opened.start.kind == "other":  # a plan, which the client may not see
+                self._waiting.append(EnvelopeHidden(at, part))
             case Thinking():
                 self._end_thinking(opened, part, out)
             case Text():

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import is_
 
-from msgspec import MsgspecError, Struct
+from msgspec import MsgspecError
 from msgspec.structs import replace
 
 from ...canon import (
@@ -25,8 +25,8 @@ from ...canon import (
     load_json,
 )
 from ..state.answer_cache import CachedAnswer
+from .client_parts import ClientPart, OpenEnvelope, open_parts, split_answers
 from .envelope import (
-    Envelope,
     EnvelopeCall,
     EnvelopeHidden,
     EnvelopeText,
@@ -37,8 +37,6 @@ from .envelope import (
 )
 from .turns import ClientTurn, make_call_key, make_turn, make_turn_key, same_call, split_turns
 
-OpenEnvelope = Callable[[str], Envelope | None]
-"""Opens a client's envelope; None for any other text."""
 _PROOF = 64  # characters; every service's signature is longer, and every id shorter
 
 
@@ -86,10 +84,12 @@ def restore_history(
     found: Mapping[str, bytes],
     open_envelope: OpenEnvelope,
     turns: Sequence[ClientTurn] | None = None,
+    withheld: list[str] | None = None,
 ) -> Request:
     """Return a request with known answers restored; ``found``: values of ``cache_keys``.
 
-    No envelope is left in it: one that does not open counts as none.
+    No envelope is left in it: one that does not open counts as none. ``withheld`` gets the answers
+    whose envelopes a client put into another answer, where they do not count.
     """
     restorer = _Restorer(client_dialect, client, found, open_envelope)
     following = iter(split_turns(request.messages) if turns is None else turns)
@@ -101,14 +101,9 @@ def restore_history(
         elif before != "assistant":
             messages += restorer.restore_turn(next(following))
         before = message.role
+    if withheld is not None:
+        withheld += restorer.withheld
     return replace(request, messages=tuple(messages))
-
-
-class _ClientPart(Struct, frozen=True):
-    """A part from a client, and the envelopes taken out of it."""
-
-    part: Part
-    envelopes: tuple[Envelope, ...] = ()
 
 
 class _Restorer:
@@ -128,6 +123,7 @@ class _Restorer:
         self._own: dict[str, str] = {}  # the models' ids by the client's
         self._open: defaultdict[str, int] = defaultdict(int)  # calls without a result
         self._answered: set[str] = set()
+        self.withheld: list[str] = []
 
     # -- the user's --------------------------------------------------------------------------------
 
@@ -153,7 +149,9 @@ class _Restorer:
         for call in turn.calls:
             self._open[call.id] = 1
             self._own.pop(call.id, None)
-        answers = _split_answers(_open_parts(turn.parts, self._open_envelope))
+        sent_parts = open_parts(turn.parts, self._open_envelope)
+        self.withheld += (answer for each in sent_parts for answer in each.withheld)
+        answers = split_answers(sent_parts)
         alone = turn if len(answers) == 1 else None
         known = [self._answer(sent, alone) for sent in answers]
         if any(known):
@@ -163,7 +161,7 @@ class _Restorer:
             for message in turn.messages:
                 yield from _replace_parts(message, _drop_envelopes)
 
-    def _answer(self, sent: Sequence[_ClientPart], turn: ClientTurn | None) -> Message | None:
+    def _answer(self, sent: Sequence[ClientPart], turn: ClientTurn | None) -> Message | None:
         """Return an answer as its model gave it; None if it is unknown."""
         opened = _AnswerEnvelopes(sent, self._client_dialect)
         parts = [each.part for each in sent]
@@ -243,55 +241,6 @@ def _drop_envelopes(part: Part) -> Iterator[Part]:
         yield replace(part, signature=None)
 
 
-def _open_parts(parts: Sequence[Part], open_envelope: OpenEnvelope) -> list[_ClientPart]:
-    """Return parts without their envelopes; an envelope that a client sent twice counts once."""
-    seen: set[str] = set()
-    sent: list[_ClientPart] = []
-    for part in parts:
-        envelopes: tuple[Envelope, ...] = ()
-        if isinstance(part, UnknownPart) and has_envelope(part.raw):
-            continue
-        if not isinstance(part, ToolResult) and part.signature is not None:
-            found = dict.fromkeys(iter_envelopes(part.signature.value))
-            fresh = (open_envelope(text) for text in found if text not in seen)
-            envelopes = tuple(envelope for envelope in fresh if envelope is not None)
-            seen.update(found)
-            part = replace(part, signature=None) if found else part  # noqa: PLW2901 - the same part
-        if sent and not envelopes and (longer := _append_text(sent[-1], part)) is not None:
-            sent[-1] = longer
-        else:
-            sent.append(_ClientPart(part, envelopes))
-    return sent
-
-
-def _append_text(sent: _ClientPart, part: Part) -> _ClientPart | None:
-    """Return a text with its next piece; None if the part is not one.
-
-    After a text with its own envelope, a text without one is its next piece.
-    """
-    text = sent.part
-    if not (isinstance(text, Text) and isinstance(part, Text) and part.signature is None):
-        return None
-    if not any(
-        isinstance(entry, EnvelopeText) for each in sent.envelopes for entry in each.entries
-    ):
-        return None
-    return _ClientPart(replace(text, text=text.text + part.text, cache=part.cache), sent.envelopes)
-
-
-def _split_answers(sent: Sequence[_ClientPart]) -> list[list[_ClientPart]]:
-    """Split a turn into answers: another envelope's answer id begins a new one."""
-    answers: list[list[_ClientPart]] = [[]]
-    current = ""
-    for each in sent:
-        answer_id = each.envelopes[0].answer if each.envelopes else current
-        if current and answer_id != current:
-            answers.append([])
-        current = answer_id
-        answers[-1].append(each)
-    return answers
-
-
 def _calls(parts: Sequence[Part]) -> list[ToolCall]:
     return [part for part in parts if isinstance(part, ToolCall)]
 
@@ -342,7 +291,7 @@ def _copy_breakpoints(own: Sequence[Part], sent: Sequence[Part]) -> tuple[Part, 
 class _AnswerEnvelopes:
     """The contents of the envelopes of one answer."""
 
-    def __init__(self, sent: Sequence[_ClientPart], client_dialect: str) -> None:
+    def __init__(self, sent: Sequence[ClientPart], client_dialect: str) -> None:
         self._sent = sent
         self._client_dialect = client_dialect
         envelopes = [envelope for each in sent for envelope in each.envelopes]

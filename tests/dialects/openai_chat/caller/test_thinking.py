@@ -1,11 +1,15 @@
 """Thinking in every form the clones give it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pondero.canon import PartEnd, PartStart, Text, TextDelta, Thinking, ThinkingDelta, ToolCall
+from pondero.catalog import load_shipped
 
 from ..making import assembled, body, chunk, loosely, parts, seal, sse, stream_of, streamed, whole
 
+PREOPENED = {"think_tags": "preopened"}
 FIELDS = ["reasoning_content", "reasoning", "reasoning_text"]
 
 
@@ -287,10 +291,44 @@ def test_an_empty_pair_of_tags_is_no_thinking():
 def test_a_closing_tag_that_nothing_opened_closes_what_a_template_opened():
     content = "Hm, let me see.\n</think>\n\nYes"
     expected = (Thinking("Hm, let me see.\n", seal({"tags": ["", "</think>\n\n"]})), Text("Yes"))
-    assert parts(whole(body({"content": content}))) == expected
+    assert parts(whole(body({"content": content}), PREOPENED)) == expected
     for size in (1, 4, 9):
         deltas = [{"content": content[at : at + size]} for at in range(0, len(content), size)]
-        assert loosely(streamed(stream_of(*deltas)))[0].parts == expected
+        assert loosely(streamed(stream_of(*deltas), quirks=PREOPENED))[0].parts == expected
+
+
+PIECES = st.lists(
+    st.sampled_from(
+        ["<think>", "</think>", "</thinking>", "<", "</", "think>", "`", "\n", "a", "é "]
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+@given(PIECES, st.booleans())
+def test_without_tags_in_the_catalog_any_text_comes_back_byte_for_byte(pieces, stream):
+    """The deployments whose thinking has a field; before, ``</think>`` alone was no text."""
+    text = "".join(pieces)
+    for name in ("openai-chat", "azure-chat", "deepseek", "moonshot", "xai", "xiaomi", "zai"):
+        quirks = load_shipped().providers[name].quirks
+        assert parts(_read(pieces, quirks, stream=stream)) == (Text(text),), name
+
+
+@given(PIECES, st.booleans())
+def test_only_an_opening_tag_at_the_beginning_makes_thinking_if_no_template_opens_it(
+    pieces, stream
+):
+    text = "a" + "".join(pieces)
+    assert parts(_read(["a", *pieces], {}, stream=stream)) == (Text(text),)
+    text = "</think>" + "".join(pieces)
+    assert parts(_read(["</think>", *pieces], {}, stream=stream)) == (Text(text),)
+
+
+def _read(pieces, quirks, *, stream):
+    if stream:
+        return streamed(stream_of(*({"content": piece} for piece in pieces)), quirks=quirks)
+    return whole(body({"content": "".join(pieces)}), quirks)
 
 
 PLAIN = [
@@ -308,11 +346,12 @@ PLAIN = [
 ]
 
 
+@pytest.mark.parametrize("quirks", [{}, PREOPENED])
 @pytest.mark.parametrize("content", PLAIN)
-def test_normal_text_is_left_alone(content):
-    assert parts(whole(body({"content": content}))) == (Text(content),)
+def test_normal_text_is_left_alone(content, quirks):
+    assert parts(whole(body({"content": content}), quirks)) == (Text(content),)
     deltas = [{"content": letter} for letter in content]
-    assert parts(streamed(stream_of(*deltas))) == (Text(content),)
+    assert parts(streamed(stream_of(*deltas), quirks=quirks)) == (Text(content),)
 
 
 def test_tags_are_text_where_thinking_has_a_field():
@@ -321,7 +360,7 @@ def test_tags_are_text_where_thinking_has_a_field():
 
 
 def test_tags_are_text_where_the_deployment_says_so():
-    assert parts(whole(body({"content": "<think>x</think>y"}), {"think_tags": False})) == (
+    assert parts(whole(body({"content": "<think>x</think>y"}), {"think_tags": "no"})) == (
         Text("<think>x</think>y"),
     )
 

@@ -2,7 +2,7 @@
 
 from pondero.dialects.dialect import Caller
 
-from . import errors, request, response, stream
+from . import errors, parts, request, response, stream
 
 CALLER = Caller(
     encode=request.encode,
@@ -12,4 +12,5 @@ CALLER = Caller(
     match_score=response.match_score,
     replay_rules=request.replay_rules,
     unsupported_parameters=request.UNSAID,
+    is_plan=parts.is_plan,
 )

@@ -12,6 +12,7 @@ from pondero.canon import (
     Json,
     Part,
     PartEnd,
+    PartKind,
     PartStart,
     Signature,
     Started,
@@ -152,7 +153,9 @@ class Answer:
         if self._kind != kind:
             self.close(events)
             self._kind = kind
-            events.append(PartStart(self._next, "thinking" if kind == "thinking" else "text"))
+            signature = self._plan_signature if kind == "plan" else None
+            shown: PartKind = "thinking" if kind == "thinking" else "text"
+            events.append(PartStart(self._next, shown, signature=signature))
         self._texts.append(text)
         delta = ThinkingDelta if kind == "thinking" else TextDelta
         events.append(delta(self._next, text))

@@ -2,7 +2,7 @@
 
 from pondero.dialects.dialect import Caller
 
-from . import errors, repair, request, response, stream
+from . import errors, quirks, repair, request, response, stream
 
 CALLER = Caller(
     encode=request.encode,
@@ -12,6 +12,8 @@ CALLER = Caller(
     match_score=response.match_score,
     replay_rules=request.replay_rules,
     repair=repair.repair,
+    quirks=quirks.Quirks,
+    tags_left=quirks.tags_left,
     reapply_repair=repair.reapply_repair,
     unsupported_parameters=request.UNSAID,
 )

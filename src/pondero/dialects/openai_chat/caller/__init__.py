@@ -14,4 +14,5 @@ CALLER = Caller(
     repair=repair.repair,
     quirks=quirks.Quirks,
     reapply_repair=repair.reapply_repair,
+    tags_left=quirks.tags_left,
 )

@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from pondero.canon import Json, ReplayRules, convert_json
+from pondero.dialects.dialect import TagRule
 from pondero.errors import BadCatalog
 
 ThinkingField = Literal["reasoning_content", "reasoning", "reasoning_text", "reasoning_details"]
@@ -23,7 +24,8 @@ Replay = Literal[
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     """Default values; a deployment's catalog file overrides some.
 
-    Reading: ``thinking_fields`` in the order of trial; ``think_tags``: split off tags;
+    Reading: ``thinking_fields`` in the order of trial; ``think_tags``: where thinking is in
+    the text (``preopened``: also before a closing tag without an opening one);
     ``thinking_outside_completion``: the completion excludes thinking tokens; ``done_marker``: a
     marker ends the stream (None: perhaps).
 
@@ -44,7 +46,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
         "reasoning_text",
         "reasoning_details",
     )
-    think_tags: bool = True
+    think_tags: TagRule = "opened"
     thinking_outside_completion: bool = False
     done_marker: bool | None = None
 
@@ -79,6 +81,12 @@ def quirks_of(raw: Mapping[str, Json]) -> Quirks:
         return convert_json(raw, Quirks)
     except msgspec.ValidationError as error:
         raise BadCatalog(f"a quirk of this deployment is wrong: {error}") from None
+
+
+def tags_left(quirks: Mapping[str, Json]) -> TagRule:
+    """Return the tags that a stream's text is shown with, before the closing one arrives."""
+    rule = quirks_of(quirks).think_tags
+    return rule if rule == "preopened" else "no"
 
 
 def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:

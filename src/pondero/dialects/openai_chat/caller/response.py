@@ -103,7 +103,7 @@ class Builder:
         self.word_fields: tuple[str, ...] = ("content", *self._fields)
         self._reads_details = "reasoning_details" in quirks.thinking_fields
         self._parts = Parts(model=model, route=route)
-        self._tags = Tags(off=not quirks.think_tags)
+        self._tags = Tags(quirks.think_tags)
         self._calls = Calls()
         self._audio: dict[str, Json] = {}
         self._started = False

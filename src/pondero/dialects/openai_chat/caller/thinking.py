@@ -1,7 +1,7 @@
 """Reads thinking between tags, or in a list of details.
 
-Tags count only at the beginning; one closing tag needs no opening one, because some chat templates
-open it. Details go back unchanged; deltas with the same type and index are merged.
+Tags count only at the beginning. Some chat templates open the tag: only in their answers a closing
+tag needs no opening one. Details go back unchanged; deltas with the same type and index are merged.
 """
 
 import re
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from pondero.canon import Json
+from pondero.dialects.dialect import TagRule
 
 _NAMES = ("think", "thinking", "mm:think")
 _OPENING = tuple(f"<{name}>" for name in _NAMES)
@@ -35,13 +36,15 @@ class Tags:
     follow.
     """
 
-    def __init__(self, *, off: bool) -> None:
+    def __init__(self, rule: TagRule) -> None:
+        off = rule == "no"
         self.opened: str = ""
         self.closed: str = ""
         self.plain: bool = off
         self._held = ""  # may become a tag, or the blank lines around one
         self._close = ""
         self._before = ""
+        self._next: _Read | None = self._answer if rule == "preopened" else None
         self.reads: _Read | None = None if off else self._read_beginning
 
     def stop(self) -> None:
@@ -76,7 +79,7 @@ class Tags:
             if start.startswith(tag):
                 self._close = f"</{tag[1:]}"
                 return self._open(text, len(text) - len(start) + len(tag))
-        self.reads = self._answer
+        self.reads = self._next
         return text
 
     def _open(self, text: str, end: int) -> str:
