@@ -347,7 +347,8 @@ class DepthPlaces(Struct, frozen=True, kw_only=True):
 
     ``fields``: paths from the top; ``more``: paths of extra depth above any level. ``turns`` is
     the field with the conversation, ``in_turns`` the paths to a level inside one turn; such a turn
-    contains one of ``marks`` as a JSON string.
+    contains one of ``marks`` as a JSON string. ``thinking_edits``: types of the edits in the list
+    ``edits_at`` that need ``thinking.type`` to be one of ``thinking_on``.
     """
 
     fields: tuple[tuple[str, ...], ...] = ()
@@ -355,6 +356,9 @@ class DepthPlaces(Struct, frozen=True, kw_only=True):
     turns: str = ""
     in_turns: tuple[tuple[str, ...], ...] = ()
     marks: tuple[str, ...] = ()
+    edits_at: tuple[str, str] = ("", "")
+    thinking_edits: tuple[str, ...] = ()
+    thinking_on: tuple[str, ...] = ()
 
 
 class HostedTools(Struct, frozen=True, kw_only=True):

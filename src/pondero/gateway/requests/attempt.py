@@ -16,6 +16,7 @@ from ...exchange import AsyncTransport, Exchange
 from ...thinking import Adjustment
 from ..levels.level_plan import plan_attempt
 from ..levels.level_rules import AppliedLevel
+from ..levels.thinking_edits import drop_thinking_edits
 from ..quotas.hosted_tools import limit_tools, note_tools
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
@@ -95,7 +96,8 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
     url, key = gateway.address(entry.provider)
     path = PASSTHROUGH if can_pass_through(routed, entry) else TRANSLATION
     target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key)
-    exchange = limit_tools(path.build(gateway, routed, target), routed, entry)
+    exchange = drop_thinking_edits(path.build(gateway, routed, target), entry)
+    exchange = limit_tools(exchange, routed, entry)
     return Attempt(entry=entry, exchange=exchange, level=level, path=path)
 
 

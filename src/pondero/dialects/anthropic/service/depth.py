@@ -15,4 +15,9 @@ DEPTH = DepthPlaces(
     turns="messages",
     in_turns=(("output_config", "effort"),),
     marks=("output_config",),
+    # Anthropic, context editing: rejected without thinking (router-for-me/CLIProxyAPI#4957,
+    # anthropics/claude-code#11971, 2026-11-16)
+    edits_at=("context_management", "edits"),
+    thinking_edits=("clear_thinking_20251015",),
+    thinking_on=("enabled", "adaptive"),
 )
