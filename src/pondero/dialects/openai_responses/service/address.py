@@ -9,12 +9,6 @@ __all__ = ["HOME", "check_address", "check_key", "model_of", "serves", "with_mod
 
 HOME = "openai"  # the default provider
 _PATH = "/responses"
-_NO_KEY = (
-    "You didn't provide an API key. You need to provide your API key in an Authorization header "
-    "using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank "
-    "username) if you're accessing the API from your browser and are prompted for a username and "
-    "password."
-)
 
 
 def serves(path: str) -> bool:
@@ -26,8 +20,7 @@ def check_address(http: HttpRequest) -> None:
     """Reject any other address or method, then a request without a key."""
     path = http.url.partition("?")[0].partition("://")[2].partition("/")[2]
     if not serves(f"/{path}") or http.method != "POST":
-        # OpenAI, API reference: 404 for an unknown route (public clients quote it, 2026-11-16)
-        reject(f"Invalid URL ({http.method} /{path})", param=None, status=404)
+        reject("no_path", method=http.method, path=path)
     check_key(http)
 
 
@@ -35,5 +28,4 @@ def check_key(http: HttpRequest) -> None:
     """Reject a request without a key."""
     key = http.headers.get("authorization", "").removeprefix("Bearer").strip()
     if not (key or http.headers.get("api-key")):
-        # OpenAI, authentication: 401 without a key (public clients quote it, 2026-11-16)
-        reject(_NO_KEY, param=None, status=401)
+        reject("no_key")

@@ -82,13 +82,9 @@ def model_of(name: str, *, provider: str) -> Model:
     plain = name.split(":")[1] if name.startswith("ft:") else name
     row = rows.get(plain) or rows.get(_DATE.sub("", plain))
     if row is None:
-        # OpenAI, models: 400 model_not_found (rig recording openai/error_envelope, 2026-11-15)
-        message = f"The requested model '{name}' does not exist."
-        reject(message, param="model", code="model_not_found")
+        reject("unknown_model", param="model", model=name)
     if row.elsewhere:
-        # OpenAI, models: Chat Completions only (req_llm recording o1_mini/basic, 2025-10-04)
-        message = f"The requested model '{name}' is not supported with the Responses API."
-        reject(message, param="model", code="model_not_found")
+        reject("model_elsewhere", param="model", model=name)
     return row
 
 
@@ -143,9 +139,7 @@ def _write_found(http: HttpRequest, models: Mapping[str, Json]) -> HttpResponse:
     if (name := requested_model(http)) is None:
         return _json({"object": "list", "data": list(models.values())})
     if name not in models:
-        # OpenAI, models: 404 for an unknown model (public clients quote it, 2026-11-16)
-        message = f"The model '{name}' does not exist"
-        reject(message, param="model", code="model_not_found", status=404)
+        reject("unknown_listed_model", param="model", model=name)
     return _json(models[name])
 
 
