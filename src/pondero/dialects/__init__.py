@@ -26,7 +26,10 @@ from .dialect import (
     Service,
     SignatureSlots,
     Signer,
+    StoredAnswer,
+    StoredCall,
     StoredId,
+    StoredResponses,
     leave_unsigned,
 )
 from .registry import COMMON, NAMES, get_dialect
@@ -59,7 +62,10 @@ __all__ = [
     "Service",
     "SignatureSlots",
     "Signer",
+    "StoredAnswer",
+    "StoredCall",
     "StoredId",
+    "StoredResponses",
     "get_dialect",
     "leave_unsigned",
 ]

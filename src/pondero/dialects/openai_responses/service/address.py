@@ -1,5 +1,8 @@
 """The address of this wire: its path, the model a request names, and the key it needs."""
 
+import re
+from typing import NoReturn
+
 from pondero.canon import HttpRequest
 from pondero.dialects.bodies import model_of, with_model
 
@@ -8,6 +11,10 @@ from .errors import reject
 __all__ = ["HOME", "check_address", "check_key", "model_of", "serves", "with_model"]
 
 HOME = "openai"  # the default provider
+CREATED_AT = 1_763_164_800  # this room has no clock, and the field is required
+STATE_HEADER = "x-emulated-state"
+"""Header with how far a stored answer is that a request is about; without it, none is stored."""
+_STORED = re.compile(r".*/responses/([^/]+)(?:/cancel|/input_items)?")
 _PATH = "/responses"
 
 
@@ -19,9 +26,19 @@ def serves(path: str) -> bool:
 def check_address(http: HttpRequest) -> None:
     """Reject any other address or method, then a request without a key."""
     path = http.url.partition("?")[0].partition("://")[2].partition("/")[2]
+    if found := _STORED.fullmatch(f"/{path}"):
+        check_key(http)
+        reject_stored(found[1], http.headers.get(STATE_HEADER, ""))
     if not serves(f"/{path}") or http.method != "POST":
         reject("no_path", method=http.method, path=path)
     check_key(http)
+
+
+def reject_stored(id: str, status: str) -> NoReturn:
+    """Reject a request about an answer that is not stored, or that cannot be cancelled."""
+    if status:
+        reject("cancel_foreground")
+    reject("unknown_response", id=id)
 
 
 def check_key(http: HttpRequest) -> None:

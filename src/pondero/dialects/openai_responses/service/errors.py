@@ -26,7 +26,7 @@ _CODES = {
 _TOO_LONG = (
     "Your input exceeds the context window of this model. Please adjust your input and try again."
 )
-_FLAT = {
+_XAI = {
     ("unknown_model", "model"): "xai_unknown_model",
     ("unsupported_parameter", "reasoning.effort"): "xai_effort",
 }
@@ -60,16 +60,20 @@ def error(
     return msgspec.structs.replace(told, headers={**told.headers, **headers})
 
 
-def build_rejection(rule: str, *, param: str | None = None, **facts: object) -> HttpResponse:
+def build_rejection(
+    rule: str, *, param: str | None = None, code: str | None = None, **facts: object
+) -> HttpResponse:
     """Build the answer of a rule in rejections.toml; ``facts`` fill its wording."""
     row = load_rules(__package__).rule[rule]
     message = row.text.format(param=param, **facts)
-    return build_error(row.status, message, param=param, code=row.code)
+    return build_error(row.status, message, param=param, code=code or row.code)
 
 
-def reject(rule: str, *, param: str | None = None, **facts: object) -> NoReturn:
-    """Raise the rejection of a rule in rejections.toml."""
-    raise Rejected(build_rejection(rule, param=param, **facts), rule)
+def reject(
+    rule: str, *, param: str | None = None, code: str | None = None, **facts: object
+) -> NoReturn:
+    """Raise the rejection of a rule in rejections.toml; ``code`` if it has several."""
+    raise Rejected(build_rejection(rule, param=param, code=code, **facts), rule)
 
 
 def reject_invalid(value: object, supported: Iterable[str], *, param: str) -> NoReturn:
@@ -83,16 +87,22 @@ def reject_value(value: str, model: str, supported: Iterable[str], *, param: str
     reject("unsupported_value", param=param, value=value, model=model, supported=words)
 
 
-def restate_flat(rejection: Rejected, *, model: Json) -> Rejected:
-    """Restate a rejection as xAI writes it: two plain strings, always with status 400."""
-    # xAI, errors: {"code", "error"} (rig recordings xai/response_identity, 2026-11-15)
+def restate(rejection: Rejected, shape: str, *, model: Json) -> Rejected:
+    """Restate a rejection as a deployment writes its errors."""
+    if shape == "openai":
+        return rejection
     told = msgspec.json.decode(rejection.response.body)["error"]
-    rule, message = rejection.rule, told["message"]
-    if (rule, told["param"]) in _FLAT:
-        rule = _FLAT[rule, told["param"]]
-        message = load_rules(__package__).rule[rule].text.format(model=model)
-    body = msgspec.json.encode({"code": "invalid-argument", "error": message})
-    return Rejected(HttpResponse(400, rejection.response.headers, body), rule)
+    rule, message, status = rejection.rule, told["message"], rejection.response.status
+    said: Json = {"detail": message}  # ChatGPT (recording chatgpt/auth, 2026-11-15)
+    if shape == "xai":  # always 400 (rig recordings xai/response_identity, 2026-11-15)
+        if (rule, told["param"]) in _XAI:
+            rule = _XAI[rule, told["param"]]
+            message = load_rules(__package__).rule[rule].text.format(model=model)
+        status, said = 400, {"code": "invalid-argument", "error": message}
+    elif shape == "openrouter":  # openrouter wire types (2026-11-15)
+        said = {"error": {"code": status, "message": message}}
+    body = msgspec.json.encode(said)
+    return Rejected(HttpResponse(status, rejection.response.headers, body), rule)
 
 
 def join_words(words: Iterable[str]) -> str:

@@ -41,18 +41,26 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     concise: bool = False
     phases: bool = False
     sampling: bool = False
+    caches_a_day: bool = False
+    runs: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
     hosted: tuple[str, ...] = ()
     elsewhere: bool = False
 
 
-class Deployment(Struct, frozen=True, forbid_unknown_fields=True):
-    """The differences of one deployment.
+class Deployment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The differences of one deployment; models.toml says what each column means."""
 
-    ``flat``: its errors are two plain strings. ``tools``: its own types of tools.
-    ``runs_custom``: it reports its own tool runs as completed custom calls.
-    """
-
-    flat: bool = False
+    errors: Literal["openai", "xai", "detail", "openrouter"] = "openai"
+    like: str = ""
+    ignores_unknown: bool = False
+    insists: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = ()
+    min_output: int = 1
+    strict: bool = False
+    updates: bool = False
+    no_updates: tuple[str, ...] = ()
+    adjacent_calls: bool = False
     tools: tuple[str, ...] = ()
     runs_custom: bool = False
 
@@ -70,17 +78,23 @@ ANY = Model(
     updates=True,
     concise=True,
     sampling=True,
+    provider="",
 )
 """Any model of a deployment without a table: it takes everything."""
 
 
 def model_of(name: str, *, provider: str) -> Model:
     """Return the row of a model, or reject a name that the deployment does not have."""
-    rows = table().get(provider)
+    like = deployment_of(provider).like
+    rows = table().get(like or provider)
     if rows is None:
         return ANY
     plain = name.split(":")[1] if name.startswith("ft:") else name
+    if like:  # it has names of its own too: whatever a user called it, or vendor/model
+        plain = plain.rpartition("/")[2]
     row = rows.get(plain) or rows.get(_DATE.sub("", plain))
+    if row is None and like:
+        return ANY
     if row is None:
         reject("unknown_model", param="model", model=name)
     if row.elsewhere:

@@ -39,6 +39,8 @@ from .types import (
 ENCRYPTED = "reasoning.encrypted_content"
 RESUMED_HEADER = "x-emulated-previous-response"
 """Header with the id of the stored response whose conversation was added to the input."""
+CONVERSATION_HEADER = "x-emulated-conversation"
+"""Header with the id of the stored conversation that was added to the input."""
 _MODES: dict[str, Literal["none", "auto", "required"]] = {
     "none": "none",
     "auto": "auto",
@@ -70,7 +72,8 @@ class Context(Struct, frozen=True, kw_only=True):
 
     The answer repeats ``settings`` unchanged and ``reasoning`` as the service understood it.
     ``sealed``: thinking has ``encrypted_content``. ``stored``: the answer is stored. ``previous``:
-    the stored response it continues. ``namespaces``: the namespace of each tool that has one.
+    the stored response it continues, ``conversation`` the stored conversation. ``background``: it
+    is fetched later. ``namespaces``: the namespace of each tool that has one.
 
     Only the rules set two facts of the model: ``phases`` (messages are marked as commentary or
     final answer) and ``preliminary`` (a stream announces thinking with preliminary content).
@@ -81,6 +84,8 @@ class Context(Struct, frozen=True, kw_only=True):
     sealed: bool = False
     stored: bool = True
     previous: str | None = None
+    conversation: str | None = None
+    background: bool = False
     namespaces: Mapping[str, str] = {}
     phases: bool = False
     preliminary: bool = False
@@ -167,6 +172,7 @@ def context_of(create: Create, raw: dict[str, Json]) -> Context:
         reasoning={"effort": asked.effort, "summary": asked.summary or asked.generate_summary},
         sealed=ENCRYPTED in (create.include or ()) or create.store is False,
         stored=create.store is not False,
+        background=create.background is True,
         namespaces=_namespaces(create),
     )
 

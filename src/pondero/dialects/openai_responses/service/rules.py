@@ -1,68 +1,77 @@
 """The emulated service's checks; their order is behaviour: the first fault is the one reported."""
 
-from typing import Any
-
 import msgspec
-from msgspec import Struct
 
 from pondero.canon import HttpRequest, Json
 from pondero.dialects.dialect import AcceptedRequest, Rejected
 
 from . import parse
 from .address import check_address
-from .errors import join_words, reject, reject_invalid, reject_value, restate_flat
-from .input.item_pairs import check_pairs, find_hosted_calls
-from .models import Model, deployment_of, model_of, table
-from .parse import ENCRYPTED, Context
+from .checks import fields, schemas, state, tools, updates
+from .checks.thinking import ThinkingPlan, plan_thinking
+from .errors import reject, reject_invalid, restate
+from .input.item_pairs import check_adjacent, check_pairs, find_hosted_calls
+from .models import ANY, Deployment, Model, deployment_of, model_of
+from .parse import Context
 from .signatures import make_signer
-from .types import INCLUDABLE, TOOLS, Create, Reasoning
+from .types import INCLUDABLE, Create
 
 _UNVERIFIED = "org-unverified"
+_LOGPROBS = "message.output_text.logprobs"
 
 
 def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     """Read a request, or raise Rejected as the provider of this name would."""
     raw: dict[str, Json] = {}
+    deployment = deployment_of(provider)
     try:
         check_address(http)
         raw = parse.json_of(http.body)
-        return _accept(http, raw, provider)
+        return _accept(http, raw, provider, deployment)
     except Rejected as rejection:
-        if not deployment_of(provider).flat:
-            raise
-        raise restate_flat(rejection, model=raw.get("model")) from None
+        raise restate(rejection, deployment.errors, model=raw.get("model")) from None
 
 
-def _accept(http: HttpRequest, raw: dict[str, Json], provider: str) -> AcceptedRequest[Context]:
-    create = parse.body(raw)
-    model = model_of(create.model, provider=provider)
+def _accept(
+    http: HttpRequest, raw: dict[str, Json], provider: str, deployment: Deployment
+) -> AcceptedRequest[Context]:
+    fields.check_required_values(raw, deployment)
+    body = fields.take_known(raw, deployment)
+    create = parse.body(body)
+    fields.check_limits(create, deployment)
+    model = model_of(create.model, provider=provider) if "model" in raw else ANY
     _check_include(create)
-    _check_input(create)
     items = parse.items_of(create)
+    updates.check_known(items, deployment)
     messages = parse.messages_of(create, items, route=provider)
-    runs_custom = deployment_of(provider).runs_custom
-    done = find_hosted_calls(items, create.tools or []) if runs_custom else frozenset[str]()
-    check_pairs(items, store=create.store is not False, done=done)
-    _check_updates(items, model)
-    update = parse.last_effort_update(items)
-    thought = _plan_thinking(create, model, update)
-    _check_model(create, model, thought)
+    state.check_state(create)
+    _check_pairs(create, items, deployment)
+    efforts = updates.check_updates(create, items, model, deployment)
+    thought = plan_thinking(create, model, efforts)
+    _check_sampling(create, raw, model, thought)
     _check_verified(create, http)
-    _check_tools(create, provider)
-    request = parse.canon(create, raw, messages)
+    tools.check_types(create, deployment)
+    tools.check_model(create, model, effort=thought.effort)
+    request = parse.canon(create, body, messages)
+    if deployment.strict:
+        schemas.check_schemas(create)
+        _check_json(create, items)
+    state.check_background(create)
     context = msgspec.structs.replace(
-        parse.context_of(create, raw),
+        parse.context_of(create, body),
         reasoning=thought.echo(),
         sealed=thought.sealed,
         phases=model.phases,
         preliminary=True,
         previous=http.headers.get(parse.RESUMED_HEADER),
+        conversation=http.headers.get(parse.CONVERSATION_HEADER),
         namespaces={},  # no recording shows what the service makes of them
     )
     seed = msgspec.json.encode(raw)
+    asked = create.reasoning.effort if create.reasoning else None
     return AcceptedRequest(
         request=request,
-        intent=parse.intent_of(update or (create.reasoning.effort if create.reasoning else None)),
+        intent=parse.intent_of(parse.last_effort_update(items) or asked),
         thinks=thought.thinks,
         shown=thought.thinks and thought.summary is not None,
         context=context,
@@ -72,37 +81,18 @@ def _accept(http: HttpRequest, raw: dict[str, Json], provider: str) -> AcceptedR
     )
 
 
-def _check_input(create: Create) -> None:
-    # The emulator has already resolved stored ids, so any that is left is unknown.
-    if create.previous_response_id is not None:
-        id = create.previous_response_id
-        reject("unknown_previous", param="previous_response_id", id=id)
-    if create.input is None or create.input == []:
-        reject("no_input")
-    for item in create.input if isinstance(create.input, list) else ():
-        if item.get("type") == "item_reference":
-            reject("unknown_item", param="input", id=item.get("id"))
-
-
-def _check_updates(items: list[Json], model: Model) -> None:
-    if not model.updates and any(item.get("type") == "configuration_update" for item in items):
-        reject("unsupported_parameter", param="configuration_update")
-
-
 def _check_include(create: Create) -> None:
     for number, name in enumerate(create.include or ()):
         if name not in INCLUDABLE:
             reject_invalid(name, INCLUDABLE, param=f"include[{number}]")
 
 
-def _check_tools(create: Create, provider: str) -> None:
-    if provider not in table():
-        return
-    known = (*TOOLS, *deployment_of(provider).tools)
-    for number, tool in enumerate(create.tools or ()):
-        kind = tool.get("type")
-        if isinstance(kind, str) and kind not in known:
-            reject_invalid(kind, known, param=f"tools[{number}].type")
+def _check_pairs(create: Create, items: list[Json], deployment: Deployment) -> None:
+    if deployment.adjacent_calls:
+        check_adjacent(items)
+    hosted = deployment.runs_custom
+    done = find_hosted_calls(items, create.tools or []) if hosted else frozenset[str]()
+    check_pairs(items, store=create.store is not False, done=done)
 
 
 def _check_verified(create: Create, http: HttpRequest) -> None:
@@ -113,83 +103,27 @@ def _check_verified(create: Create, http: HttpRequest) -> None:
         reject("unverified", param="reasoning.summary")
 
 
-class _ThinkingPlan(Struct, frozen=True):
-    """How the model will think about this request; the answer repeats it as ``reasoning``."""
-
-    effort: str | None
-    summary: str | None
-    context: str | None
-    mode: str | None
-    thinks: bool
-    sealed: bool
-
-    def echo(self) -> dict[str, Any]:
-        """Return the answer's ``reasoning``."""
-        echo = {"effort": self.effort, "summary": self.summary, "context": self.context}
-        return {**echo, "mode": self.mode} if self.mode else echo
-
-
-def _plan_thinking(create: Create, model: Model, updated: str | None) -> _ThinkingPlan:
-    asked = create.reasoning or Reasoning()
-    summary = asked.summary or asked.generate_summary
-    sealed = ENCRYPTED in (create.include or ())
-    if not model.efforts:
-        return _plan_without_efforts(create, model, sealed=sealed)
-    for effort in (asked.effort, updated):
-        if effort is not None and effort not in model.efforts:
-            reject_value(effort, create.model, model.efforts, param="reasoning.effort")
-    if summary == "concise" and not model.concise:
-        reject_value(summary, create.model, ("auto", "detailed"), param="reasoning.summary")
-    if asked.context == "all_turns" and not model.all_turns:
-        words = ("auto", "current_turn")
-        reject_value(asked.context, create.model, words, param="reasoning.context")
-    if asked.mode == "pro" and not model.pro:
-        reject_value(asked.mode, create.model, ("standard",), param="reasoning.mode")
-    context = asked.context if asked.context != "auto" else None
-    effort = updated or asked.effort or model.default
-    return _ThinkingPlan(
-        effort=effort,
-        summary="detailed" if summary == "auto" else summary or model.summary,
-        context=context or model.context,
-        mode=asked.mode or "standard",
-        thinks=effort != "none",
-        sealed=model.sealed or sealed,
-    )
-
-
-def _plan_without_efforts(create: Create, model: Model, *, sealed: bool) -> _ThinkingPlan:
-    """Plan the thinking of a model without efforts: always or never."""
-    asked = create.reasoning or Reasoning()
-    said = (
-        ("effort", asked.effort),
-        ("summary", asked.summary or asked.generate_summary),
-        ("context", asked.context),
-        ("mode", asked.mode),
-    )
-    for name, value in said:
-        if value is not None:
-            reject("unsupported_parameter", param=f"reasoning.{name}")
-    if sealed and not model.always:
-        reject("encrypted_unsupported", param="include")
-    return _ThinkingPlan(
-        effort=None,
-        summary=model.summary,
-        context=None,
-        mode=None,
-        thinks=model.always,
-        sealed=sealed,
-    )
-
-
-def _check_model(create: Create, model: Model, thought: _ThinkingPlan) -> None:
+def _check_sampling(
+    create: Create, raw: dict[str, Json], model: Model, thought: ThinkingPlan
+) -> None:
     if thought.thinks and not model.sampling:
-        for name in ("temperature", "top_p"):
-            if getattr(create, name) is not None:
+        for name in fields.SAMPLING:
+            if raw.get(name) is not None:
                 reject("unsupported_parameter", param=name)
+        if _LOGPROBS in (create.include or ()):
+            reject("logprobs", param="include")
         if create.top_logprobs:
             reject("logprobs", param="top_logprobs")
     cap = create.max_output_tokens
     if cap is not None and model.max_output is not None and cap > model.max_output:
         reject("integer_above", param="max_output_tokens", bound=model.max_output, value=cap)
-    if model.hosted and any(tool.get("type") not in model.hosted for tool in create.tools or ()):
-        reject("research_tools", param="tools", tools=join_words(model.hosted))
+    if create.prompt_cache_retention == "in_memory" and model.caches_a_day:
+        reject("cache_retention", param="prompt_cache_retention")
+
+
+def _check_json(create: Create, items: list[Json]) -> None:
+    asked = create.text.format if create.text is not None else None
+    if asked is None or asked.get("type") != "json_object" or create.prompt is not None:
+        return
+    if b"json" not in msgspec.json.encode(items).lower():
+        reject("json_word", param="input")

@@ -16,6 +16,7 @@ _NEVER_FOLLOW = (*_ANSWERS, "configuration_update", "additional_tools", "compact
 def check_pairs(items: list[Json], *, store: bool, done: frozenset[str] = frozenset()) -> None:
     """Reject ids, calls or thinking without a counterpart; ``done``: calls the service ran."""
     _check_ids(items)
+    _check_duplicates(items)
     _check_calls(items, done)
     _check_thinking(items, store=store)
 
@@ -27,6 +28,28 @@ def _check_ids(items: list[Json]) -> None:
             continue
         if isinstance(id, str) and not id.startswith(prefix):
             reject("id_prefix", param=f"input[{number}].id", id=id, prefix=prefix)
+
+
+def _check_duplicates(items: list[Json]) -> None:
+    seen: set[str] = set()
+    for item in items:
+        if isinstance(id := item.get("id"), str):
+            if id in seen:
+                reject("duplicate_item", param="input", id=id)
+            seen.add(id)
+
+
+def check_adjacent(items: list[Json]) -> None:
+    """Reject anything between a call and its result but other calls and results."""
+    open_calls: list[str] = []
+    for item in items:
+        kind = _type(item)
+        if kind in _CALLS:
+            open_calls.append(item["call_id"])
+        elif kind in _ANSWERS:
+            open_calls = [each for each in open_calls if each != item["call_id"]]
+        elif open_calls:
+            reject("deepseek_adjacent", param="input", id=open_calls[0])
 
 
 def find_hosted_calls(items: list[Json], tools: list[Json]) -> frozenset[str]:

@@ -17,6 +17,8 @@ _AT = re.compile(r"^(.*?)(?: - at `(.*)`)?$", re.DOTALL)
 _FIELD = re.compile(r"(unknown|required) field `(.*)`")
 _KIND = re.compile(r"Expected `([a-z]+).*`, got `([a-z]+)`")
 _BOUND = re.compile(r"Expected `(int|float)` (<=|>=) (-?[\d.]+)")
+_LENGTH = re.compile(r"Expected `str` of length (<=|>=) (\d+)")
+_PATTERN = re.compile(r"Expected `str` matching regex '(.*)'")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 _RANGES = {
     ("int", ">="): "integer_below",
@@ -99,10 +101,14 @@ def _reject_misfit(problem: str, param: str, raw: Json, inner: str, kind: type[S
         reject_invalid(value, _words(kind, inner), param=param)
     if bound := _BOUND.search(problem):
         _reject_range(bound, value, param)
-    if mismatch := _KIND.search(problem):
-        wanted, got = _NAMES.get(mismatch[1], mismatch[1]), _NAMES.get(mismatch[2], mismatch[2])
-        reject("invalid_type", param=param, wanted=wanted, got=got)
-    reject("invalid", param=param, why=problem)
+    if isinstance(value, str) and (length := _LENGTH.search(problem)):
+        rule = "string_above" if length[1] == "<=" else "string_empty"
+        reject(rule, param=param, bound=length[2], length=len(value))
+    if pattern := _PATTERN.search(problem):
+        reject("string_pattern", param=param, bound=pattern[1])
+    mismatch = _KIND.search(problem)
+    wanted, got = (mismatch[1], mismatch[2]) if mismatch else ("another value", "this one")
+    reject("invalid_type", param=param, wanted=_NAMES.get(wanted, wanted), got=_NAMES.get(got, got))
 
 
 def _reject_range(bound: re.Match[str], value: Json, param: str) -> NoReturn:
