@@ -294,7 +294,7 @@ class StoredAnswer(Struct, frozen=True):
 
 
 class StoredResponses(Struct, frozen=True, kw_only=True):
-    """Continues from what the service stored, so that no history is sent again.
+    """Continues stored answers and conversations, so that no history is sent again.
 
     - ``resume`` puts a stored request and its answer before the input, ``resume_conversation`` the
       items of a stored conversation.

@@ -1,4 +1,4 @@
-"""The latest thousand answers, and conversations, so that a request can go on from them by id."""
+"""The latest thousand answers and conversations, so that a request can continue them by id."""
 
 from collections import OrderedDict
 from threading import Lock
@@ -16,7 +16,7 @@ _NEXT: dict[_Status, _Status] = {"queued": "in_progress", "in_progress": "finish
 
 
 class _Entry:
-    """One stored answer; it is written when somebody needs it."""
+    """One stored answer; it is written when it is needed."""
 
     def __init__(
         self, request: HttpRequest, accepted: AcceptedRequest[Json], reply: Reply, status: _Status
@@ -65,7 +65,7 @@ class StoredAnswers:
         return stores.write(request, call, entry.write(wire)) if later else None
 
     def resume(self, request: HttpRequest, wire: Dialect) -> HttpRequest:
-        """Put in what a request names by its id, as far as it is stored."""
+        """Add the stored answers, conversations and items that a request names by id."""
         stores = wire.service().stored_responses
         if stores is None:
             return request

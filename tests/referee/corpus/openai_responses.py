@@ -12,13 +12,19 @@ URL = "https://api.openai.com/v1/responses"
 KEY = {"authorization": "Bearer key"}
 HI = {"role": "user", "content": "hi"}
 F = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
-CALL = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+CALL: dict[str, Any] = {
+    "type": "function_call",
+    "call_id": "call_1",
+    "name": "f",
+    "arguments": "{}",
+}
 RESULT = {"type": "function_call_output", "call_id": "call_1", "output": "1"}
 THINKS, SPEAKS, XAI = "gpt-5.5", "gpt-4o", "xai-responses"
 
 
-def ask(*items: Any, url: str = URL, headers: dict[str, str] = KEY, **fields: Any) -> HttpRequest:
+def ask(*items: Any, **fields: Any) -> HttpRequest:
     """Return a request of a model that thinks, unless ``fields`` name another."""
+    url, headers = fields.pop("url", URL), fields.pop("headers", KEY)
     return post(url, {"model": THINKS, "input": list(items) or "hi", **fields}, headers)
 
 

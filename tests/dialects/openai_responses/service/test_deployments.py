@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from tests.dialects.openai_responses.making import SERVICE
 from tests.referee.corpus.openai_responses import CODEX, HI, STRICT, TEXT, ask, form, strict
 
 from pondero.dialects import Rejected
+from pondero.dialects.openai_responses.service import SERVICE
 
 TAKEN = [
     ("vllm", ask(model="Qwen/Qwen3-0.6B", max_output_tokens=8)),

@@ -93,8 +93,8 @@ def model_of(name: str, *, provider: str) -> Model:
     if like:  # it has names of its own too: whatever a user called it, or vendor/model
         plain = plain.rpartition("/")[2]
     row = rows.get(plain) or rows.get(_DATE.sub("", plain))
-    if row is None and like:
-        return ANY
+    if like and (row is None or row.elsewhere):
+        return ANY  # a deployment's name does not say what it is
     if row is None:
         reject("unknown_model", param="model", model=name)
     if row.elsewhere:

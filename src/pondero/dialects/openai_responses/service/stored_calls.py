@@ -77,7 +77,12 @@ def _in_state(stored: StoredAnswer) -> HttpResponse:
     if stored.status in ("foreground", "finished"):
         return stored.answer
     body = parse_body(stored.answer.body)
-    changed = {"status": stored.status, "output": [], "usage": None, "completed_at": None}
+    changed: dict[str, Json] = {
+        "status": stored.status,
+        "output": [],
+        "usage": None,
+        "completed_at": None,
+    }
     return _respond({**body, **changed})
 
 

@@ -1,4 +1,4 @@
-"""Stored responses and conversations that a request goes on from; the emulator puts them in.
+"""Stored responses and conversations that a request continues; the emulator adds them.
 
 Instructions are not carried over (OpenAI, conversation state: vendor page, 2026-11-15).
 """
@@ -121,7 +121,7 @@ def _items(given: Json) -> list[Json]:
 
 
 def parse_body(data: bytes) -> dict[str, Json]:
-    """Return the JSON object that these bytes are; empty if they are none."""
+    """Parse a JSON object; empty for anything else."""
     try:
         found = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

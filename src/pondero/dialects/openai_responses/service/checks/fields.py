@@ -16,13 +16,13 @@ _MOVED = {
     "response_format": "text.format",
     "reasoning_effort": "reasoning.effort",
 }
-_PROMPTS_MODEL = "gpt-5.5"  # a stored prompt has its own, which nobody here knows
+_PROMPTS_MODEL = "gpt-5.5"  # a stored prompt has its own, which is not known here
 _MOST_METADATA = 16
 _FAR = 2  # a name with more different letters is not suggested
 
 
 def check_required_values(raw: dict[str, Json], deployment: Deployment) -> None:
-    """Reject a request without what a deployment insists on, or with what it does not take."""
+    """Reject a request that lacks a deployment's required values, or has one that it refuses."""
     for name, (value, rule) in _INSISTED.items():
         said = raw.get(name)
         if name in deployment.insists and (not said if value is None else said is not value):
@@ -97,14 +97,14 @@ def _check_penalty(name: str, value: Json) -> None:
         reject("decimal_above", param=name, bound=2, value=value)
 
 
-def _distance(one: str, other: str) -> int:
+def _distance(written: str, known: str) -> int:
     """Return how many letters must be added, removed or changed; more than two is three."""
-    if abs(len(one) - len(other)) > _FAR:
+    if abs(len(written) - len(known)) > _FAR:
         return _FAR + 1
-    row = list(range(len(other) + 1))
-    for number, letter in enumerate(one, 1):
+    row = list(range(len(known) + 1))
+    for number, letter in enumerate(written, 1):
         before, row[0] = row[0], number
-        for place, there in enumerate(other, 1):
+        for place, there in enumerate(known, 1):
             swap = before + (letter != there)
             before, row[place] = row[place], min(row[place] + 1, row[place - 1] + 1, swap)
     return min(row[-1], _FAR + 1)

@@ -1,6 +1,6 @@
 """Checks what a request says about things that the service stores.
 
-The emulator has already put in what it has stored, so any id that is left is unknown.
+The emulator has already resolved the ids that it knows, so any id that is left is unknown.
 """
 
 import re

@@ -45,7 +45,7 @@ def plan_thinking(create: Create, model: Model, updates: Mapping[str, str]) -> T
     if asked.mode == "pro" and not model.pro:
         reject_value(asked.mode, create.model, ("standard",), param="reasoning.mode")
     context = asked.context if asked.context != "auto" else None
-    effort = next(reversed(updates.values()), None) or asked.effort or model.default
+    effort = [model.default, asked.effort or model.default, *updates.values()][-1]
     return ThinkingPlan(
         effort=effort,
         summary="detailed" if summary == "auto" else summary or model.summary,
