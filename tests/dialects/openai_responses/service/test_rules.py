@@ -164,7 +164,9 @@ def test_the_effective_thinking_is_echoed():
 def test_an_item_may_change_the_effort_where_the_model_takes_it():
     update = {"type": "configuration_update", "reasoning": {"effort": "none"}}
 
-    assert accepted(asking(update, model="gpt-6-sol")).thinks is False
+    taken = accepted(asking(update, model="gpt-6-sol"))
+    assert taken.thinks is False
+    assert taken.context.reasoning["effort"] == "medium"
     assert refused(asking(update))["param"] == "input[1].type"
     low = update | {"reasoning": {"effort": "minimal"}}
     assert refused(asking(low, model="gpt-6-sol"))["code"] == "unsupported_value"

@@ -12,9 +12,14 @@ from ..types import Create, Reasoning
 
 
 class ThinkingPlan(Struct, frozen=True):
-    """How the model will think about this request; the answer repeats it as ``reasoning``."""
+    """How the model will think about this request; the answer repeats it as ``reasoning``.
+
+    The answer has the effort of the request, ``opening``, and not that of an update in the
+    conversation (NanoGPT's docs, and a public report with gpt-6-astra of 2026-09-19).
+    """
 
     effort: str | None
+    opening: str | None
     summary: str | None
     context: str | None
     mode: str | None
@@ -23,7 +28,7 @@ class ThinkingPlan(Struct, frozen=True):
 
     def echo(self) -> dict[str, Any]:
         """Return the answer's ``reasoning``."""
-        echo = {"effort": self.effort, "summary": self.summary, "context": self.context}
+        echo = {"effort": self.opening, "summary": self.summary, "context": self.context}
         return {**echo, "mode": self.mode} if self.mode else echo
 
 
@@ -45,9 +50,11 @@ def plan_thinking(create: Create, model: Model, updates: Mapping[str, str]) -> T
     if asked.mode == "pro" and not model.pro:
         reject_value(asked.mode, create.model, ("standard",), param="reasoning.mode")
     context = asked.context if asked.context != "auto" else None
-    effort = [model.default, asked.effort or model.default, *updates.values()][-1]
+    opening = asked.effort or model.default
+    effort = [opening, *updates.values()][-1]
     return ThinkingPlan(
         effort=effort,
+        opening=opening,
         summary="detailed" if summary == "auto" else summary or model.summary,
         context=context or model.context,
         mode=asked.mode or "standard",
@@ -72,6 +79,7 @@ def _plan_without_efforts(create: Create, model: Model, *, sealed: bool) -> Thin
         reject("encrypted_unsupported", param="include")
     return ThinkingPlan(
         effort=None,
+        opening=None,
         summary=model.summary,
         context=None,
         mode=None,
