@@ -93,7 +93,7 @@ def restate(rejection: Rejected, shape: str, *, model: Json) -> Rejected:
         return rejection
     told = msgspec.json.decode(rejection.response.body)["error"]
     rule, message, status = rejection.rule, told["message"], rejection.response.status
-    said: Json = {"detail": message}  # ChatGPT (recording chatgpt/auth, 2026-11-15)
+    said: Json = {"detail": message}  # ChatGPT (a recorded 401)
     if shape == "xai":  # always 400 (rig recordings xai/response_identity, 2026-11-15)
         if (rule, told["param"]) in _XAI:
             rule = _XAI[rule, told["param"]]
