@@ -24,6 +24,10 @@ PROVIDERS: Mapping[tuple[str, str], str] = {
     ("openai-chat", "azure"): "azure-chat",
     ("openai-compat", "alibaba"): "dashscope",
     ("openai-responses", "azure"): "azure",
+    ("openai-responses", "chatgpt"): "chatgpt",
+    ("openai-responses", "deepseek"): "deepseek",
+    ("openai-responses", "llamacpp"): "llamacpp",
+    ("openai-responses", "openrouter"): "openrouter",
     ("openai-responses", "xai"): "xai-responses",
 }
 FALLBACKS: Mapping[str, str] = {
