@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from pondero.canon import HttpResponse, Json
 from pondero.dialects.dialect import TOO_LONG, Rejected
+from pondero.dialects.rejections import load_rules
 
 JSON = "application/json; charset=UTF-8"
 RPC = "type.googleapis.com/google.rpc"
@@ -43,18 +44,25 @@ _COUNTS = re.compile(r"(\d+) tokens > (\d+)")
 
 
 class Surface(Struct, frozen=True, forbid_unknown_fields=True):
-    """How one deployment rejects: the sentence and status of each rule, by its name."""
+    """How one deployment rejects, where it is not as rejections.toml has it: by a rule's name."""
 
-    words: dict[str, str]
+    words: dict[str, str] = {}
     statuses: dict[str, int] = {}
 
+    def text(self, rule: str, /, **facts: Json) -> str:
+        """Return the sentence of a rule about these facts."""
+        return self.words.get(rule, load_rules(__package__).rule[rule].text).format(**facts)
+
     def rejection(
-        self, name: str, /, *, details: list[Json] | None = None, **facts: Json
+        self, rule: str, /, *, details: list[Json] | None = None, **facts: Json
     ) -> Rejected:
         """Return the error to raise for this rule."""
-        status = self.statuses.get(name, 400)
-        message = self.words[name].format(**facts)
-        return Rejected(_response(status, _STATUS_WORDS.get(status), message, details))
+        return self.reject_as(rule, self.text(rule, **facts), details=details)
+
+    def reject_as(self, rule: str, message: str, *, details: list[Json] | None = None) -> Rejected:
+        """Return the error to raise for a rule that was broken in several places."""
+        status = self.statuses.get(rule, load_rules(__package__).rule[rule].status)
+        return Rejected(_response(status, _STATUS_WORDS.get(status), message, details), rule)
 
 
 def error(

@@ -53,10 +53,8 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     models: tuple[Model, ...]
 
     def surface(self, provider: str) -> Surface:
-        """Return how a deployment rejects; an unknown one rejects like the first."""
-        first = next(iter(self.surfaces.values()))
-        own = self.surfaces.get(provider, first)
-        return Surface(first.words | own.words, first.statuses | own.statuses)
+        """Return how a deployment rejects; an unknown one rejects like Google's own."""
+        return self.surfaces.get(provider) or self.surfaces[HOME]
 
     def model(self, name: str, *, provider: str) -> Model | None:
         """Return the row of a model, by the longest beginning of its name."""

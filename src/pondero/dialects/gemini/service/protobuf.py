@@ -3,6 +3,7 @@
 import base64
 import binascii
 import re
+from collections.abc import Callable
 from functools import cache
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -28,8 +29,9 @@ _M = TypeVar("_M", bound=Wire)
 
 
 class Violation(Struct, frozen=True):
-    """What is wrong with which field."""
+    """What is wrong with which field, and the name of the broken rule."""
 
+    rule: str
     field: str
     description: str
 
@@ -40,22 +42,22 @@ class Reader:
     With ``unknown``, most misfits go there by path; wrong messages and base64 stay violations.
     """
 
-    def __init__(self, unknown: UnknownFields | None = None) -> None:
+    def __init__(self, text: Callable[..., str], unknown: UnknownFields | None = None) -> None:
         self.violations: list[Violation] = []
+        self._text = text
         self._unknown = unknown
 
     def message(self, kind: type[_M], raw: Json, path: str = "") -> _M:
         """Return one message."""
         if not isinstance(raw, dict):
-            text = f"Invalid value at '{path}' ({_PACKAGE}.{kind.__name__}), {_quote(raw)}"
-            self._misfit(path, Violation(path, text), passable=kind is Schema)
+            self._invalid(path, f"{_PACKAGE}.{kind.__name__}", raw, passable=kind is Schema)
             return kind()
         fields = fields_of(kind)
         found: dict[str, Json] = {}
         for key, value in raw.items():
             name = snake(key)
             if name not in fields:
-                self._reject_name(path, key, "Cannot find field.")
+                self._reject_name("unknown_name", path, key)
             elif value is not None:
                 read = self._field(fields[name], value, f"{path}.{name}" if path else name, key)
                 if read is not None:
@@ -70,7 +72,7 @@ class Reader:
             return [one for one in found if one is not None]
         if isinstance(value, list) and kind is not Any:
             above = path.rpartition(".")[0]
-            return self._reject_name(above, key, "Proto field is not repeating, cannot start list.")
+            return self._reject_name("list", above, key)
         if get_origin(kind) is dict and inner[1] is not Any and isinstance(value, dict):
             return {
                 name: self._one(inner[1], one, f"{path}[{number}].value")
@@ -89,9 +91,8 @@ class Reader:
         if kind is Base64 and isinstance(value, str):
             if self._unknown is not None and path.endswith(".thought_signature"):
                 return value
-            why = f"Base64 decoding failed for {_quote(value)}"
-            text = f"Invalid value at '{path}' (TYPE_BYTES), {why}"
-            return self._misfit(path, Violation(path, text), passable=False)
+            text = self._text("bad_base64", path=path, value=_quote(value))
+            return self._misfit(path, Violation("bad_base64", path, text), passable=False)
         return self._invalid(path, _TYPES.get(kind, "TYPE_MESSAGE"), value)
 
     def _word(self, words: tuple[str, ...], value: Json, path: str) -> Json:
@@ -101,14 +102,13 @@ class Reader:
             return words[value]
         return self._invalid(path, f"{_PACKAGE}.{camel(path.rpartition('.')[2])}", value)
 
-    def _reject_name(self, path: str, key: str, why: str) -> None:
-        at = f" at '{path}'" if path else ""
-        text = f'Invalid JSON payload received. Unknown name "{key}"{at}: {why}'
-        self._misfit(f"{path}.{key}" if path else key, Violation(path, text))
+    def _reject_name(self, rule: str, path: str, key: str) -> None:
+        text = self._text(rule, name=key, at=f" at '{path}'" if path else "")
+        self._misfit(f"{path}.{key}" if path else key, Violation(rule, path, text))
 
-    def _invalid(self, path: str, kind: str, value: Json) -> None:
-        text = f"Invalid value at '{path}' ({kind}), {_quote(value)}"
-        self._misfit(path, Violation(path, text))
+    def _invalid(self, path: str, kind: str, value: Json, *, passable: bool = True) -> None:
+        text = self._text("wrong_type", path=path, kind=kind, value=_quote(value))
+        self._misfit(path, Violation("wrong_type", path, text), passable=passable)
 
     def _misfit(self, path: str, violation: Violation, *, passable: bool = True) -> None:
         if self._unknown is not None and passable:

@@ -91,8 +91,7 @@ def check_key(http: HttpRequest, provider: str) -> None:
     """Reject a request without a key, if the deployment wants one."""
     scheme, _, token = http.headers.get("authorization", "").partition(" ")
     if provider not in table().keyless and (scheme.lower() != "bearer" or not token.strip()):
-        # Ollama, cloud: a bearer key, else 401 (vendor page cloud, 2026-11-15)
-        reject("unauthorized", status=401)
+        reject("no_key")
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
@@ -107,8 +106,7 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
     name = requested_model(http)
     facts = next((each for each in known if each.name == name), None)
     if facts is None:
-        # Ollama, models: an unknown one is 404 (recording maruel/genai ollama errors/bad_model)
-        reject(f"model '{name}' not found", status=404)
+        reject("unknown_model", model=name)
     return _respond(_describe(facts))
 
 

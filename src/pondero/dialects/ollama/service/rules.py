@@ -15,12 +15,10 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
     body = parse.body(http)
     typed = body.typed
     if not typed.model:
-        # Ollama, chat: model is required (server/routes.go, 2026-08-21)
-        reject("model is required")
+        reject("no_model")
     model = table().model(typed.model)
     if model is None:
-        # Ollama, models: an unknown one is 404 (recording maruel/genai ollama errors/bad_model)
-        reject(f"model '{typed.model}' not found", status=404)
+        reject("unknown_model", model=typed.model)
     _check_think(typed, model)
     return AcceptedRequest(
         request=parse.canon(body),
@@ -33,11 +31,9 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
 
 def _check_door(http: HttpRequest, provider: str) -> None:
     if not parse.serves(http.url.partition("?")[0]):
-        # Ollama, paths: those of its router, gin (server/routes.go, 2026-08-21)
-        reject("404 page not found", status=404)
+        reject("no_path")
     if http.method != "POST":
-        # Ollama, methods: 405 for any but POST (server/routes.go, 2026-08-21)
-        reject("405 method not allowed", status=405)
+        reject("method")
     check_key(http, provider)
 
 
@@ -45,14 +41,11 @@ def _check_think(body: types.Body, model: Model) -> None:
     think, words = body.think, table().words
     if think is not None and not isinstance(think, bool) and think not in words:
         if not isinstance(think, str):
-            # Ollama, think: a boolean or a string (api/types.go, 2026-08-21)
-            reject("think must be a boolean or string")
+            reject("think_type")
         listed = ", ".join(f'"{word}"' for word in words)
-        # Ollama, think: a known word (api/types.go, 2026-08-21)
-        reject(f'invalid think value: "{think}" (must be {listed}, true, or false)')
+        reject("think_word", think=think, words=listed)
     if think not in (None, False) and model.thinks == "no":
-        # Ollama, think: 400 on a model that cannot think (server/routes.go, 2026-08-21)
-        reject(f'"{body.model}" does not support thinking')
+        reject("thinking", model=body.model)
 
 
 def _thinks(body: types.Body, model: Model) -> bool:
