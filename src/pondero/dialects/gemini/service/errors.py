@@ -44,10 +44,25 @@ _COUNTS = re.compile(r"(\d+) tokens > (\d+)")
 
 
 class Surface(Struct, frozen=True, forbid_unknown_fields=True):
-    """How one deployment rejects, where it is not as rejections.toml has it: by a rule's name."""
+    """One row of models.toml: what a deployment takes, and how it rejects.
 
+    ``words`` and ``statuses`` are those of rules that rejections.toml has otherwise.
+    """
+
+    harms: tuple[str, ...]
+    files: tuple[str, ...]
+    absent: tuple[str, ...]
+    lacking: tuple[str, ...]
+    candidates: int = 0
+    streams_logprobs: bool = True
+    announces_tools: bool = False
+    fetches_by_model: bool = False
     words: dict[str, str] = {}
     statuses: dict[str, int] = {}
+
+    def lacks(self, name: str) -> bool:
+        """Return whether a stored file or cache of this name does not exist."""
+        return name.rpartition("/")[2] in self.absent
 
     def text(self, rule: str, /, **facts: Json) -> str:
         """Return the sentence of a rule about these facts."""

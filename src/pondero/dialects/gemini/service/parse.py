@@ -118,7 +118,7 @@ def body(
     raw: dict[str, Json], surface: Surface, unknown: UnknownFields | None = None
 ) -> types.GenerateContentRequest:
     """Return the request in the service's types; strict, unless ``unknown`` collects."""
-    reader = Reader(surface.text, unknown)
+    reader = Reader(surface.text, unknown, surface.lacking if unknown is None else ())
     read = reader.message(types.GenerateContentRequest, raw)
     if not reader.violations:
         return read

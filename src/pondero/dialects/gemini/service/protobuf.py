@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cache
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -14,7 +14,7 @@ from msgspec import Struct
 from pondero.canon import Json
 from pondero.dialects.bodies import UnknownFields
 
-from .types import Base64, Schema, Wire
+from .types import Base64, Int64, Schema, Wire
 
 _PACKAGE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
 _HUMP = re.compile(r"(?<!^)([A-Z])")
@@ -22,9 +22,11 @@ _TYPES: dict[Any, str] = {
     str: "TYPE_STRING",
     bool: "TYPE_BOOL",
     int: "TYPE_INT32",
+    Int64: "TYPE_INT64",
     float: "TYPE_FLOAT",
     Base64: "TYPE_BYTES",
 }
+_LEAST: dict[Any, int] = {int: -(2**31), Int64: -(2**63)}
 _M = TypeVar("_M", bound=Wire)
 
 
@@ -40,12 +42,19 @@ class Reader:
     """Reads messages; leaves misfits out and lists them in ``violations``.
 
     With ``unknown``, most misfits go there by path; wrong messages and base64 stay violations.
+    ``lacking`` are fields that this deployment does not have, with the names of their messages.
     """
 
-    def __init__(self, text: Callable[..., str], unknown: UnknownFields | None = None) -> None:
+    def __init__(
+        self,
+        text: Callable[..., str],
+        unknown: UnknownFields | None = None,
+        lacking: Container[str] = (),
+    ) -> None:
         self.violations: list[Violation] = []
         self._text = text
         self._unknown = unknown
+        self._lacking = lacking
 
     def message(self, kind: type[_M], raw: Json, path: str = "") -> _M:
         """Return one message."""
@@ -56,7 +65,7 @@ class Reader:
         found: dict[str, Json] = {}
         for key, value in raw.items():
             name = snake(key)
-            if name not in fields:
+            if name not in fields or f"{kind.__name__}.{name}" in self._lacking:
                 self._reject_name("unknown_name", path, key)
             elif value is not None:
                 read = self._field(fields[name], value, f"{path}.{name}" if path else name, key)
@@ -153,20 +162,27 @@ def _without_none(hint: Any) -> Any:
 def _scalar(kind: Any, value: Json) -> Json:
     if kind is Any:
         return value
-    if kind in (int, float):
-        return _number(kind, value)
+    if kind in _LEAST:
+        return _whole(value, _LEAST[kind])
+    if kind is float:
+        return _number(value)
     if kind is Base64:
         return value if isinstance(value, str) and from_base64(value) is not None else None
     plain = get_origin(kind) or kind
     return value if isinstance(value, plain) else None
 
 
-def _number(kind: Any, value: Json) -> Json:
+def _whole(value: Json, least: int) -> Json:
+    read = _number(value)
+    fits = read is not None and read == read // 1 and least <= read < -least
+    return int(read) if fits else None
+
+
+def _number(value: Json) -> Json:
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}(\.\d{1,18})?", value):
         value = float(value)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    return value if kind is float else int(value) if value == value // 1 else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else None
 
 
 def _quote(value: Json) -> str:

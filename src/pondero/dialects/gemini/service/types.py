@@ -17,12 +17,14 @@ HOSTED: dict[str, ToolKind] = {
 """What the service does itself and others do too, by the name of its field."""
 
 Base64 = NewType("Base64", str)
+Int64 = NewType("Int64", int)
 Object = dict[str, Any]
 ThinkingLevel = Literal["THINKING_LEVEL_UNSPECIFIED", "LOW", "MEDIUM", "HIGH", "MINIMAL"]
 Mode = Literal["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"]
 Type = Literal[
     "TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"
 ]
+Modality = Literal["MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO", "VIDEO"]
 HarmCategory = Literal[
     "HARM_CATEGORY_UNSPECIFIED",
     "HARM_CATEGORY_DEROGATORY",
@@ -37,6 +39,10 @@ HarmCategory = Literal[
     "HARM_CATEGORY_DANGEROUS_CONTENT",
     "HARM_CATEGORY_CIVIC_INTEGRITY",
     "HARM_CATEGORY_JAILBREAK",
+    "HARM_CATEGORY_IMAGE_HATE",
+    "HARM_CATEGORY_IMAGE_DANGEROUS_CONTENT",
+    "HARM_CATEGORY_IMAGE_HARASSMENT",
+    "HARM_CATEGORY_IMAGE_SEXUALLY_EXPLICIT",
 ]
 HarmBlockThreshold = Literal[
     "HARM_BLOCK_THRESHOLD_UNSPECIFIED",
@@ -168,17 +174,17 @@ class Schema(Wire, frozen=True):
     nullable: bool = False
     enum: list[str] = []
     items: "Schema | None" = None
-    min_items: int | None = None
-    max_items: int | None = None
+    min_items: Int64 | None = None
+    max_items: Int64 | None = None
     properties: dict[str, "Schema"] = {}
     required: list[str] = []
     property_ordering: list[str] = []
-    min_properties: int | None = None
-    max_properties: int | None = None
+    min_properties: Int64 | None = None
+    max_properties: Int64 | None = None
     minimum: float | None = None
     maximum: float | None = None
-    min_length: int | None = None
-    max_length: int | None = None
+    min_length: Int64 | None = None
+    max_length: Int64 | None = None
     pattern: str = ""
     example: Json = None
     default: Json = None
@@ -211,6 +217,12 @@ class Tool(Wire, frozen=True):
     retrieval: Object | None = None
     enterprise_web_search: Object | None = None
     mcp_servers: list[Object] = []
+
+    @property
+    def kinds(self) -> list[str]:
+        """Return the names of the fields that are set."""
+        fields = (name for name in self.__struct_fields__ if name != "raw")
+        return [name for name in fields if getattr(self, name) not in (None, [])]
 
 
 class FunctionCallingConfig(Wire, frozen=True):
@@ -259,7 +271,7 @@ class GenerationConfig(Wire, frozen=True):
     response_schema: Schema | None = None
     response_json_schema: Json = None
     response_format: Object | None = None
-    response_modalities: list[str] = []
+    response_modalities: list[Modality] = []
     response_logprobs: bool = False
     logprobs: int | None = None
     presence_penalty: float | None = None
