@@ -333,7 +333,11 @@ LEVELS = {
     "gemini-3.1-flash-image": "MINIMAL HIGH",
     **dict.fromkeys(GEMMA_4, "MINIMAL HIGH"),
 }
-BUDGETS = {"gemini-2.5-pro": (128, 32_768), OLD: (1, 24_576), "gemini-2.5-flash-lite": (512, 24_576)}
+BUDGETS = {
+    "gemini-2.5-pro": (128, 32_768),
+    OLD: (1, 24_576),
+    "gemini-2.5-flash-lite": (512, 24_576),
+}
 THINKING = [
     Case("both", think(NEW, thinkingLevel="LOW", thinkingBudget=1), think(NEW, thinkingLevel="LOW")),
     *(Case("no_level", think(to, thinkingLevel="LOW"), think(to, thinkingBudget=1024))

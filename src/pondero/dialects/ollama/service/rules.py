@@ -1,5 +1,7 @@
 """Every check of the server, in its own words, and how much each model thinks when asked to."""
 
+import re
+
 from pondero.canon import HttpRequest
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import AcceptedRequest
@@ -7,6 +9,8 @@ from pondero.dialects.dialect import AcceptedRequest
 from . import parse, types
 from .errors import reject
 from .models import Model, check_key, table
+
+_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+)")  # Go's
 
 
 def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
@@ -16,12 +20,15 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
     typed = body.typed
     if not typed.model:
         reject("no_model")
-    model = table().model(typed.model)
+    model = table().model(typed.model, provider)
     if model is None:
         reject("unknown_model", model=typed.model)
+    _check_values(typed)
     _check_think(typed, model)
+    request = parse.canon(body)  # raises if an image cannot be read
+    _check_abilities(typed)
     return AcceptedRequest(
-        request=parse.canon(body),
+        request=request,
         intent=parse.intent_of(typed.think, UnknownFields()),
         thinks=_thinks(typed, model),
         context=parse.context_of(http),
@@ -35,6 +42,25 @@ def _check_door(http: HttpRequest, provider: str) -> None:
     if http.method != "POST":
         reject("method")
     check_key(http, provider)
+
+
+def _check_values(body: types.Body) -> None:
+    if body.top_logprobs is not None and not 0 <= body.top_logprobs <= 20:
+        reject("top_logprobs")
+    if isinstance(body.keep_alive, str) and not _DURATION.fullmatch(body.keep_alive):
+        reject("keep_alive", value=body.keep_alive)
+
+
+def _check_abilities(body: types.Body) -> None:
+    able = table().ability(body.model)
+    messages = body.messages or []
+    if body.tools and not able.tools:
+        tagged = body.model if ":" in body.model else f"{body.model}:latest"
+        reject("tools", model=tagged)
+    if not able.images and any(message.images for message in messages):
+        reject("images")
+    if able.strict and any(message.role == "system" for message in messages[1:]):
+        reject("strict_system")
 
 
 def _check_think(body: types.Body, model: Model) -> None:
