@@ -28,7 +28,7 @@ _LABEL = re.compile(r"[a-z]+|\d[\d.]*")
 
 HOSTED = (
     *("google_search", "code_execution", "url_context", "google_maps", "file_search"),
-    *("retrieval", "enterprise_web_search", "mcp_servers"),
+    *("retrieval", "enterprise_web_search", "mcp_servers", "parallel_ai_search", "exa_ai_search"),
 )
 """Hosted tools of a usual model."""
 

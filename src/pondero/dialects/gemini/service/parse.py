@@ -39,7 +39,7 @@ from .models import HOME, table
 from .protobuf import Reader, camel, fields_of, from_base64, snake
 from .schemas import json_schema
 from .signatures import is_stand_in
-from .types import NAME
+from .words import HOSTED, NAME
 
 _SAID = {"contents", "system_instruction", "tools", "tool_config", "generation_config", "model"}
 _CONFIG_SAID = {
@@ -270,7 +270,7 @@ def _tools(tool: types.Tool, *, lenient: bool) -> Iterator[Tool]:
             yield Tool(next(iter(own)), raw=own)
         return
     for name, settings in own.items():
-        kind = types.HOSTED.get(name, "other")
+        kind = HOSTED.get(name, "other")
         yield Tool(name, raw={name: settings}, dialect=NAME, kind=kind)
 
 

@@ -14,7 +14,8 @@ from msgspec import Struct
 from pondero.canon import Json
 from pondero.dialects.bodies import UnknownFields
 
-from .types import Base64, Int64, Schema, Wire
+from .types import Schema, Wire
+from .words import Base64, Int64
 
 _PACKAGE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
 _HUMP = re.compile(r"(?<!^)([A-Z])")

@@ -176,11 +176,15 @@ def _output(said: Json, unknown: UnknownFields | None) -> OutputFormat | None:
 
 # -- options ---------------------------------------------------------------------------------
 
-_INTEGERS = ("num_predict", "top_k", "seed", "num_ctx", "num_keep", "repeat_last_n", "num_gpu")
+_INTEGERS = (
+    *("num_predict", "top_k", "seed", "num_ctx", "num_keep", "repeat_last_n", "num_gpu"),
+    *("num_batch", "main_gpu", "num_thread"),
+)
 _NUMBERS = (
     *("temperature", "top_p", "min_p", "typical_p"),
     *("repeat_penalty", "presence_penalty", "frequency_penalty"),
 )
+_SWITCHES = ("use_mmap",)
 _IN_CANON = ("num_predict", "top_k", "temperature", "top_p", "stop")
 
 
@@ -223,6 +227,8 @@ def _misfit(name: str, value: Json) -> str | None:
         return "integer"
     if name in _NUMBERS and not _is_number(value):
         return "float32"
+    if name in _SWITCHES and not isinstance(value, bool):
+        return "boolean"
     strings = isinstance(value, list) and all(isinstance(each, str) for each in value)
     return "array" if name == "stop" and not strings else None
 
