@@ -12,7 +12,7 @@ from ..models import table
 from ..parse import Context, body, canon, context_of, intent_of, json_object, split_model
 from ..signatures import make_signer
 from . import config, conversation, media, thinking, tools
-from .asked import Asked
+from .facts import RequestFacts
 
 
 def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
@@ -31,7 +31,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
             "no_model", model=name, version=address.version, method=address.method
         )
     read = body(raw, surface)
-    asked = Asked(
+    asked = RequestFacts(
         request=read,
         name=name,
         model=model,
@@ -54,7 +54,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     )
 
 
-def _check(asked: Asked) -> bool:
+def _check(asked: RequestFacts) -> bool:
     """Return whether the model will think; a count takes any piece, as Gemini CLI sends it."""
     conversation.check_contents(asked)
     media.check(asked)

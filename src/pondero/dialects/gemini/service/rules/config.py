@@ -1,6 +1,6 @@
 """The rules of generationConfig, safetySettings and cachedContent."""
 
-from .asked import Asked
+from .facts import RequestFacts
 from .schemas import check_schema
 
 _JSON = "application/json"
@@ -8,7 +8,7 @@ _TYPES = ("", "text/plain", _JSON, "text/x.enum")
 _ALL_CANDIDATES = 8
 
 
-def check(asked: Asked) -> None:
+def check(asked: RequestFacts) -> None:
     """Reject settings that are out of range, or that the model or deployment does not have."""
     _check_numbers(asked)
     _check_candidates(asked)
@@ -19,7 +19,7 @@ def check(asked: Asked) -> None:
     _check_cache(asked)
 
 
-def _check_numbers(asked: Asked) -> None:
+def _check_numbers(asked: RequestFacts) -> None:
     config, model = asked.config, asked.model
     ranges = (("temperature", config.temperature, 2.0), ("top_p", config.top_p, 1.0))
     for name, value, most in ranges:
@@ -41,7 +41,7 @@ def _check_numbers(asked: Asked) -> None:
             asked.reject("penalty_range", name=name, value=value)
 
 
-def _check_candidates(asked: Asked) -> None:
+def _check_candidates(asked: RequestFacts) -> None:
     count = asked.config.candidate_count
     most = asked.surface.candidates or asked.model.candidates
     if count is None or 1 <= count <= most:
@@ -51,7 +51,7 @@ def _check_candidates(asked: Asked) -> None:
     asked.reject("candidates", count=count, above=_ALL_CANDIDATES + 1)
 
 
-def _check_logprobs(asked: Asked) -> None:
+def _check_logprobs(asked: RequestFacts) -> None:
     config = asked.config
     if config.logprobs is not None and not config.response_logprobs:
         asked.reject("logprobs_alone")
@@ -65,7 +65,7 @@ def _check_logprobs(asked: Asked) -> None:
         asked.reject("logprobs")
 
 
-def _check_schemas(asked: Asked) -> None:
+def _check_schemas(asked: RequestFacts) -> None:
     config = asked.config
     kind = config.response_mime_type
     if kind not in _TYPES:
@@ -86,7 +86,7 @@ def _check_schemas(asked: Asked) -> None:
         check_schema(config.response_schema, "generation_config.response_schema", asked)
 
 
-def _check_modalities(asked: Asked) -> None:
+def _check_modalities(asked: RequestFacts) -> None:
     wanted: set[str] = set(asked.config.response_modalities)
     wanted.discard("MODALITY_UNSPECIFIED")
     combinations = asked.model.makes
@@ -98,7 +98,7 @@ def _check_modalities(asked: Asked) -> None:
         )
 
 
-def _check_safety(asked: Asked) -> None:
+def _check_safety(asked: RequestFacts) -> None:
     categories = [setting.category for setting in asked.request.safety_settings]
     for number, category in enumerate(categories):
         if category not in asked.surface.harms:
@@ -108,7 +108,7 @@ def _check_safety(asked: Asked) -> None:
             asked.reject("safety_twice", category=category)
 
 
-def _check_cache(asked: Asked) -> None:
+def _check_cache(asked: RequestFacts) -> None:
     request = asked.request
     if not request.cached_content:
         return

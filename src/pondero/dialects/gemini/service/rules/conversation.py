@@ -4,7 +4,7 @@ from itertools import groupby
 
 from ..signatures import verify_signature
 from ..types import Content, Part
-from .asked import Asked
+from .facts import RequestFacts
 
 _DATA = (
     "text",
@@ -21,7 +21,7 @@ _ROLES = ("", "user", "model", "function")
 _BYTES = 4  # of a token, as the emulator counts them
 
 
-def check_contents(asked: Asked) -> None:
+def check_contents(asked: RequestFacts) -> None:
     """Reject contents without parts or of other roles, and parts without data or with much."""
     request = asked.request
     if not request.contents:
@@ -42,7 +42,7 @@ def check_contents(asked: Asked) -> None:
         _check_part(part, f"system_instruction.parts[{place}]", asked)
 
 
-def _check_part(part: Part, at: str, asked: Asked) -> None:
+def _check_part(part: Part, at: str, asked: RequestFacts) -> None:
     data = [name for name in _DATA if getattr(part, name) is not None]
     if not data:
         asked.reject("no_data", at=at)
@@ -53,7 +53,7 @@ def _check_part(part: Part, at: str, asked: Asked) -> None:
         asked.reject("no_name", at=at, field=data[0])
 
 
-def check_turns(asked: Asked) -> None:
+def check_turns(asked: RequestFacts) -> None:
     """Reject calls that begin, and results that do not match the calls before them."""
     contents = asked.request.contents
     owed, begun = 0, False
@@ -73,7 +73,7 @@ def check_turns(asked: Asked) -> None:
         asked.reject("prefill")
 
 
-def check_signatures(asked: Asked) -> None:
+def check_signatures(asked: RequestFacts) -> None:
     """Reject signatures of others, and calls of the current turn that lack theirs."""
     contents = asked.request.contents
     for content in contents:
@@ -95,7 +95,7 @@ def _begins_turn(content: Content) -> bool:
     return content.role not in ("model", "function") and not results
 
 
-def check_length(asked: Asked) -> None:
+def check_length(asked: RequestFacts) -> None:
     """Reject more tokens than the model's window; most bodies are too small to be counted."""
     if asked.size <= asked.model.window * _BYTES:
         return

@@ -6,13 +6,13 @@ from fnmatch import fnmatchcase
 
 from ..models import table
 from ..types import FileData, Part
-from .asked import Asked
+from .facts import RequestFacts
 
 _FILE = re.compile(r"https://generativelanguage\.googleapis\.com/(?:\w+/)*files/(?P<id>[\w-]+)")
 _YOUTUBE = re.compile(r"https://(?:(?:www|m)\.)?(?:youtube\.com/|youtu\.be/)")
 
 
-def check(asked: Asked) -> None:
+def check(asked: RequestFacts) -> None:
     """Reject media that the service or the model does not take, and files that it cannot find."""
     for part in _parts(asked):
         if part.inline_data is not None:
@@ -21,12 +21,12 @@ def check(asked: Asked) -> None:
             _check_file(part.file_data, asked)
 
 
-def _parts(asked: Asked) -> Iterator[Part]:
+def _parts(asked: RequestFacts) -> Iterator[Part]:
     for content in asked.request.contents:
         yield from content.parts
 
 
-def _check_file(file: FileData, asked: Asked) -> None:
+def _check_file(file: FileData, asked: RequestFacts) -> None:
     uri = file.file_uri
     kind = "video/*" if _YOUTUBE.match(uri) else file.mime_type
     if kind:
@@ -41,7 +41,7 @@ def _check_file(file: FileData, asked: Asked) -> None:
         asked.reject("file_uri", uri=uri)
 
 
-def _check_kind(kind: str, asked: Asked) -> None:
+def _check_kind(kind: str, asked: RequestFacts) -> None:
     media = table().media
     known = any(fnmatchcase(kind, each) for each in media.kinds)
     if not known or kind in media.unknown:

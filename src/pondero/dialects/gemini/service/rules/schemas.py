@@ -1,10 +1,10 @@
 """The rules of OpenAPI schemas: those of functions' parameters, and of the answer's shape."""
 
 from ..types import Schema
-from .asked import Asked
+from .facts import RequestFacts
 
 
-def check_schema(schema: Schema, at: str, asked: Asked) -> None:
+def check_schema(schema: Schema, at: str, asked: RequestFacts) -> None:
     """Reject a schema that the types allow and the service does not."""
     kind = schema.type
     if kind == "ARRAY" and schema.items is None:

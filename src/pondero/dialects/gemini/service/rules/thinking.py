@@ -1,9 +1,9 @@
 """The rules of thinkingConfig."""
 
-from .asked import Asked
+from .facts import RequestFacts
 
 
-def check(asked: Asked) -> bool:
+def check(asked: RequestFacts) -> bool:
     """Return whether the model will think, or raise Rejected."""
     thinking, model = asked.config.thinking_config, asked.model
     level, budget = thinking.thinking_level, thinking.thinking_budget
@@ -23,14 +23,14 @@ def check(asked: Asked) -> bool:
     return thinks
 
 
-def _check_level(level: str, asked: Asked) -> None:
+def _check_level(level: str, asked: RequestFacts) -> None:
     if not asked.model.levels:
         asked.reject("no_level" if asked.model.budget else "no_thinking")
     if level not in asked.model.levels:
         asked.reject("level", level=level)
 
 
-def _check_budget(budget: int, asked: Asked) -> None:
+def _check_budget(budget: int, asked: RequestFacts) -> None:
     model = asked.model
     if budget == 0 and model.zero:
         return

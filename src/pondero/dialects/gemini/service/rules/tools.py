@@ -2,7 +2,7 @@
 
 import re
 
-from .asked import Asked
+from .facts import RequestFacts
 from .schemas import check_schema
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
@@ -17,7 +17,7 @@ _TITLES = {
 }
 
 
-def check(asked: Asked) -> None:
+def check(asked: RequestFacts) -> None:
     """Reject tools that the model does not have, or not in this form or company."""
     for number, tool in enumerate(asked.request.tools):
         if not tool.kinds:
@@ -28,7 +28,7 @@ def check(asked: Asked) -> None:
     _check_choice(asked)
 
 
-def _check_functions(asked: Asked) -> None:
+def _check_functions(asked: RequestFacts) -> None:
     names = set()
     for at, function in asked.functions:
         if not asked.model.functions:
@@ -46,14 +46,14 @@ def _check_functions(asked: Asked) -> None:
         names.add(function.name)
 
 
-def _check_hosted(asked: Asked) -> None:
+def _check_hosted(asked: RequestFacts) -> None:
     for name in sorted(asked.hosted - set(asked.model.hosted)):
         if name == "google_search_retrieval" and "google_search" in asked.model.hosted:
             asked.reject("old_search")
         asked.reject("no_tool", title=_TITLES.get(name, name))
 
 
-def _check_together(asked: Asked) -> None:
+def _check_together(asked: RequestFacts) -> None:
     """Code execution beside functions was answered by Gemini 2.5 too (recordings)."""
     beside = asked.hosted - {"code_execution"}
     if not beside or not asked.functions:
@@ -65,7 +65,7 @@ def _check_together(asked: Asked) -> None:
         asked.reject("unannounced_tools")
 
 
-def _check_choice(asked: Asked) -> None:
+def _check_choice(asked: RequestFacts) -> None:
     config = asked.request.tool_config
     choice = config.function_calling_config
     if choice.raw and not asked.functions:

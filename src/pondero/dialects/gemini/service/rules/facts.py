@@ -13,7 +13,7 @@ from ..types import FunctionDeclaration, GenerateContentRequest, GenerationConfi
 FUNCTIONS = "function_declarations"
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class RequestFacts(Struct, frozen=True, kw_only=True):
     """A request, the model's name and row, and the deployment that was asked."""
 
     request: GenerateContentRequest
