@@ -51,7 +51,7 @@ _PLACE = re.compile(r"^(.*?)(?: - at `(?:key in )?\$(.*)`)?$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
 _EXPECTED = re.compile(r"Expected `(.*)`, got `.*`")
-_LEAST = re.compile(r"Expected `int` >= (\d+)")
+_LEAST = re.compile(r"Expected `int` >= (-?\d+)")
 _PATTERN = re.compile(r"Expected `str` matching regex '(.*)'")
 _TAG = re.compile(r"Invalid (?:enum )?value '(.*)'", re.DOTALL)
 _NAMES: Mapping[str, str] = {
@@ -454,7 +454,7 @@ def _reject_misfit(error: str, at: str, raw: bytes | Raw) -> NoReturn:
         reject("role", path=path, role=tag[1])
     if tag:
         reject("wrong_tag", path=path, tag=tag[1])
-    reject("wrong_value", path=path or "body", why=problem)
+    reject("wrong_type", path=path or "body", kinds=problem)
 
 
 def _path(at: str, place: str, raw: bytes | Raw) -> str:

@@ -202,7 +202,8 @@ class _Reader:
 
     def message(self, message: types.MessageIn, at: int) -> Message:
         if message.role not in _ROLES:  # only the lenient types allow another role
-            reject("role", at=at, role=message.role)
+            why = f"Invalid enum value {message.role!r}"
+            reject("constraint", at=f"messages.{at}.role", why=why)
         return Message(message.role, self._content(message.content, f"messages.{at}.content"))
 
     def _content(self, content: Sequence[types.Union], at: str) -> tuple[Part, ...]:
@@ -266,7 +267,7 @@ class _Reader:
         fields = decode_strict(union[kind], types.TYPED[kind], f"{at}.{kind}", self._unknown)
         part = self._part(fields, kind, union[kind], at)
         if not isinstance(part, Text | Image | Blob | UnknownPart):
-            reject("result_content", at=at)
+            reject_key(kind, at)
         return part
 
     def _medium(self, fields: "_Medium", kind: str, raw: Raw, at: str) -> Part:
