@@ -69,7 +69,7 @@ def has_least_items(schema: Mapping[str, Json], least: int) -> bool:
 def check_size(schemas: Sequence[Json], reject: Reject) -> None:
     """Reject schemas with too many optional or union-typed parameters, in one request together.
 
-    What stands behind a reference does not count (pydantic-ai 2.66.0, observed live).
+    Definitions do not count (pydantic-ai 2.66.0, observed live).
     """
     optional = unions = 0
     for schema in schemas:

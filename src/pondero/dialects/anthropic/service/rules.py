@@ -11,8 +11,8 @@ from pondero.dialects.dialect import AcceptedRequest
 from . import parse, types
 from .address import check_key, predicts, serves, streams, usual
 from .checks import conversation
-from .checks.asked import Asked
 from .checks.context import check_edits, check_files, check_marks
+from .checks.facts import RequestFacts
 from .checks.schemas import check_schemas
 from .checks.system_turns import check_turns
 from .checks.thinking import check, shows, thinks
@@ -40,7 +40,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     betas = frozenset(
         beta.strip() for beta in http.headers.get("anthropic-beta", "").split(",") if beta.strip()
     )
-    asked = Asked(body, raw, row, _platform(path, provider), betas)
+    asked = RequestFacts(body, raw, row, _platform(path, provider), betas)
     _check_betas(asked)
     request = parse.canon(body, raw)
     check(asked)
@@ -105,7 +105,7 @@ def _without_ignored(request: Request, row: Family) -> Request:
     return replace(request, messages=tuple(m for m in request.messages if m.role != "system"))
 
 
-def _check_betas(asked: Asked) -> None:
+def _check_betas(asked: RequestFacts) -> None:
     for path, begins in types.BETAS.items():
         if _has(asked.raw, path.split(".")) and not asked.has_beta(begins):
             reject("beta_field", path=path)
@@ -122,7 +122,7 @@ def _has(raw: Json, names: list[str]) -> bool:
     return raw is not None
 
 
-def _check_conversation(asked: Asked, *, thinks: bool) -> list[str]:
+def _check_conversation(asked: RequestFacts, *, thinks: bool) -> list[str]:
     found = conversation.turns(asked.body)
     conversation.check_texts(found)
     conversation.check_pairs(found, asked.row)

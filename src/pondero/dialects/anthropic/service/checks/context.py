@@ -8,14 +8,14 @@ from pondero.canon import Json
 
 from .. import types
 from ..errors import reject
-from .asked import Asked
+from .facts import RequestFacts
 
 _EDITS = ("clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112")
 _CLEARS_THINKING, _COMPACTS = _EDITS[0], _EDITS[2]
 _MARKS = 4
 
 
-def check_edits(asked: Asked, *, thinks: bool) -> None:
+def check_edits(asked: RequestFacts, *, thinks: bool) -> None:
     """Reject context edits that do not go with the rest of the request."""
     given = asked.body.context_management
     edits = given.get("edits") if isinstance(given, dict) else None
@@ -36,7 +36,7 @@ def check_edits(asked: Asked, *, thinks: bool) -> None:
             reject("edit_budget")
 
 
-def check_marks(asked: Asked) -> None:
+def check_marks(asked: RequestFacts) -> None:
     """Reject too many marks of the prompt cache, and a longer life after a shorter one."""
     marks = list(_marks(asked.raw))
     found = len(marks) + (asked.body.cache_control is not None)

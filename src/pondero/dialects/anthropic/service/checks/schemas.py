@@ -6,7 +6,7 @@ from pondero.canon import Json
 from pondero.dialects import json_schemas
 
 from ..errors import reject
-from .asked import Asked
+from .facts import RequestFacts
 
 _NUMBER = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 _UNSUPPORTED: Mapping[str, Sequence[str]] = {
@@ -17,7 +17,7 @@ _UNSUPPORTED: Mapping[str, Sequence[str]] = {
 _STRICT_TOOLS = 20
 
 
-def check_schemas(asked: Asked) -> None:
+def check_schemas(asked: RequestFacts) -> None:
     """Reject schemas that are no objects, cannot be compiled, or together are too complex."""
     strict = _check_tools(asked.raw.get("tools") or ())
     for at, schema in asked.formats:
@@ -29,7 +29,7 @@ def check_schemas(asked: Asked) -> None:
     json_schemas.check_size([*strict, *(schema for _, schema in asked.formats)], reject)
 
 
-def _check_answer(asked: Asked) -> None:
+def _check_answer(asked: RequestFacts) -> None:
     if not asked.row.formats:
         reject("no_format", model=asked.body.model)
     if asked.body.max_tokens == 0:

@@ -8,14 +8,14 @@ from pondero.dialects import claude
 
 from .. import types
 from ..errors import reject
-from .asked import Asked
+from .facts import RequestFacts
 
 _EFFORT_BETAS = ("mid-conversation-output-config-", "per-turn-control-")
 _CHANGES = ("tool_addition", "tool_removal")
 _SERVER_RESULTS = frozenset(kind for kind in types.UNTYPED if kind.endswith("_tool_result"))
 
 
-def check_turns(asked: Asked) -> None:
+def check_turns(asked: RequestFacts) -> None:
     """Reject system turns that the model does not take, and settings outside system turns."""
     in_effect = asked.body.output_config.effort if asked.body.output_config else None
     for at, message in enumerate(asked.body.messages):
@@ -47,7 +47,9 @@ def _blocks(content: str | list[Raw]) -> list[Json]:
     return [decode(raw) for raw in content]
 
 
-def _check_effort(asked: Asked, at: int, config: types.TurnConfig | None, in_effect: str) -> None:
+def _check_effort(
+    asked: RequestFacts, at: int, config: types.TurnConfig | None, in_effect: str
+) -> None:
     if config is None:
         return
     if not asked.has_beta(*_EFFORT_BETAS):
@@ -61,7 +63,7 @@ def _check_effort(asked: Asked, at: int, config: types.TurnConfig | None, in_eff
         reject("turn_thinking", at=at)
 
 
-def _check_blocks(asked: Asked, at: int, blocks: list[Json], *, clears: bool) -> None:
+def _check_blocks(asked: RequestFacts, at: int, blocks: list[Json], *, clears: bool) -> None:
     declared = [tool.get("name") for tool in asked.raw.get("tools") or ()]
     for number, block in enumerate(blocks):
         kind, path = block.get("type"), f"messages.{at}.content.{number}"
@@ -73,7 +75,7 @@ def _check_blocks(asked: Asked, at: int, blocks: list[Json], *, clears: bool) ->
             _check_change(asked, path, block, declared)
 
 
-def _check_change(asked: Asked, path: str, block: Json, declared: list[Json]) -> None:
+def _check_change(asked: RequestFacts, path: str, block: Json, declared: list[Json]) -> None:
     if asked.row.system != "followed":
         reject("tool_change_model", path=path)
     if not asked.has_beta("mid-conversation-tool-changes-"):

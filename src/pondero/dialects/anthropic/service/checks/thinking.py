@@ -5,7 +5,7 @@ from pondero.dialects import claude
 from .. import types
 from ..errors import reject
 from ..models import Family
-from .asked import Asked
+from .facts import RequestFacts
 
 
 def thinks(body: types.Body, row: Family) -> bool:
@@ -34,7 +34,7 @@ def shows(body: types.Body, row: Family) -> bool:
             return row.display == "shown"
 
 
-def check(asked: Asked) -> None:
+def check(asked: RequestFacts) -> None:
     """Reject the parameters that a model does not accept."""
     body, row = asked.body, asked.row
     if body.max_tokens > row.max_output:
@@ -45,7 +45,7 @@ def check(asked: Asked) -> None:
     _check_choice(body, row)
 
 
-def _check_thinking(asked: Asked) -> None:
+def _check_thinking(asked: RequestFacts) -> None:
     body, thinking = asked.body, asked.body.thinking
     if thinking is None:
         return
@@ -66,7 +66,7 @@ def _kind(thinking: types.Thinking) -> str:
     return kinds.get(type(thinking), "between_tools")
 
 
-def _check_effort(asked: Asked) -> None:
+def _check_effort(asked: RequestFacts) -> None:
     config = asked.body.output_config
     if config is None or config.effort is None:
         return

@@ -4,13 +4,13 @@ from pondero.canon import Json
 
 from .. import types
 from ..errors import reject
-from .asked import Asked
+from .facts import RequestFacts
 from .vendor_tools import vendor_tools
 
 _NEW_CLIENT = ("mcp-client-2025-11-", "mcp-client-2026-")
 
 
-def check_tools(asked: Asked) -> None:
+def check_tools(asked: RequestFacts) -> None:
     """Reject tools that the model or the platform does not have, and a choice of none of them."""
     tools: list[Json] = asked.raw.get("tools") or []
     for at, tool in enumerate(tools):
@@ -30,7 +30,7 @@ def check_tools(asked: Asked) -> None:
         reject("choice_without_tools")
 
 
-def _check_vendor_tool(asked: Asked, tool: Json, at: int) -> None:
+def _check_vendor_tool(asked: RequestFacts, tool: Json, at: int) -> None:
     kind = tool["type"]
     row = vendor_tools()[kind]
     if row.beta is not None and not asked.has_beta(row.beta):
@@ -49,7 +49,7 @@ def _check_deferred(tools: list[Json]) -> None:
         reject("deferred_cache")
 
 
-def _check_servers(asked: Asked, tools: list[Json]) -> None:
+def _check_servers(asked: RequestFacts, tools: list[Json]) -> None:
     """Reject servers without a toolset, and toolsets without a server."""
     servers = asked.body.mcp_servers if isinstance(asked.body.mcp_servers, list) else []
     known = [each.get("name") for each in servers if isinstance(each, dict)]

@@ -9,7 +9,7 @@ from ..models import Family
 from .vendor_tools import Platform
 
 
-class Asked(NamedTuple):
+class RequestFacts(NamedTuple):
     """A request of one model on one platform."""
 
     body: types.Body
