@@ -55,8 +55,12 @@ def judge(dialect: str, case: Case, request: HttpRequest) -> tuple[str, str] | N
     service = get_dialect(dialect).service()
     provider = case.provider or _HOMES[dialect]
     try:
-        if service.models is not None and service.models.classify(request) == "models":
-            service.models.write_list(request, [], provider)
+        endpoints = service.models
+        asks = endpoints.classify(request) if endpoints is not None else None
+        if endpoints is not None and asks == "models":
+            endpoints.write_list(request, [], provider)
+        elif endpoints is not None and endpoints.parse_count is not None and asks == "tokens":
+            service.accept(endpoints.parse_count(request), provider)
         else:
             service.accept(request, provider)
     except Rejected as rejection:

@@ -5,13 +5,6 @@ from collections.abc import Mapping
 _NOT_YET = "not decided as the service did yet"
 
 EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
-    "anthropic": dict.fromkeys(
-        (
-            "a660002698-063ad42d79",
-            "a660002698-5d25630f43",
-        ),
-        _NOT_YET,
-    ),
     "openai-responses": {
         "b0461fb532-558417aa83": "recorded as OpenAI, but vLLM answered; the emulated one takes it",
     },
@@ -121,6 +114,7 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
             ),
             "sent to /v1/chat; the emulator plays /v2/chat only",
         ),
+<<<<<<< HEAD
     },
     "bedrock-converse": dict.fromkeys(
         (
@@ -130,4 +124,25 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
         ),
         _NOT_YET,
     ),
+=======
+        _NOT_YET,
+    ),
+    "cohere": dict.fromkeys(
+        (
+            "fe8e8e11aa-7d7cae62bb",
+            "1f19d8e0bc-b9fcfa70d5",
+            "1f19d8e0bc-60058bb379",
+            "cebd64713e-49f402708f",
+            "39cf395a4e-a94e359de1",
+            "39cf395a4e-71d3fb17bc",
+            "a557d8e0ee-27ba4cd7b7",
+            "946d1412c8-f47b03ef78",
+            "a557d8e0ee-8f8eeacd73",
+        ),
+        _NOT_YET,
+    ),
+    "bedrock-converse": {
+        "ec358efc22-dfd2ec385f": "too long a prompt, of which the recording keeps a stand-in",
+    },
+>>>>>>> ref-an
 }

@@ -77,7 +77,10 @@ _MODEL = re.compile(
     re.IGNORECASE,
 )
 # Recordings of some clients lack the header that says which betas were on.
-BETAS = "mcp-client-x,context-management-x,task-budgets-x,structured-outputs-x"
+BETAS = (
+    "mcp-client-x,context-management-x,task-budgets-x,structured-outputs-x,compact-x,"
+    "computer-use-2025-11-24,advisor-tool-2026-03-01,mid-conversation-tool-changes-x"
+)
 
 
 class Verdict(NamedTuple):

@@ -33,7 +33,7 @@ def test_every_rule_has_a_case(name):
 def test_every_rejection_in_the_code_is_a_rule_and_every_rule_is_in_the_code(name):
     named = {
         node.value
-        for path in files(PACKAGES[name]).rglob("*.py")
+        for path in (*files(PACKAGES[name]).rglob("*.py"), *files("pondero.dialects").glob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
