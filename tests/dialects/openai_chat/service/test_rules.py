@@ -585,16 +585,15 @@ def services(monkeypatch):
     knobs = (models.Knob(("thinking", "type"), "toggle", ("enabled",), ("disabled",)),)
     strict = models.Provider(
         name="strict",
-        key_missing="no key",
         thinking="reasoning_content",
         strict=True,
         words=("reasoning_content",),
         knob=knobs,
         other=models.Model(thinks="on"),
-        must_replay="The `reasoning_content` in the thinking mode must be passed back to the API.",
+        must_replay=True,
     )
-    stringy = models.Provider(name="s", key_missing="no key", thinking="none", error="string")
-    flat = models.Provider(name="f", key_missing="no key", thinking="none", error="flat")
+    stringy = models.Provider(name="s", thinking="none", error="string")
+    flat = models.Provider(name="f", thinking="none", error="flat")
     described = {"strict": strict, "stringy": stringy, "flat": flat}
     models.provider_of.cache_clear()
     monkeypatch.setattr(models, "_table", lambda name: to_builtins(described[name]))

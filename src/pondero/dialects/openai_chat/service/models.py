@@ -55,7 +55,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shows: Place | None = None
     form: Form | None = None
     sampling: Literal["any", "default"] | None = None
-    must_replay: str | None = None
+    must_replay: bool = False
 
 
 class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,8 +87,9 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     any value or only the default. ``vocabulary``: all efforts of all models. ``apart``: pairs of
     fields that exclude each other. ``forced``: a forced tool choice is taken, answered without
     thinking, rejected while thinking, or rejected. ``schemas``: answers can have a schema.
-    ``must_replay``: its error for a call that comes back without thinking. ``call_ids``: a pattern.
-    ``says``: its own texts of rejections.
+    ``must_replay``: a call must come back with its thinking. ``call_ids``: a pattern.
+    ``bad_seal_upstream``: what the model's service says of a signature. ``says``: its own texts of
+    rejections, whose ``source`` and ``checked`` are the file's unless a text has its own.
 
     Answers. ``thinking``: its place; ``form``: the form of a detail. ``counting``: thinking tokens
     are inside the completion, outside it, or not counted. ``usage`` and ``usage_at``: when and on
@@ -99,8 +100,9 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: str
-    key_missing: str
     thinking: Place
+    source: str = ""
+    checked: str = ""
 
     strict: bool = False
     words: tuple[str, ...] = ()
@@ -118,9 +120,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     apart: tuple[tuple[str, str], ...] = ()
     forced: Forced = "taken"
     schemas: bool = True
-    must_replay: str | None = None
+    must_replay: bool = False
     call_ids: str | None = None
-    bad_seal: str = "The signature of a thought that was sent back is not valid."
     bad_seal_upstream: str | None = None
     says: dict[str, RejectionText] = {}
 
@@ -173,7 +174,9 @@ def _table(name: str) -> dict[str, Any] | None:
         return None
     own: dict[str, Any] = msgspec.toml.decode(path.read_text(encoding="utf-8"))
     below = _table(own.pop("like")) if "like" in own else None
-    says = {**(below or {}).get("says", {}), **own.get("says", {})}
+    known = {"source": own.get("source", ""), "checked": own.get("checked", "")}
+    texts = {rule: {**known, **row} for rule, row in own.get("says", {}).items()}
+    says = {**(below or {}).get("says", {}), **texts}
     return {**(below or {}), **own, "says": says, "name": name}
 
 
@@ -195,9 +198,7 @@ def _write_found(http: HttpRequest, models: Mapping[str, Json], table: Provider)
     if (name := requested_model(http)) is None:
         return _answer({"object": "list", "data": list(models.values())})
     if name not in models:
-        # OpenAI, models: 404 for an unknown model (public clients, 2026-11-16)
-        message = f"The model '{name}' does not exist"
-        table.rejecter.reject(message, status=404, param="model", code="model_not_found")
+        table.rejecter.reject("no_listed_model", param="model", model=name)
     return _answer(models[name])
 
 
@@ -208,8 +209,7 @@ def check_key(http: HttpRequest, provider: Provider) -> None:
     key = http.headers.get("authorization", "")
     scheme, _, token = key.partition(" ")
     if not http.headers.get("api-key") and (scheme.lower() != "bearer" or not token.strip()):
-        # OpenAI, authentication: 401 without a key (public clients, 2026-11-16)
-        provider.rejecter.reject(provider.key_missing, status=401)
+        provider.rejecter.reject("no_key")
 
 
 def _model(name: str, provider: str) -> Json:
