@@ -1,7 +1,7 @@
 """The tables of this wire's providers (``providers/NAME.toml``), and their lists of models."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -39,7 +39,8 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``thinks``: never, off by default, on by default, or always; a ``deaf`` model accepts off and
     still thinks. ``tools``: it accepts function tools while it thinks. ``shows``: the default place
     of its thinking. ``refuses``: parameters that it rejects. ``elsewhere``: it is on the Responses
-    API only. ``forced``, ``form``, ``sampling`` and ``must_replay`` override the provider's.
+    API only. ``min_output``: the smallest maximum of tokens. ``forced``, ``form``, ``sampling`` and
+    ``must_replay`` override the provider's.
     """
 
     match: tuple[str, ...] = ()
@@ -47,6 +48,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     efforts: tuple[str, ...] = ()
     default: str | None = None
     max_output: int | None = None
+    min_output: int | None = None
     tools: bool = True
     refuses: tuple[str, ...] = ()
     elsewhere: bool = False
@@ -77,6 +79,17 @@ class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alone: tuple[str, ...] = ()
 
 
+class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which roles may follow each role, and end a conversation, with some models.
+
+    A role without a row may be followed by any.
+    """
+
+    match: tuple[str, ...]
+    after: dict[str, tuple[str, ...]] = {}
+    last: tuple[str, ...] = ()
+
+
 class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One provider's table.
 
@@ -88,6 +101,11 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fields that exclude each other. ``forced``: a forced tool choice is taken, answered without
     thinking, rejected while thinking, or rejected. ``schemas``: answers can have a schema.
     ``must_replay``: a call must come back with its thinking. ``call_ids``: a pattern.
+    ``lacks``: by capability (checks.providers), the names and patterns of models that are known
+    not to have it. ``roles``: those it knows, if not all. ``order``: of roles, the first row that
+    matches a model. ``format_needs``: parts of a json_schema format. ``videos``: their formats.
+    ``updates``: the models that take `configuration_update`. ``context``: the sizes of context
+    windows, by pattern.
     ``bad_seal_upstream``: what the model's service says of a signature. ``says``: its own texts of
     rejections, whose ``source`` and ``checked`` are the file's unless a text has its own.
 
@@ -122,6 +140,13 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     schemas: bool = True
     must_replay: bool = False
     call_ids: str | None = None
+    lacks: dict[str, tuple[str, ...]] = {}
+    roles: tuple[str, ...] = ()
+    order: tuple[Order, ...] = ()
+    format_needs: tuple[str, ...] = ()
+    videos: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
+    context: dict[str, int] = {}
     bad_seal_upstream: str | None = None
     says: dict[str, RejectionText] = {}
 
@@ -153,6 +178,12 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             *(row for row in self.model if plain in row.match),
         )
         return known[0] if known else self.other
+
+    @staticmethod
+    def lists(patterns: Iterable[str], name: str) -> bool:
+        """Return whether a pattern matches a name, with or without the variant after its colon."""
+        names = (name, name.partition(":")[0])
+        return any(fnmatchcase(each, pattern) for pattern in patterns for each in names)
 
 
 @cache

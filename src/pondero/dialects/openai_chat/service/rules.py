@@ -8,6 +8,7 @@ from pondero.dialects.dialect import AcceptedRequest
 from . import parse, types
 from .address import default_model, serves
 from .checks.messages import Conversation
+from .checks.providers import check_provider
 from .input.lenient import FIELDS
 from .models import Model, Provider, check_key, provider_of
 from .parse import Context
@@ -36,6 +37,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     named = default_model(http.url, keyless=table.keyless)
     body = parse.body(raw, table, named=named)
     model = _find_model(body.model, table)
+    check_provider({**raw, "model": body.model}, table, model)
     rest = parse.rest_of(raw)
     _check_exclusive_fields(body, rest, table)
     settings = parse_thinking(body, rest, table, model)

@@ -10,15 +10,10 @@ from urllib.parse import urlsplit
 
 from pondero.canon import Json, get_path
 
-from .models import Model, Order, Provider
+from ..models import Model, Order, Provider
 
-_MEDIA = {
-    "image_url": "images",
-    "input_audio": "audio",
-    "video_url": "video",
-    "file": "files",
-    "document_url": "files",
-}
+_NOT_MEDIA = ("text", "refusal", "thinking", "reference")
+_SUBTYPES = {"quicktime": "mov", "x-msvideo": "avi", "x-ms-wmv": "wmv"}
 _LOGPROBS = ("logprobs", "top_logprobs")
 # A lower bound: no usual text has more characters for a token.
 _CHARACTERS_PER_TOKEN = 6
@@ -84,7 +79,7 @@ def _check_format(request: _Request) -> None:
     if not isinstance(format_, dict) or format_.get("type") != "json_schema":
         return
     if request.lacks("schemas"):
-        request.reject("no_schemas", param="response_format")
+        request.reject("schema", param="response_format")
     for path in request.provider.format_needs:
         if not get_path(format_, tuple(path.split("."))):
             request.reject("format_part", param="response_format", part=path)
@@ -112,11 +107,12 @@ def _check_roles(request: _Request) -> None:
 def _check_media(request: _Request) -> None:
     for index, part in _parts(request):
         where, kind = f"messages[{index}].content", str(part.get("type"))
-        if kind == "text" or kind not in _MEDIA:
+        if kind in _NOT_MEDIA:
             continue
-        if request.lacks("media") or request.lacks(_MEDIA[kind]):
-            rule = "no_media" if request.lacks("media") else f"no_{_MEDIA[kind]}"
-            request.reject(rule, param=where, index=index, kind=kind)
+        if request.lacks("media"):
+            request.reject("no_media", param=where, index=index, kind=kind)
+        if kind == "image_url" and request.lacks("images"):
+            request.reject("no_images", param=where, index=index)
         formats = request.provider.videos
         if kind == "video_url" and formats and _format_of(part) not in (None, *formats):
             request.reject("video_format", param=where, formats="/".join(formats))
@@ -135,8 +131,10 @@ def _format_of(part: dict[str, Json]) -> str | None:
     video = part.get("video_url")
     url = str(video.get("url") if isinstance(video, dict) else video)
     if url.startswith("data:"):
-        return url.removeprefix("data:").partition(";")[0].rpartition("/")[2] or None
-    return urlsplit(url).path.rpartition("/")[2].rpartition(".")[2].lower() or None
+        named = url.removeprefix("data:").partition(";")[0].rpartition("/")[2]
+        return _SUBTYPES.get(named, named) or None
+    _, dot, ending = urlsplit(url).path.rpartition("/")[2].rpartition(".")
+    return ending.lower() if dot else None
 
 
 def _check_order(request: _Request) -> None:
