@@ -22,6 +22,9 @@ class AcceptedModel(NamedTuple):
     name: str
 
 
+_NOT_THE_NAME = ("no_tools",)  # OpenAI's answer to tools for a model without them is a 404 too
+
+
 def accept_as_relative(request: HttpRequest, to: EmulatedRoute, refusal: Rejected) -> AcceptedModel:
     """Accept as a relative of an unknown model, same family first; else raise the rejection."""
     name = to.wire.service().requested_model(request)
@@ -44,6 +47,8 @@ def accept_as_relative(request: HttpRequest, to: EmulatedRoute, refusal: Rejecte
 
 
 def _is_not_found(to: EmulatedRoute, refusal: Rejected) -> bool:
+    if refusal.rule in _NOT_THE_NAME:
+        return False
     response = refusal.response
     head = ResponseHead(response.status, response.headers)
     return isinstance(to.wire.caller().error(head, response.body), NotFound)

@@ -46,6 +46,8 @@ _MISSING = re.compile(r"Object missing required field `(.*)`")
 _TYPE = re.compile(r"Expected `(.*)`, got `(.*)`")
 _VALUE = re.compile(r"Invalid (?:enum )?value (.*)")
 _SHORT = re.compile(r"Expected `(array|str)` of length >= 1")
+_LONG = re.compile(r"Expected `str` of length <= (\d+)")
+_PATTERN = re.compile(r"Expected `str` matching regex '(.*)'")
 _ARTICLES = {
     "str": "a string",
     "int": "an integer",
@@ -57,7 +59,7 @@ _ARTICLES = {
 }
 _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 # OpenAI's errors for these name no parameter (public clients, 2026-11-15).
-_UNPLACED = frozenset({"unknown_argument", "no_effort", "no_model"})
+_UNPLACED = frozenset({"unknown_argument", "no_effort", "no_model", "model_id", "no_tools"})
 _PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
 
 
@@ -158,9 +160,18 @@ class Rejecter:
         return rule in self._says
 
     def reject(
-        self, rule: str, *, param: str | None = None, upstream: str | None = None, **facts: Json
+        self,
+        rule: str,
+        *,
+        param: str | None = None,
+        code: str | None = None,
+        upstream: str | None = None,
+        **facts: Json,
     ) -> NoReturn:
-        """Raise the rejection of a rule in rejections.toml; ``facts`` fill its wording."""
+        """Raise the rejection of a rule in rejections.toml; ``facts`` fill its wording.
+
+        ``code``: where it depends on the place of the fault, not on the rule alone.
+        """
         own = self._says.get(rule)
         if own is not None and own.upstream is not None:
             upstream = own.upstream.format(param=param, **facts)
@@ -169,7 +180,7 @@ class Rejecter:
             row.status,
             row.text.format(param=param, **facts),
             param=None if own is None and rule in _UNPLACED else param,
-            code=row.code,
+            code=code or row.code,
             kind=row.kind,
             upstream=upstream,
             shape=self._shape,
@@ -195,7 +206,11 @@ class Rejecter:
             self.reject("wrong_value", param=path, value=value[1], supported=_list_supported(path))
         if short := _SHORT.match(problem):
             self.reject("empty_array" if short[1] == "array" else "empty_string", param=path)
-        self.reject("misfit", param=path or None, at=path, why=problem)
+        if pattern := _PATTERN.match(problem):
+            self.reject("pattern", param=path, pattern=pattern[1])
+        if length := _LONG.match(problem):
+            self.reject("long_string", param=path, most=length[1])
+        self.reject("wrong_value", param=path or None, value=problem, supported="")
 
 
 def _describe_types(expected: str, got: str) -> str:

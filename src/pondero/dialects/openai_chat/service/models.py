@@ -26,6 +26,9 @@ Place = Literal[
     "think_tags",
 ]
 Forced = Literal["taken", "unthinking", "not_thinking", "refused"]
+Capability = Literal[
+    "system", "later_system", "developer", "tools", "schemas", "search", "images", "audio"
+]
 Form = Literal["signed", "plain", "summary", "text", "encrypted"]
 
 _SNAPSHOT = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{4}|latest)$")
@@ -38,9 +41,10 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``thinks``: never, off by default, on by default, or always; a ``deaf`` model accepts off and
     still thinks. ``tools``: it accepts function tools while it thinks. ``shows``: the default place
-    of its thinking. ``refuses``: parameters that it rejects. ``elsewhere``: it is on the Responses
-    API only. ``min_output``: the smallest maximum of tokens. ``forced``, ``form``, ``sampling`` and
-    ``must_replay`` override the provider's.
+    of its thinking. ``refuses``: parameters that it rejects. ``lacks``: what it cannot do, though
+    others of the API can; ``later_system`` is a system message that is not first. ``elsewhere``: it
+    is on the Responses API only. ``min_output``: the smallest maximum of tokens. ``forced``,
+    ``form``, ``sampling`` and ``must_replay`` override the provider's.
     """
 
     match: tuple[str, ...] = ()
@@ -58,6 +62,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     form: Form | None = None
     sampling: Literal["any", "default"] | None = None
     must_replay: bool = False
+    lacks: tuple[Capability, ...] = ()
 
 
 class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,12 +105,14 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     any value or only the default. ``vocabulary``: all efforts of all models. ``apart``: pairs of
     fields that exclude each other. ``forced``: a forced tool choice is taken, answered without
     thinking, rejected while thinking, or rejected. ``schemas``: answers can have a schema.
-    ``must_replay``: a call must come back with its thinking. ``call_ids``: a pattern.
-    ``lacks``: by capability (checks.providers), the names and patterns of models that are known
-    not to have it. ``roles``: those it knows, if not all. ``order``: of roles, the first row that
-    matches a model. ``format_needs``: parts of a json_schema format. ``videos``: their formats.
-    ``updates``: the models that take `configuration_update`. ``context``: the sizes of context
-    windows, by pattern.
+    ``checks_schemas``: it rejects schemas outside its subset. ``json_word``: JSON answers need the
+    word in a message. ``image_formats``: of images in a request. ``integers`` and ``lengths``: the
+    bounds of whole numbers, and the longest lists. ``must_replay``: a call must come back with its
+    thinking. ``call_ids``: a pattern. ``lacks``: by capability (checks.providers), the names and
+    patterns of models that are known not to have it. ``roles``: those it knows, if not all.
+    ``order``: of roles, the first row that matches a model. ``format_needs``: parts of a
+    json_schema format. ``videos``: their formats. ``updates``: the models that take
+    `configuration_update`. ``context``: the sizes of context windows, by pattern.
     ``bad_seal_upstream``: what the model's service says of a signature. ``says``: its own texts of
     rejections, whose ``source`` and ``checked`` are the file's unless a text has its own.
 
@@ -138,6 +145,11 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     apart: tuple[tuple[str, str], ...] = ()
     forced: Forced = "taken"
     schemas: bool = True
+    checks_schemas: bool = False
+    json_word: bool = False
+    image_formats: tuple[str, ...] = ()
+    integers: dict[str, tuple[int, int]] = {}
+    lengths: dict[str, int] = {}
     must_replay: bool = False
     call_ids: str | None = None
     lacks: dict[str, tuple[str, ...]] = {}

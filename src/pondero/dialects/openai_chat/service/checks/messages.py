@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from pondero.canon import Json
 
 from .. import types
-from ..input.messages import base64_in, decode_base64, make_call_id
+from ..input.messages import make_call_id
 from ..models import Model, Provider
 from ..signatures import stamp
+from .media import check_media
+
+# OpenAI's pattern of a message's name (its own error quotes it; public clients, 2026-11-16)
+_NAME = r"^[^\s<|\\/>]+$"
 
 
 class Conversation:
@@ -17,6 +21,7 @@ class Conversation:
     def __init__(self, provider: Provider, model: Model, name: str) -> None:
         self._provider = provider
         self._rejecter = provider.rejecter
+        self._lacks = model.lacks
         self._form = model.form or provider.form
         self._model = name
         self._open: list[tuple[str, str]] = []  # unanswered calls: the id given, and the id shown
@@ -25,8 +30,11 @@ class Conversation:
     def check(self, messages: Sequence[types.Message]) -> None:
         """Raise Rejected for the first invalid message."""
         begins = isinstance(messages[0], types.System | types.Developer)
+        for self._at, message in enumerate(messages):
+            self._check_role(message)
         for self._at, message in enumerate(messages[begins:], start=int(begins)):
             if self._provider.strict:
+                self._check_name(message)
                 self._check_words(message)
             match message:
                 case types.ToolAnswer() | types.FunctionAnswer():
@@ -40,6 +48,21 @@ class Conversation:
                 case _:
                     self._check_answered()
         self._check_answered()
+
+    def _check_role(self, message: types.Message) -> None:
+        if not isinstance(message, types.System | types.Developer):
+            return
+        role, param = str(message.__struct_config__.tag), f"messages[{self._at}].role"
+        if "system" in self._lacks:
+            self._rejecter.reject("no_system", param=param, role=role)
+        if "developer" in self._lacks and role == "developer":
+            self._rejecter.reject("role", param=param, role=role, index=self._at)
+        if "later_system" in self._lacks and self._at:
+            self._rejecter.reject("later_system", param=param)
+
+    def _check_name(self, message: types.Message) -> None:
+        if message.name is not None and not re.fullmatch(_NAME, message.name):
+            self._rejecter.reject("pattern", param=f"messages[{self._at}].name", pattern=_NAME)
 
     def _check_answer(self, message: types.ToolAnswer | types.FunctionAnswer) -> None:
         id_ = message.tool_call_id if isinstance(message, types.ToolAnswer) else None
@@ -90,10 +113,10 @@ class Conversation:
                 self._rejecter.reject("bad_seal", param=where, upstream=upstream)
 
     def _check_media(self, message: types.User) -> None:
-        for part in message.content if isinstance(message.content, list) else ():
-            data = base64_in(part)
-            if data is not None and decode_base64(data) is None:
-                self._rejecter.reject("bad_base64", param="messages")
+        for number, part in enumerate(message.content if isinstance(message.content, list) else ()):
+            check_media(
+                part, f"messages.[{self._at}].content.[{number}]", self._provider, self._lacks
+            )
 
     # -- fields of compatible servers, which a strict provider rejects ---------------------------
 
