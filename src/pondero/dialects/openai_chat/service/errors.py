@@ -64,7 +64,10 @@ _PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
 
 
 class RejectionText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A provider's own text for a rule, with its status, code and type, its source and date."""
+    """A provider's own text for a rule, with its status, code and type, its source and date.
+
+    ``upstream`` is what a router got from the model's service.
+    """
 
     text: str
     source: str
@@ -72,6 +75,7 @@ class RejectionText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     status: int = 400
     code: str | None = None
     kind: str | None = None
+    upstream: str | None = None
 
 
 def write_error(
@@ -169,6 +173,8 @@ class Rejecter:
         ``code``: where it depends on the place of the fault, not on the rule alone.
         """
         own = self._says.get(rule)
+        if own is not None and own.upstream is not None:
+            upstream = own.upstream.format(param=param, **facts)
         row = own or load_rules(__package__).rule[rule]
         error = write_error(
             row.status,

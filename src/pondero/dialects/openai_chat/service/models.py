@@ -1,7 +1,7 @@
 """The tables of this wire's providers (``providers/NAME.toml``), and their lists of models."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -43,8 +43,8 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     still thinks. ``tools``: it accepts function tools while it thinks. ``shows``: the default place
     of its thinking. ``refuses``: parameters that it rejects. ``lacks``: what it cannot do, though
     others of the API can; ``later_system`` is a system message that is not first. ``elsewhere``: it
-    is on the Responses API only. ``forced``, ``form``, ``sampling`` and ``must_replay`` override
-    the provider's.
+    is on the Responses API only. ``min_output``: the smallest maximum of tokens. ``forced``,
+    ``form``, ``sampling`` and ``must_replay`` override the provider's.
     """
 
     match: tuple[str, ...] = ()
@@ -52,6 +52,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     efforts: tuple[str, ...] = ()
     default: str | None = None
     max_output: int | None = None
+    min_output: int | None = None
     tools: bool = True
     refuses: tuple[str, ...] = ()
     elsewhere: bool = False
@@ -83,6 +84,17 @@ class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alone: tuple[str, ...] = ()
 
 
+class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which roles may follow each role, and end a conversation, with some models.
+
+    A role without a row may be followed by any.
+    """
+
+    match: tuple[str, ...]
+    after: dict[str, tuple[str, ...]] = {}
+    last: tuple[str, ...] = ()
+
+
 class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One provider's table.
 
@@ -96,9 +108,13 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ``checks_schemas``: it rejects schemas outside its subset. ``json_word``: JSON answers need the
     word in a message. ``image_formats``: of images in a request. ``integers`` and ``lengths``: the
     bounds of whole numbers, and the longest lists. ``must_replay``: a call must come back with its
-    thinking. ``call_ids``: a pattern. ``bad_seal_upstream``: what the model's service says of a
-    signature. ``says``: its own texts of rejections, whose ``source`` and ``checked`` are the
-    file's unless a text has its own.
+    thinking. ``call_ids``: a pattern. ``lacks``: by capability (checks.providers), the names and
+    patterns of models that are known not to have it. ``roles``: those it knows, if not all.
+    ``order``: of roles, the first row that matches a model. ``format_needs``: parts of a
+    json_schema format. ``videos``: their formats. ``updates``: the models that take
+    `configuration_update`. ``context``: the sizes of context windows, by pattern.
+    ``bad_seal_upstream``: what the model's service says of a signature. ``says``: its own texts of
+    rejections, whose ``source`` and ``checked`` are the file's unless a text has its own.
 
     Answers. ``thinking``: its place; ``form``: the form of a detail. ``counting``: thinking tokens
     are inside the completion, outside it, or not counted. ``usage`` and ``usage_at``: when and on
@@ -136,6 +152,13 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lengths: dict[str, int] = {}
     must_replay: bool = False
     call_ids: str | None = None
+    lacks: dict[str, tuple[str, ...]] = {}
+    roles: tuple[str, ...] = ()
+    order: tuple[Order, ...] = ()
+    format_needs: tuple[str, ...] = ()
+    videos: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
+    context: dict[str, int] = {}
     bad_seal_upstream: str | None = None
     says: dict[str, RejectionText] = {}
 
@@ -167,6 +190,12 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             *(row for row in self.model if plain in row.match),
         )
         return known[0] if known else self.other
+
+    @staticmethod
+    def lists(patterns: Iterable[str], name: str) -> bool:
+        """Return whether a pattern matches a name, with or without the variant after its colon."""
+        names = (name, name.partition(":")[0])
+        return any(fnmatchcase(each, pattern) for pattern in patterns for each in names)
 
 
 @cache

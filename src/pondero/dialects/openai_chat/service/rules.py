@@ -13,6 +13,7 @@ from .checks.capabilities import check_capabilities
 from .checks.messages import Conversation
 from .checks.output import check_output, check_tools
 from .checks.parameters import check_exclusive_fields, check_parameters, check_thinking
+from .checks.providers import check_provider
 from .input.lenient import FIELDS
 from .models import Model, Provider, check_key, provider_of
 from .parse import Context
@@ -32,6 +33,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     named = default_model(http.url, keyless=table.keyless)
     body = parse.body(raw, table, named=named)
     model = _find_model(body.model, table)
+    check_provider({**raw, "model": body.model}, table, model)
     rest = parse.rest_of(raw)
     check_exclusive_fields(body, rest, table)
     settings = parse_thinking(body, rest, table, model)
