@@ -156,6 +156,12 @@ PARAMETERS = [
            ask(model=other, response_format=schema(EMPTY)))
       for name, other in {"gpt-4": "gpt-4.1", "gpt-3.5-turbo": "gpt-4o", "gpt-4-turbo": "gpt-5",
                           "o1-mini": "o3-mini"}.items()),
+    Case("missing", ask(modalities=["text", "audio"], model="gpt-audio"),
+         ask(modalities=["text", "audio"], audio=VOICE, model="gpt-audio")),
+    *(Case("legacy_cap", ask(model=name, max_tokens=9), ask(model=name, max_completion_tokens=9),
+           "azure-chat") for name in ("o3-mini", "gpt-5-mini", "gpt-5.6-sol")),
+    Case("legacy_cap", ask(model="gpt-5-mini", max_tokens=9),
+         ask(model="my-deployment", max_tokens=9), "azure-chat"),
     Case("no_speech", ask(modalities=["text", "audio"], audio=VOICE),
          ask(modalities=["text", "audio"], audio=VOICE, model="gpt-audio")),
     Case("integer_above", ask(n=129), ask(n=128)),
