@@ -22,19 +22,6 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
         ),
         _NOT_YET,
     ),
-    "openai-chat": dict.fromkeys(
-        (
-            "efe19b410f-8be9eb7483",
-            "7533f9861c-34ddf52c7b",
-            "7533f9861c-e094ab6ca5",
-            "d3d077d95a-fbc5192584",
-            "d3d077d95a-728c6fc6bd",
-            "07ebde9fc2-04cdf3221a",
-            "1b98f01eaa-bddf343994",
-            "4821c5f04e-73859b2149",
-        ),
-        _NOT_YET,
-    ),
     "openai-compat": {
         "24c8ca098a-04de79b2b8": "the context of 512 tokens is a setting of that server",
         "a330d2986b-eb7fb4e2b9": "the service could not read a picture that others read",

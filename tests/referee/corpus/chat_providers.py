@@ -105,7 +105,7 @@ NAMES = [
 
 # -- thinking ------------------------------------------------------------------------------------
 
-GLM = {"thinking": {"type": "disabled"}}
+GLM: dict[str, Any] = {"thinking": {"type": "disabled"}}
 THINKING = [
     pair("groq", "effort", ask("qwen/qwen3.6-27b", reasoning_effort="medium"),
          ask("qwen/qwen3.6-27b", reasoning_effort="default")),

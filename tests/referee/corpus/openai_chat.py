@@ -1,4 +1,4 @@
-"""Chat Completions: pairs of requests for each rule, and for each provider's own words."""
+"""Chat Completions of OpenAI and of servers of one's own: pairs of requests for each rule."""
 
 from typing import Any
 
@@ -50,27 +50,6 @@ def without_key(model: str = "m") -> HttpRequest:
 
 def listed(name: str) -> HttpRequest:
     return HttpRequest("GET", f"https://api.test/v1/models{name}", KEY)
-
-
-def own(provider: str, rule: str, bad: dict[str, Any], good: dict[str, Any]) -> Case:
-    """Return a case of a provider's own words; both have the fields of ``bad``'s model."""
-    shared = {"model": bad.get("model", "m"), "messages": [HI]}
-    return Case(rule, ask(**{**shared, **bad}), ask(**{**shared, **good}), provider)
-
-
-def efforts(provider: str, rule: str, model: str, bad: str, good: str) -> Case:
-    return own(provider, rule, {"model": model, "reasoning_effort": bad},
-               {"model": model, "reasoning_effort": good})  # fmt: skip
-
-
-def replayed(provider: str, model: str) -> Case:
-    bad, good = ([HI, {**CALLED, **kept}, RESULT] for kept in ({}, {"reasoning_content": "t"}))
-    return own(provider, "must_replay", {"model": model, "messages": bad},
-               {"model": model, "messages": good})  # fmt: skip
-
-
-def keyless(provider: str, model: str) -> Case:
-    return Case("no_key", without_key(model), ask(model=model), provider)
 
 
 def named(name: str) -> dict[str, Any]:
@@ -177,6 +156,12 @@ PARAMETERS = [
            ask(model=other, response_format=schema(EMPTY)))
       for name, other in {"gpt-4": "gpt-4.1", "gpt-3.5-turbo": "gpt-4o", "gpt-4-turbo": "gpt-5",
                           "o1-mini": "o3-mini"}.items()),
+    Case("missing", ask(modalities=["text", "audio"], model="gpt-audio"),
+         ask(modalities=["text", "audio"], audio=VOICE, model="gpt-audio")),
+    *(Case("legacy_cap", ask(model=name, max_tokens=9), ask(model=name, max_completion_tokens=9),
+           "azure-chat") for name in ("o3-mini", "gpt-5-mini", "gpt-5.6-sol")),
+    Case("legacy_cap", ask(model="gpt-5-mini", max_tokens=9),
+         ask(model="my-deployment", max_tokens=9), "azure-chat"),
     Case("no_speech", ask(modalities=["text", "audio"], audio=VOICE),
          ask(modalities=["text", "audio"], audio=VOICE, model="gpt-audio")),
     Case("integer_above", ask(n=129), ask(n=128)),
@@ -334,90 +319,12 @@ MESSAGES = [
       for provider in ("llamacpp", "vllm", "sglang") for name in ("Qwen3.5-9B-GGUF", "gemma-4")),
 ]  # fmt: skip
 
-NOT_NEEDED = {"thinking": {"type": "disabled"}}
-FORCED = {"tools": [TOOL], "tool_choice": "required"}
-SCHEMA = schema({"type": "object"})
-NINE = {**CALL, "id": "abcdefgh1"}
 VIDEO = say({"type": "video_url", "video_url": {"url": "https://a.test/a.mp4"}})
+# The words of servers of one's own; those of the other providers are in chat_providers.
 OWN = [
-    *(keyless(name, model) for name, model in {
-        "baseten": "m", "huggingface": "m", "nvidia": "m", "perplexity": "m", "xiaomi": "m",
-        "vercel-gateway": "m", "cerebras": "gpt-oss-120b", "dashscope": "qwen3-max", "groq": "m",
-        "deepseek": "deepseek-chat", "fireworks": "m", "minimax": "m", "mistral": "m",
-        "moonshot": "kimi-k3", "openrouter": "a/b", "together": "m", "xai": "grok-4",
-        "zai": "glm-5.2"}.items()),
-    *(own(name, "no_model", {"model": "no such"}, {"model": model}) for name, model in {
-        "cerebras": "gpt-oss-120b", "mistral": "mistral-small-latest", "moonshot": "kimi-k3",
-        "xai": "grok-4", "zai": "glm-5.2", "openrouter": "a/b"}.items()),
-    own("llamacpp", "part", {"messages": [VIDEO]}, {"messages": [image(PNG)]}),
-    own("openrouter", "apart", {"model": "a/b", "reasoning": {"effort": "low", "max_tokens": 99}},
-        {"model": "a/b", "reasoning": {"max_tokens": 99}}),
-    efforts("cerebras", "effort", "gpt-oss-120b", "max", "low"),
-    efforts("cerebras", "off", "gpt-oss-120b", "none", "low"),
-    own("cerebras", "no_effort", {"model": "llama3.1-8b", "reasoning_effort": "low"}, {}),
-    own("cerebras", "field", {"messages": [{**HI, "reasoning_content": "x"}]}, {}),
-    own("dashscope", "apart", {"reasoning_effort": "low", "thinking_budget": 9,
-        "model": "qwen3.8-max"}, {"reasoning_effort": "low", "model": "qwen3.8-max"}),
-    efforts("dashscope", "word", "qwen3.8-max", "ultra", "low"),
-    efforts("dashscope", "effort", "qwen3.8-max", "max", "low"),
-    efforts("dashscope", "off", "qwen3.8-max-preview", "none", "low"),
-    own("dashscope", "forced", {"model": "qwen3.8-max", **FORCED},
-        {"model": "qwen3.8-max", "enable_thinking": False, **FORCED}),
-    own("dashscope", "budget", {"thinking_budget": 0}, {"thinking_budget": 1}),
-    own("deepseek", "part", {"model": "deepseek-chat", "messages": [image("https://a.test/a.png")]},
-        {"model": "deepseek-chat", "messages": [say({"type": "text", "text": "x"})]}),
-    own("deepseek", "tool", {"model": "deepseek-chat", "tools": [{"type": "custom", "custom": {}}]},
-        {"model": "deepseek-chat", "tools": [TOOL]}),
-    own("deepseek", "forced", {"model": "deepseek-v4-pro", **FORCED},
-        {"model": "deepseek-v4-pro", **FORCED, **NOT_NEEDED}),
-    own("deepseek", "schema", {"model": "deepseek-chat", "response_format": SCHEMA},
-        {"model": "deepseek-chat", "response_format": {"type": "json_object"},
-         "messages": [{"role": "user", "content": "in JSON"}]}),
-    own("deepseek", "no_model", {"model": "deepsek"}, {"model": "deepseek-chat"}),
-    replayed("deepseek", "deepseek-v4-pro"),
-    own("fireworks", "apart", {"thinking": {"type": "enabled"}, "reasoning_effort": "low"},
-        {"thinking": {"type": "enabled"}}),
-    efforts("fireworks", "off", "gpt-oss-120b", "none", "low"),
-    efforts("fireworks", "effort", "m", "xhigh", "high"),
-    own("groq", "tool", {"tools": [{"type": "custom", "custom": {}}]}, {"tools": [TOOL]}),
-    own("groq", "field", {"messages": [{**HI, "reasoning_content": "x"}]}, {}),
-    efforts("groq", "effort", "openai/gpt-oss-120b", "max", "low"),
-    own("groq", "no_effort", {"model": "llama-3.1-8b-instant", "reasoning_effort": "low"}, {}),
-    own("groq", "alone", {"reasoning_format": "raw", "tools": [TOOL]}, {"reasoning_format": "raw"}),
-    own("groq", "apart", {"reasoning_format": "raw", "include_reasoning": True},
-        {"reasoning_format": "raw"}),
-    own("minimax", "forced", FORCED, {"tools": [TOOL]}),
-    own("minimax", "no_effort", {"reasoning_effort": "low"}, {}),
-    own("mistral", "tool", {"tools": [{"type": "custom", "custom": {}}]}, {"tools": [TOOL]}),
-    efforts("mistral", "word", "magistral-small", "ultra", "high"),
-    efforts("mistral", "effort", "magistral-small", "low", "high"),
-    efforts("mistral", "off", "zai-glm-5", "none", "high"),
-    own("mistral", "no_effort", {"model": "codestral", "reasoning_effort": "high"}, {}),
-    own("mistral", "unsupported", {"model": "magistral-small", "prompt_mode": "reasoning"}, {}),
-    own("mistral", "call_id", {"messages": [HI, CALLED, RESULT]},
-        {"messages": [HI, {**CALLED, "tool_calls": [NINE]},
-                      {**RESULT, "tool_call_id": NINE["id"]}]}),
-    own("moonshot", "apart", {"thinking": {"type": "enabled"}, "reasoning_effort": "low",
-        "model": "kimi-k3"}, {"reasoning_effort": "low", "model": "kimi-k3"}),
-    efforts("moonshot", "off", "kimi-k3", "none", "low"),
-    efforts("moonshot", "effort", "kimi-k3", "medium", "low"),
-    own("moonshot", "forced", {"model": "kimi-k3", **FORCED}, {"model": "kimi-k3"}),
-    own("moonshot", "unsupported", {"model": "kimi-k3", "thinking": {"type": "enabled"}}, {}),
-    replayed("moonshot", "kimi-k3"),
-    efforts("openrouter", "off", "openai/gpt-oss-120b", "none", "low"),
-    efforts("openrouter", "effort", "openai/gpt-oss-120b", "max", "low"),
-    efforts("openrouter", "word", "a/b", "ultra", "low"),
-    own("openrouter", "two_efforts", {"model": "a/b", "reasoning_effort": "low",
-        "reasoning": {"effort": "high"}}, {"model": "a/b", "reasoning_effort": "low"}),
-    own("openrouter", "no_model", {"model": "nothing"}, {"model": "a/b"}),
-    replayed("openrouter", "deepseek/deepseek-v4-pro"),
-    efforts("sglang", "off", "gpt-oss-120b", "none", "low"),
-    own("vllm", "budget", {"thinking_token_budget": -2}, {"thinking_token_budget": -1}),
-    own("xai", "no_effort", {"model": "grok-4.20", "reasoning_effort": "low"}, {}),
-    efforts("xai", "effort", "grok-4.5", "xhigh", "high"),
-    efforts("xai", "off", "grok-4.5", "none", "high"),
-    own("xai", "unsupported", {"model": "grok-4", "stop": "x"}, {"model": "grok-4"}),
-    efforts("zai", "off", "glm-5.3", "none", "low"),
-    efforts("zai", "effort", "glm-5.3", "medium", "low"),
+    Case("part", ask(VIDEO), ask(image(PNG)), "llamacpp"),
+    Case("off", ask(model="gpt-oss-120b", reasoning_effort="none"),
+         ask(model="gpt-oss-120b", reasoning_effort="low"), "sglang"),
+    Case("budget", ask(thinking_token_budget=-2), ask(thinking_token_budget=-1), "vllm"),
 ]  # fmt: skip
 CASES = [*FORMS, *THINKING, *PARAMETERS, *SCHEMAS, *MESSAGES, *OWN]

@@ -20,5 +20,9 @@ def check_capabilities(
         reject("no_search", param=_SEARCH)
     if isinstance(body.response_format, types.SchemaFormat) and "schemas" in model.lacks:
         reject("schema", param="response_format", model=body.model)
-    if "audio" in (rest.get("modalities") or ()) and "audio" in model.lacks:
+    modalities = rest.get("modalities")
+    speaks = isinstance(modalities, list) and "audio" in modalities
+    if speaks and "audio" in model.lacks:
         reject("no_speech", param="model", model=body.model)
+    if speaks and "audio" in provider.fields and rest.get("audio") is None:
+        reject("missing", param="audio")

@@ -69,7 +69,8 @@ def _check_ranges(body: types.Body, rest: dict[str, Json], provider: Provider) -
 def _check_caps(body: types.Body, provider: Provider, model: Model) -> None:
     if body.max_tokens is not None and body.max_completion_tokens is not None:
         provider.rejecter.reject("two_caps", param="max_tokens")
-    if provider.strict and body.max_tokens is not None and model.thinks != "no":
+    thinks = model.thinks != "no" and (model.sampling or provider.sampling) == "default"
+    if thinks and body.max_tokens is not None:
         provider.rejecter.reject("legacy_cap", param="max_tokens")
     for name in ("max_tokens", "max_completion_tokens"):
         cap = getattr(body, name)

@@ -79,7 +79,7 @@ def _check_reference(
         yield _fault("schema_beside_ref", at, keywords=beside)
     name = node["$ref"]
     found = _DEFINED.fullmatch(name) if isinstance(name, str) else None
-    if name != "#" and (found is None or found[2] not in (root.get(found[1]) or {})):
+    if name != "#" and (found is None or found[2] not in _named(root, found[1])):
         yield _fault("schema_ref", at)
 
 
@@ -88,7 +88,7 @@ def _check_keywords(node: dict[str, Json], at: _Context) -> Iterator[SchemaFault
         if name in _REFUSED:
             yield _fault("schema_keyword", at, keyword=name)
     named = node.get("format")
-    if named is not None and named not in _FORMATS:
+    if named is not None and str(named) not in _FORMATS:
         yield _fault("schema_format", at, format=named)
     if _LOOKS_AROUND.search(str(node.get("pattern", ""))):
         yield _fault("schema_pattern", at)
@@ -97,7 +97,8 @@ def _check_keywords(node: dict[str, Json], at: _Context) -> Iterator[SchemaFault
 def _check_object(node: dict[str, Json], at: _Context) -> Iterator[SchemaFault]:
     if node.get("additionalProperties") is not False:
         yield _fault("schema_additional", at)
-    names, required = node.get("properties") or {}, node.get("required") or ()
+    names, required = _named(node, "properties"), node.get("required")
+    required = required if isinstance(required, list) else []
     for name in names:
         if name not in required:
             yield _fault("schema_required", at, name=name)
@@ -108,14 +109,18 @@ def _check_object(node: dict[str, Json], at: _Context) -> Iterator[SchemaFault]:
 
 def _inner(node: dict[str, Json], at: _Context) -> Iterator[tuple[Json, _Context]]:
     for place in ("properties", "$defs", "definitions"):
-        several = node.get(place)
-        for name, inner in several.items() if isinstance(several, dict) else ():
+        for name, inner in _named(node, place).items():
             yield inner, (*at, place, name)
     if "items" in node:
         yield node["items"], (*at, "items")
     options = node.get("anyOf")
     for number, inner in enumerate(options if isinstance(options, list) else ()):
         yield inner, (*at, "anyOf", str(number))
+
+
+def _named(node: dict[str, Json], place: str) -> dict[str, Json]:
+    several = node.get(place)
+    return several if isinstance(several, dict) else {}
 
 
 def _fault(rule: str, at: _Context, **facts: Json) -> SchemaFault:
