@@ -15,12 +15,12 @@ def check_output(body: types.Body, provider: Provider) -> None:
         case types.ObjectFormat() if provider.json_word and not _says_json(body.messages):
             provider.rejecter.reject("json_word", param="messages")
         case types.SchemaFormat(json_schema=asked) if provider.checks_schemas:
-            what = f"response_format '{asked.name}'"
+            place = f"response_format '{asked.name}'"
             if asked.schema is None:
                 provider.rejecter.reject("missing", param="response_format.json_schema.schema")
             fault = find_fault(asked.schema, strict=bool(asked.strict), function=False)
             if fault is not None:
-                _reject_schema(fault, what, "response_format", provider)
+                _reject_schema(fault, place, "response_format", provider)
 
 
 def _says_json(messages: list[types.Message]) -> bool:
@@ -48,8 +48,8 @@ def check_tools(body: types.Body, rest: dict[str, Json], provider: Provider) -> 
             continue
         fault = find_fault(function.parameters, strict=bool(function.strict), function=True)
         if fault is not None:
-            what, param = f"function '{function.name}'", f"{where}.parameters"
-            _reject_schema(fault, what, param, provider, "invalid_function_parameters")
+            place, param = f"function '{function.name}'", f"{where}.parameters"
+            _reject_schema(fault, place, param, provider, "invalid_function_parameters")
 
 
 def _older(rest: dict[str, Json], provider: Provider) -> dict[str, types.FunctionTool]:
@@ -64,6 +64,6 @@ def _older(rest: dict[str, Json], provider: Provider) -> dict[str, types.Functio
 
 
 def _reject_schema(
-    fault: SchemaFault, what: str, param: str, provider: Provider, code: str | None = None
+    fault: SchemaFault, place: str, param: str, provider: Provider, code: str | None = None
 ) -> None:
-    provider.rejecter.reject(fault.rule, param=param, code=code, what=what, **fault.facts)
+    provider.rejecter.reject(fault.rule, param=param, code=code, place=place, **fault.facts)

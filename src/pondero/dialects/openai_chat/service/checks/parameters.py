@@ -120,7 +120,7 @@ def _check_dependent_fields(body: types.Body, rest: dict[str, Json], provider: P
 def check_thinking(
     body: types.Body, rest: dict[str, Json], provider: Provider, model: Model
 ) -> None:
-    """Raise Rejected for what the model does not take while it thinks."""
+    """Raise Rejected if the model does not take something while it thinks."""
     if (model.sampling or provider.sampling) == "default":
         for name, default in _DEFAULTS.items():
             value = getattr(body, name, None) if name in body.__struct_fields__ else rest.get(name)

@@ -79,7 +79,7 @@ def _check_reference(
         yield _fault("schema_beside_ref", at, keywords=beside)
     name = node["$ref"]
     found = _DEFINED.fullmatch(name) if isinstance(name, str) else None
-    if name != "#" and (found is None or found[2] not in _named(root, found[1])):
+    if name != "#" and (found is None or found[2] not in _find_members(root, found[1])):
         yield _fault("schema_ref", at)
 
 
@@ -97,7 +97,7 @@ def _check_keywords(node: dict[str, Json], at: _Context) -> Iterator[SchemaFault
 def _check_object(node: dict[str, Json], at: _Context) -> Iterator[SchemaFault]:
     if node.get("additionalProperties") is not False:
         yield _fault("schema_additional", at)
-    names, required = _named(node, "properties"), node.get("required")
+    names, required = _find_members(node, "properties"), node.get("required")
     required = required if isinstance(required, list) else []
     for name in names:
         if name not in required:
@@ -109,7 +109,7 @@ def _check_object(node: dict[str, Json], at: _Context) -> Iterator[SchemaFault]:
 
 def _inner(node: dict[str, Json], at: _Context) -> Iterator[tuple[Json, _Context]]:
     for place in ("properties", "$defs", "definitions"):
-        for name, inner in _named(node, place).items():
+        for name, inner in _find_members(node, place).items():
             yield inner, (*at, place, name)
     if "items" in node:
         yield node["items"], (*at, "items")
@@ -118,7 +118,7 @@ def _inner(node: dict[str, Json], at: _Context) -> Iterator[tuple[Json, _Context
         yield inner, (*at, "anyOf", str(number))
 
 
-def _named(node: dict[str, Json], place: str) -> dict[str, Json]:
+def _find_members(node: dict[str, Json], place: str) -> dict[str, Json]:
     several = node.get(place)
     return several if isinstance(several, dict) else {}
 
