@@ -479,7 +479,7 @@ def _compile_endings(dates: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<=.)(?:{endings})$" if endings else "(?!)")
 
 
-def _remove_unoffered(provider: Provider, model: str, facts: Capability) -> Capability:
+def _leave_out(provider: Provider, model: str, facts: Capability) -> Capability:
     """Return the facts without what this provider does not offer with the model."""
     names = {model, model.partition(":")[0]}  # a router's variant after the colon
     if any(_is_one_of(name, provider.text_only) for name in names):
@@ -499,7 +499,7 @@ def _facts(provider: Provider, model: str, hit: FamilyMatch) -> tuple[Capability
         facts = replace(facts, default="on")
     if hit.inferred and not facts.off:
         facts = replace(facts, tools="ok")  # a guess is no reason to take tools away
-    facts = _remove_unoffered(provider, model.lower(), facts)
+    facts = _leave_out(provider, model.lower(), facts)
     placement = provider.placement.get(facts.style or "", NOWHERE)
     if provider.unshown and model.startswith(provider.unshown):
         placement = replace(placement, show=None, hide=None)
