@@ -17,6 +17,8 @@ from pondero.dialects import NAMES, Rejected, get_dialect
 from pondero.emulator import home_providers
 
 Json = Any
+_CORPUS = Path(__file__).parent / "corpus"
+_MORE = {"openai_chat": ("chat_providers",)}
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,16 @@ def post(url: str, body: Json, headers: Mapping[str, str]) -> HttpRequest:
 
 def corpora() -> list[str]:
     """Return the dialects that have a corpus."""
-    folder = Path(__file__).parent / "corpus"
-    return [name for name in NAMES if (folder / f"{name}.py").exists()]
+    return [name for name in NAMES if (_CORPUS / f"{name}.py").exists()]
 
 
 def cases_of(dialect: str) -> list[Case]:
-    """Return the corpus of a dialect."""
-    found: list[Case] = import_module(f"tests.referee.corpus.{dialect}").CASES
-    return found
+    """Return the corpus of a dialect, with that of its other providers if it has one."""
+    names = (
+        dialect,
+        *(name for name in _MORE.get(dialect, ()) if (_CORPUS / f"{name}.py").exists()),
+    )
+    return [case for name in names for case in import_module(f"tests.referee.corpus.{name}").CASES]
 
 
 def judge(dialect: str, case: Case, request: HttpRequest) -> tuple[str, str] | None:

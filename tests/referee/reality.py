@@ -76,6 +76,9 @@ _MODEL = re.compile(
     r"|model_not_found|alpha period",
     re.IGNORECASE,
 )
+# One client's recorder writes this for a text of a million characters (ten of them are about 2.5
+# million tokens, says the answer).
+MASSIVE = b"<MASSIVE_TEXT>"
 # Recordings of some clients lack the header that says which betas were on.
 BETAS = (
     "mcp-client-x,context-management-x,task-budgets-x,structured-outputs-x,compact-x,"
@@ -156,5 +159,5 @@ def _request(each: Exchange) -> HttpRequest:
         headers["anthropic-beta"] = headers.get("anthropic-beta", BETAS)
     query = {**(recorded.get("query") or {})}
     url = f"https://service.test{recorded['path']}" + (f"?{urlencode(query)}" if query else "")
-    body = json.dumps(each.asked).encode()
+    body = json.dumps(each.asked).encode().replace(MASSIVE, b"word " * 200_000)
     return HttpRequest("POST", url, headers, body)
