@@ -17,9 +17,6 @@ EXCEPTIONS: Mapping[str, Mapping[str, str]] = {
         "92b7ecbca1-dc5304afe2": "the fault of an upstream: others took the same request",
         "bd50e0a866-898b7c3e41": "the fault of an upstream: the field that it misses was sent",
     },
-    "gemini": {
-        "680299c286-47c16f1490": "its texts were replaced by a word, so it is not too long any more",
-    },
     "cohere": {
         "cebd64713e-49f402708f": "the model failed to generate; nothing was wrong with the request",
         **dict.fromkeys(
