@@ -86,8 +86,8 @@ def site(tmp_path_factory):
 
 def test_the_site_builds_strictly_and_has_every_page(site):
     for page in (*PAGES, "contributing.md", "changelog.md"):
-        stem = page.removesuffix(".md")
-        assert (site / ("" if stem == "index" else stem) / "index.html").is_file(), page
+        folder = re.sub(r"(^|/)(index|README)$", "", page.removesuffix(".md"))
+        assert (site / folder / "index.html").is_file(), page
     assert not list(site.rglob("*.py"))
 
 
