@@ -30,6 +30,7 @@ from .dialect import (
     leave_unsigned,
 )
 from .registry import COMMON, NAMES, get_dialect
+from .schema_rules import OutputSupport, SchemaRules
 
 __all__ = [
     "COMMON",
@@ -47,6 +48,7 @@ __all__ = [
     "EventStream",
     "MatchScore",
     "ModelEndpoints",
+    "OutputSupport",
     "ParsedRequest",
     "PassthroughRules",
     "Quirks",
@@ -54,6 +56,7 @@ __all__ = [
     "Repair",
     "ReplayIssue",
     "ReplyContext",
+    "SchemaRules",
     "SentRequest",
     "ServedModel",
     "Service",

@@ -42,6 +42,7 @@ from ..errors import (
 )
 from ..framing import MAX_FRAME, describe_body
 from ..thinking import Plan
+from .output.restore import OutputRestorer
 from .prepare_steps.foreign_tools import TextCalls
 from .request import Exchange, redact_key
 from .retry import Retry
@@ -216,6 +217,7 @@ class _Attempt:
         self._message = _NOTHING
         self._verdict: Verdict = "unknown"
         self._texts = TextCalls(exchange.texts) if exchange.texts else None
+        self._output = OutputRestorer(exchange.restore) if exchange.restore else None
         self._held: list[Event] = [
             AdjustmentNote(msgspec.to_builtins(note)) for note in self._notes
         ]
@@ -281,6 +283,8 @@ class _Attempt:
 
     def _take(self, events: list[Event]) -> list[Event]:
         if self._texts is not None and not (events := self._texts.take(events)):
+            return []
+        if self._output is not None and not (events := self._output.take(events)):
             return []
         self.so_far.extend(events)
         if isinstance(last := events[-1], Finished):

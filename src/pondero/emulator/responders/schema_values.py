@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from json import JSONDecoder
 from typing import Any
 
 from msgspec import Struct
 
-from ...canon import Json
+from ...canon import Json, Request, Text
 
 _DEEPEST = 8
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
@@ -16,6 +17,7 @@ _NAME = r"[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*)*"
 _BEFORE = r"\b(?:in|for|at|of|from|to|between|about|near|is)\s+"
 _NAMES = re.compile(rf"{_BEFORE}({_NAME}(?:(?:,? and|,? or|,|&) {_NAME})*)")
 _APART = re.compile(r",? and |,? or |, ?| & ")
+_PROMPTED = re.compile(r"\bJSON of this schema: ?")
 _WHOLE = ("query", "question", "prompt", "text", "message", "input", "q", "content", "request")
 _FORMATS: Mapping[str, str] = {
     "date": "2026-01-31",
@@ -46,6 +48,19 @@ def names(question: str) -> tuple[str, ...]:
     """Return the names in a question, in order, each once."""
     found = [each for match in _NAMES.finditer(question) for each in _APART.split(match[1])]
     return tuple(dict.fromkeys(each.rstrip(".'’") for each in found if each))
+
+
+def find_prompted_schema(request: Request) -> Json:
+    """Return the schema that the prompt asks for in words; None if it asks for none."""
+    turns = (part for each in request.messages[-1:] for part in each.parts)
+    for part in (*request.system, *turns):
+        found = _PROMPTED.search(part.text) if isinstance(part, Text) else None
+        if found is not None:
+            try:
+                return JSONDecoder().raw_decode(found.string, found.end())[0]
+            except (ValueError, RecursionError):
+                continue
+    return None
 
 
 def fill(schema: Json, said: FillMaterial) -> Json:

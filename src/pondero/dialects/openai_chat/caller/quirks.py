@@ -65,7 +65,6 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     cache_marks: Literal["none", "cache_control", "prompt_cache_breakpoint"] = "none"
     tool_call_ids: Literal["any", "9 alphanumerics"] = "any"
     media: tuple[str, ...] = ("",)
-    unsaid: tuple[Literal["schema"], ...] = ()  # features without a field; go into the prompt
 
 
 _USUAL = Quirks()
