@@ -7,7 +7,8 @@ into the same type meanwhile reads the unfinished table, and the process dies.
 import sys
 from _thread import RLock  # cheaper than importing threading
 from functools import lru_cache
-from typing import Any, TypeVar, overload
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, overload
 
 import msgspec
 from msgspec.json import Decoder
@@ -58,14 +59,15 @@ def convert_json(
 
 
 def pydantic_adapter(kind: Any) -> Any:
-    """Return pydantic's adapter for a type that contains pydantic models, else None."""
-    pydantic = sys.modules.get("pydantic")
-    if pydantic is None:  # the program has no pydantic model then
-        return None
+    """Return pydantic's adapter for a type that needs it, else None.
+
+    Types with pydantic models need it, and those that msgspec cannot describe, as a union of two
+    dataclasses; for the latter it is imported, if it is installed.
+    """
     try:
-        return _build_adapter(kind, pydantic)
-    except TypeError:  # a type that msgspec cannot describe, or an annotation without a hash
-        return None
+        return _build_adapter(kind, sys.modules.get("pydantic"))
+    except TypeError:  # an annotation without a hash
+        return _build_adapter.__wrapped__(kind, sys.modules.get("pydantic"))
 
 
 @lru_cache(_KINDS)
@@ -76,13 +78,36 @@ def _build_adapter(kind: Any, pydantic: Any) -> Any:
         inside.append(each)
         return {"type": "object"}
 
-    msgspec.json.schema_components((kind,), schema_hook=note_type)
-    if not any(isinstance(each, type) and issubclass(each, pydantic.BaseModel) for each in inside):
+    try:
+        msgspec.json.schema_components((kind,), schema_hook=note_type)
+    except TypeError:
+        pydantic = pydantic or _import_pydantic()
+    else:
+        if not any(_is_model(each, pydantic) for each in inside):
+            return None
+    if pydantic is None:
         return None
     try:
         return pydantic.TypeAdapter(kind)
-    except pydantic.PydanticUserError:  # the type also contains one unknown to pydantic
+    except (pydantic.PydanticUserError, pydantic.PydanticUndefinedAnnotation):
+        return None  # the type also contains one unknown to pydantic
+
+
+def _is_model(kind: Any, pydantic: Any) -> bool:
+    return pydantic is not None and isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)
+
+
+def _import_pydantic() -> Any:
+    try:
+        import pydantic  # noqa: PLC0415 - not ours: few programs have it, and it is slow
+    except ImportError:
         return None
+    return pydantic
+
+
+def union_members(kind: Any) -> tuple[Any, ...]:
+    """Return the types of a union; empty for another type."""
+    return get_args(kind) if get_origin(kind) in (Union, UnionType) else ()
 
 
 _cached = lru_cache(_KINDS)(get_decoder)

@@ -200,7 +200,7 @@ class _Fitting:
         more = made.get("additionalProperties")
         free = more is not None and more is not False
         if free or made.get("patternProperties") or (not properties and more is not False):
-            raise Unfit("an object may have any keys, which the service would leave empty")
+            raise Unfit("an object may have any keys, and the service takes listed ones only")
         made["additionalProperties"] = False
         made.pop("patternProperties", None)
         made["properties"] = properties = dict(properties or {})

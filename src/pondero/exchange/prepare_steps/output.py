@@ -161,11 +161,9 @@ def _says_json(request: Request, support: OutputSupport) -> bool:
 
 
 def _add_words(request: Request, asked: _Asked, support: OutputSupport) -> Request:
-    """Add words to the system prompt, or to the last user turn if the service reads only turns."""
-    words, messages = Text(asked.words), request.messages
-    if support.json_word != "messages" or asked.output is None:
-        return replace(request, system=(*request.system, words))
-    last = messages[-1] if messages else None
-    if last is None or last.role != "user":
-        return replace(request, messages=(*messages, Message("user", (words,))))
-    return replace(request, messages=(*messages[:-1], replace(last, parts=(*last.parts, words))))
+    """Add words to the system prompt, or as a system turn if the service reads only turns."""
+    words = Text(asked.words)
+    if support.json_word == "messages" and asked.output is not None:
+        # OpenAI: "Response input messages must contain the word 'json'": instructions do not count
+        return replace(request, messages=(Message("system", (words,)), *request.messages))
+    return replace(request, system=(*request.system, words))
