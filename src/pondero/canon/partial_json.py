@@ -8,7 +8,8 @@ from .decoder import decode_json
 from .parts import Json
 
 _TOKEN = re.compile(r'\s*(?:([{}\[\],:])|"((?:[^"\\]|\\.)*)(")?|([-+.\w]+))', re.DOTALL)
-_CUT = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$|(?:\\u[dD][89abAB][0-9a-fA-F]{2})$")
+_HALF = r"\\u[dD][89abAB][0-9a-fA-F]{2}"  # the first half of a character beyond U+FFFF
+_CUT = re.compile(rf"(?:{_HALF})?\\(?:u[0-9a-fA-F]{{0,3}})?$|{_HALF}$")
 _BACKSLASHES = re.compile(r"\\+$")
 
 

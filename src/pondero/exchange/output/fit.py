@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
+from msgspec.json import encode
 
-from ...canon import Json, dump_json
+from ...canon import Json
 from ...dialects import SchemaRules
 from .references import (
     DEFINITIONS,
@@ -343,7 +344,7 @@ def _add_words(schema: Mapping[str, Json], moved: Mapping[str, Json]) -> dict[st
     """Add keywords to a description, as ``{minimum: 0}``."""
     made = dict(schema)
     if moved:
-        told = ", ".join(f"{key}: {dump_json(value)}" for key, value in moved.items())
+        told = ", ".join(f"{key}: {encode(value).decode()}" for key, value in moved.items())
         before = made.get("description")
         space = f"{before}\n\n" if isinstance(before, str) and before else ""
         made["description"] = f"{space}{{{told}}}"

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 
 from msgspec import Struct
+from msgspec.json import encode
 from msgspec.structs import replace
 
-from ...canon import Json, Message, OutputFormat, Request, Text, dump_json
+from ...canon import Json, Message, OutputFormat, Request, Text
 from ...catalog import OutputMode
 from ...dialects import OutputSupport, SchemaRules
 from ...thinking import Adjustment
@@ -119,7 +120,7 @@ def _ask_in_prompt(
     schema, has_mode = output.schema, mode != "prompt" and support.json_mode
     wrapped = has_mode and isinstance(schema, dict) and not is_object(schema)
     shown = wrap_schema(schema) if wrapped else schema
-    words = f"Answer in JSON of this schema: {dump_json(shown)}"
+    words = f"Answer in JSON of this schema: {encode(shown).decode()}"
     if not has_mode:
         words = f"{words}\nAnswer with the JSON and nothing else, without a code fence."
     return _Asked(
