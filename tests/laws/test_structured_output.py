@@ -101,7 +101,7 @@ def models(fields):
 
     def build(required):
         made = {
-            name: (kind, ...) if n < required else (kind, "unset")
+            name: (kind, ... if n < required else _default(kind))
             for n, (name, (kind, _)) in enumerate(given.items())
         }
         names = list(given)
@@ -113,6 +113,14 @@ def models(fields):
         return model, values
 
     return st.integers(0, len(fields)).map(build)
+
+
+def _default(kind):
+    """Return a default; null stands for a missing key, so it is null where null is a value."""
+    try:
+        return TypeAdapter(kind).validate_python(None)
+    except ValueError:
+        return "unset"
 
 
 kinds = st.recursive(scalars(), larger, max_leaves=4)

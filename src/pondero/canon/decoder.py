@@ -8,7 +8,16 @@ import sys
 from _thread import RLock  # cheaper than importing threading
 from functools import lru_cache
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, overload
+from typing import (
+    Any,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+    overload,
+)
 
 import msgspec
 from msgspec.json import Decoder
@@ -61,8 +70,8 @@ def convert_json(
 def pydantic_adapter(kind: Any) -> Any:
     """Return pydantic's adapter for a type that needs it, else None.
 
-    Types with pydantic models need it, and those that msgspec cannot describe, as a union of two
-    dataclasses; for the latter it is imported, if it is installed.
+    Types with pydantic models or fields need it, and those that msgspec cannot describe, as a union
+    of two dataclasses; for the latter it is imported, if it is installed.
     """
     try:
         return _build_adapter(kind, sys.modules.get("pydantic"))
@@ -83,7 +92,8 @@ def _build_adapter(kind: Any, pydantic: Any) -> Any:
     except TypeError:
         pydantic = pydantic or _import_pydantic()
     else:
-        if not any(_is_model(each, pydantic) for each in inside):
+        limits = pydantic is not None and _has_limits(kind, set())
+        if not limits and not any(_is_model(each, pydantic) for each in inside):
             return None
     if pydantic is None:
         return None
@@ -91,6 +101,26 @@ def _build_adapter(kind: Any, pydantic: Any) -> Any:
         return pydantic.TypeAdapter(kind)
     except (pydantic.PydanticUserError, pydantic.PydanticUndefinedAnnotation):
         return None  # the type also contains one unknown to pydantic
+
+
+def _has_limits(kind: Any, seen: set[int]) -> bool:
+    """Return whether a type has limits in pydantic's words, which msgspec would ignore."""
+    if id(kind) in seen:
+        return False
+    seen.add(id(kind))
+    said = getattr(kind, "__metadata__", ())
+    if any(type(each).__module__.partition(".")[0] in _LIMITS for each in said):
+        return True
+    inside = [*get_args(kind), *getattr(kind, "__args__", ())]
+    if isinstance(kind, type) and (is_typeddict(kind) or hasattr(kind, "__dataclass_fields__")):
+        try:
+            inside += get_type_hints(kind, include_extras=True).values()
+        except (NameError, TypeError):
+            return False
+    return any(_has_limits(each, seen) for each in inside)
+
+
+_LIMITS = ("pydantic", "annotated_types")
 
 
 def _is_model(kind: Any, pydantic: Any) -> bool:
