@@ -58,8 +58,8 @@ def _begins(part, whole):
 
 
 @given(values.filter(lambda value: isinstance(value, dict | list)), st.booleans())
-def test_every_beginning_of_a_value_is_a_part_of_it(value, ascii):
-    text = json.dumps(value, ensure_ascii=ascii)
+def test_every_beginning_of_a_value_is_a_part_of_it(value, escaped):
+    text = json.dumps(value, ensure_ascii=escaped)
     for end in range(1, len(text)):
         part = parse_partial(text[:end])
         assert part is not None

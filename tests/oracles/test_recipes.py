@@ -56,19 +56,31 @@ def test_a_recipe_brings_the_wish_to_the_wire(recipe, bodies):
     assert any(any(key in body for key in _THINKING) for body in bodies)
 
 
+_CITY = """
+from pydantic import BaseModel
+from pydantic_ai import NativeOutput
+
+
+class City(BaseModel):
+    name: str
+
+
+agent = Agent("anthropic:claude-opus-5", output_type=NativeOutput(City))
+"""
+_STRUCTURED_CALL = """).with_structured_output(
+    {
+        "title": "City",
+        "type": "object",
+        "properties": {"name": {"type": "string"}},
+        "required": ["name"],
+        "additionalProperties": False,
+    },
+    method="json_schema",
+).invoke("Which city is the largest?")
+"""
 _STRUCTURED = {
-    "pydantic-ai-0": (
-        'agent = Agent("anthropic:claude-opus-5")',
-        "from pydantic import BaseModel\nfrom pydantic_ai import NativeOutput\n\n\n"
-        "class City(BaseModel):\n    name: str\n\n\n"
-        'agent = Agent("anthropic:claude-opus-5", output_type=NativeOutput(City))',
-    ),
-    "langchain-1": (
-        ').invoke("What is 17 * 23?")',
-        ').with_structured_output(\n    {"title": "City", "type": "object", "properties": {"name": '
-        '{"type": "string"}}, "required": ["name"], "additionalProperties": False},\n'
-        '    method="json_schema",\n).invoke("Which city is the largest?")',
-    ),
+    "pydantic-ai-0": ('agent = Agent("anthropic:claude-opus-5")', _CITY),
+    "langchain-1": (').invoke("What is 17 * 23?")', _STRUCTURED_CALL),
 }
 
 

@@ -106,7 +106,9 @@ class City(BaseModel):
     name: str
 
 
-@pytest.mark.parametrize("name", ["claude-opus-5", "claude-sonnet-4-5", "gpt-5.5", "gemini-2.5-pro"])
+@pytest.mark.parametrize(
+    "name", ["claude-opus-5", "claude-sonnet-4-5", "gpt-5.5", "gemini-2.5-pro"]
+)
 def test_a_level_and_the_schema_of_the_answer_arrive_together(emulator, url, name):
     made = settings(name, "high", max_tokens=16000)
     agent = Agent(MODELS[name](url), output_type=NativeOutput(City), model_settings=made)

@@ -25,7 +25,7 @@ from ..canon import (
 )
 from ..errors import ServiceError
 from ..thinking import UNSET, Adjustment, Capability, Intent, Plan
-from .schema_rules import OutputSupport
+from .schema_rules import HOST_PLAIN, OutputSupport
 
 Quirks = Mapping[str, Json]
 """The differences of one deployment, from its file in the catalog."""
@@ -156,7 +156,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     count_request: Callable[[HttpRequest], HttpRequest] | None = None
     count_field: str = ""
     unsupported_parameters: frozenset[str] = frozenset()
-    output: OutputSupport
+    output: OutputSupport = OutputSupport(plain=HOST_PLAIN)
     signing_name: str | None = None
     hosted_tools: Mapping[str, Json] = {}
     needs_cache_breakpoints: Callable[[str, Quirks], bool] | None = None

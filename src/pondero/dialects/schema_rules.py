@@ -19,8 +19,8 @@ class SchemaRules(Struct, frozen=True, kw_only=True):
     object. ``closed``: objects list all their keys. ``all_required``: optional keys are required
     and may be null. ``any_value``, ``tuples``, ``all_of``, ``one_of``, ``const``: these are taken.
     ``enum_types``: the JSON types of enum values (empty: all). ``recursion``: where a schema may
-    contain itself. ``ref_word`` holds a reference that has other keywords beside it (empty: they
-    may stand beside it). ``described``: keywords that go into the description. ``formats``: those
+    contain itself. ``ref_word`` holds a reference that has other keywords with it (empty: they
+    may be in one schema). ``described``: keywords that go into the description. ``formats``: those
     taken (empty: all). ``max_...``: limits of the whole schema (None: no limit).
     """
 

@@ -53,7 +53,7 @@ class Exchange(Struct, frozen=True):
     """One request ready to send, with everything needed to read its answer.
 
     If ``repairs``, a rejection that names its fix is repaired. ``texts`` are tools offered as
-    functions. ``restore``: how a JSON answer differs from what was asked for.
+    functions. ``restore``: how a JSON answer differs from the output.
     """
 
     dialect: str

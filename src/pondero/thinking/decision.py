@@ -54,7 +54,7 @@ CODES: dict[str, str] = {
     "tool_left_out": "a tool that only another service has was left out",
     "tool_renamed": "a tool was renamed: its name is taken, or not every service accepts it",
     "tool_server_lost": "an MCP server stopped during the chat; calls of its tools failed",
-    "output_adjusted": "the output's schema was changed to what the service takes",
+    "output_adjusted": "the output's schema was changed to fit the service's rules",
     "output_prompted": "the prompt asks for the JSON, because the service has no field for it",
     "prefill_adjusted": "the prefill was changed, because the service does not take it as given",
     "model_spelt": "the model's name is sent in the service's spelling, or to its deployment",

@@ -157,7 +157,7 @@ def test_unions_need_no_other_library_at_the_root(tmp_path):
         "@dataclass\nclass A:\n    a: int\n"
         "@dataclass\nclass B:\n    a: int\n    b: int\n"
         "@dataclass\nclass C:\n    both: A | B\n"
-        "script = [ScriptedTurn(text='{\"result\": {\"a\": 1, \"b\": 2}}')]\n"
+        'script = [ScriptedTurn(text=\'{"result": {"a": 1, "b": 2}}\')]\n'
         "client = pondero.Client(transport=Emulator(script=script))\n"
         "print(client.ask('gpt-5.1', 'Say.', output=A | B).value)\n"
         "try:\n    client.ask('gpt-5.1', 'Say.', output=C)\n"

@@ -7,20 +7,66 @@ sources), Claude's (recorded rejections), Gemini's keywords (the reference of Ge
 import re
 from collections.abc import Iterator
 
-REFUSED_STRICT = set(
-    "oneOf allOf not if then else minLength maxLength patternProperties unevaluatedProperties "
-    "propertyNames minProperties maxProperties unevaluatedItems contains minContains maxContains "
-    "uniqueItems default dependentRequired prefixItems const".split()
-)
-FORMATS = set("date-time time date duration email hostname ipv4 ipv6 uuid".split())
-REFUSED_CLAUDE = set(
-    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf maxItems uniqueItems oneOf "
-    "prefixItems patternProperties".split()
-)
-GEMINI = set(
-    "$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems "
-    "minimum maximum anyOf oneOf properties additionalProperties required propertyOrdering".split()
-)
+REFUSED_STRICT = {
+    "oneOf",
+    "allOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "minLength",
+    "maxLength",
+    "patternProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "minProperties",
+    "maxProperties",
+    "unevaluatedItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "uniqueItems",
+    "default",
+    "dependentRequired",
+    "prefixItems",
+    "const",
+}
+FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"}
+REFUSED_CLAUDE = {
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "maxItems",
+    "uniqueItems",
+    "oneOf",
+    "prefixItems",
+    "patternProperties",
+}
+GEMINI = {
+    "$id",
+    "$defs",
+    "$ref",
+    "$anchor",
+    "type",
+    "format",
+    "title",
+    "description",
+    "enum",
+    "items",
+    "prefixItems",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "anyOf",
+    "oneOf",
+    "properties",
+    "additionalProperties",
+    "required",
+    "propertyOrdering",
+}
 
 
 def walk(schema: object) -> Iterator[dict]:
@@ -56,15 +102,18 @@ def judge_strict(schema: dict) -> Iterator[str]:
             yield f"format {each['format']}"
         if re.search(r"\(\?<?[=!]", str(each.get("pattern"))):
             yield "a pattern that looks around"
-        kinds = each.get("type")
-        kinds = kinds if isinstance(kinds, list) else [kinds]
-        if "array" in kinds and "items" not in each:
-            yield "no items"
-        if "object" in kinds:
-            if each.get("additionalProperties") is not False:
-                yield "an open object"
-            if set(each.get("required", [])) != set(each.get("properties", {})):
-                yield "not all required"
+        yield from _judge_containers(each)
+
+
+def _judge_containers(schema: dict) -> Iterator[str]:
+    kinds = schema.get("type")
+    kinds = kinds if isinstance(kinds, list) else [kinds]
+    if "array" in kinds and "items" not in schema:
+        yield "no items"
+    if "object" in kinds and schema.get("additionalProperties") is not False:
+        yield "an open object"
+    if "object" in kinds and set(schema.get("required", [])) != set(schema.get("properties", {})):
+        yield "not all required"
 
 
 def judge_claude(schema: dict) -> Iterator[str]:
@@ -102,5 +151,8 @@ def judge_gemini(schema: dict) -> Iterator[str]:
         yield from (f"ignored: {word}" for word in each.keys() - GEMINI)
         if "$ref" in each and any(not word.startswith("$") for word in each):
             yield "beside a reference"
-        if any(not isinstance(v, str | int | float) or isinstance(v, bool) for v in each.get("enum", ())):
+        if any(
+            not isinstance(v, str | int | float) or isinstance(v, bool)
+            for v in each.get("enum", ())
+        ):
             yield "enum of other values"

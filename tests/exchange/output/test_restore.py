@@ -39,7 +39,7 @@ NULLS = OutputRestore(schema=OBJECT)
         (WRAPPED, '{"other": 1}', '{"other": 1}'),
         (WRAPPED, "I cannot do that.", "I cannot do that."),
         (FENCED, '```json\n{"a": 1}\n```', '{"a": 1}'),
-        (FENCED, '  ```\n[1]\n```\n', "[1]"),
+        (FENCED, "  ```\n[1]\n```\n", "[1]"),
         (FENCED, '{"a": "```"}', '{"a": "```"}'),
         (FENCED, "```python\nprint()\n```", "```python\nprint()\n```"),
         (FENCED, "Here: {}", "Here: {}"),

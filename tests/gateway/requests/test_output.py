@@ -68,6 +68,10 @@ def with_schema(schema):
     }  # fmt: skip
 
 
+# Of these the body passes through unchanged, and the service itself judges it.
+PASSED = {("chat", "chat"), ("responses", "gpt"), ("messages", "haiku")}
+
+
 def ask(path, body, name, *texts):
     """Return the text of the answer, what the model got, and the adjustments."""
     emulator = Emulator(script=[ScriptedTurn(text=each) for each in texts])
@@ -81,8 +85,10 @@ def ask(path, body, name, *texts):
     return decode(answer.body).text, emulator.log.entries[-1].body, dict(answer.headers)
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("api", ANY_JSON)
+@pytest.mark.parametrize(
+    ("api", "name"),
+    [(api, name) for api in ANY_JSON for name in MODELS if (api, name) not in PASSED],
+)
 def test_json_without_a_schema_is_asked_for_on_every_model(api, name):
     path, body = ANY_JSON[api]
     text, sent, _ = ask(path, body, name)
@@ -90,8 +96,10 @@ def test_json_without_a_schema_is_asked_for_on_every_model(api, name):
     assert "json" in json.dumps(sent).lower()
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("api", with_schema(CITY))
+@pytest.mark.parametrize(
+    ("api", "name"),
+    [(api, name) for api in with_schema(CITY) for name in MODELS if (api, name) not in PASSED],
+)
 def test_a_schema_of_any_client_is_fitted_to_every_model(api, name):
     path, body = with_schema(CITY)[api]
     text, _, _ = ask(path, body, name)

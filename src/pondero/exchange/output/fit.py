@@ -1,4 +1,4 @@
-"""Fits a JSON schema to what a service takes; says what it changed, or why it cannot."""
+"""Fits a JSON schema to the rules of a service; lists the changes, or says why it cannot."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,9 +13,9 @@ from .references import (
     DEFINITIONS,
     Unfit,
     find_recursive,
+    follow_reference,
     iter_inner,
     name_root,
-    resolve,
     without_definitions,
 )
 
@@ -119,7 +119,7 @@ class _Fitting:
         while "$ref" in found and found["$ref"] not in seen:
             seen.add(found["$ref"])
             beside = {key: value for key, value in found.items() if key != "$ref"}
-            found = {**resolve(self._schema, found["$ref"]), **beside}
+            found = {**follow_reference(self._schema, found["$ref"]), **beside}
         if "allOf" in found:
             found = self._merge(found)
         return found if is_object(found) and _ROOT_WORDS.isdisjoint(found) else root
@@ -144,7 +144,7 @@ class _Fitting:
         return self._describe(made)
 
     def _reference(self, schema: dict[str, Json]) -> dict[str, Json]:
-        resolve(self._schema, schema["$ref"])
+        follow_reference(self._schema, schema["$ref"])
         pointer = {"$ref": schema["$ref"]}
         beside = {
             key: value
@@ -283,7 +283,7 @@ class _Fitting:
         for part in parts:
             meant = part
             if "$ref" in part and len(part) == 1:
-                meant = resolve(self._schema, part["$ref"])
+                meant = follow_reference(self._schema, part["$ref"])
             if "allOf" in meant:
                 meant = self._merge(meant)
             merged = _merge_two(merged, meant)
@@ -314,7 +314,9 @@ def allows_null(root: Mapping[str, Json], schema: Json, seen: frozenset[str] = f
         return schema is True
     pointer = schema.get("$ref")
     if isinstance(pointer, str):
-        return pointer not in seen and allows_null(root, resolve(root, pointer), seen | {pointer})
+        return pointer not in seen and allows_null(
+            root, follow_reference(root, pointer), seen | {pointer}
+        )
     if "const" in schema or "enum" in schema:
         return None in (schema.get("enum") or [schema.get("const")])
     for word in ("anyOf", "oneOf"):

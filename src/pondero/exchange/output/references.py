@@ -17,13 +17,13 @@ class Unfit(Exception):
 
 
 def without_definitions(schema: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
-    """Return a schema's root, and the definitions beside it."""
+    """Return a schema's root, and its definitions."""
     root = {key: value for key, value in schema.items() if key not in DEFINITIONS}
     beside = {word: schema[word] for word in DEFINITIONS if isinstance(schema.get(word), dict)}
     return root, {word: several for word, several in beside.items() if several}
 
 
-def resolve(root: Mapping[str, Json], pointer: Json) -> dict[str, Json]:
+def follow_reference(root: Mapping[str, Json], pointer: Json) -> dict[str, Json]:
     """Return the definition that a reference names; raises Unfit if there is none."""
     found = _LOCAL.fullmatch(pointer) if isinstance(pointer, str) else None
     defined = root.get(found[1]) if found else None
@@ -74,7 +74,7 @@ def _inline(schema: Json, root: Mapping[str, Json]) -> Json:
         return schema
     if isinstance(pointer := schema.get("$ref"), str):
         beside = {key: value for key, value in schema.items() if key != "$ref"}
-        schema = {**resolve(root, pointer), **beside}
+        schema = {**follow_reference(root, pointer), **beside}
         return _inline(schema, root)
     return {key: _inline(value, root) for key, value in schema.items()}
 

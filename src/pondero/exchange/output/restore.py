@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ...canon import Event, Json, PartEnd, PartStart, Text, TextDelta
 from .fit import WRAPPER, allows_null
-from .references import Unfit, resolve
+from .references import Unfit, follow_reference
 
 _FENCE = re.compile(r"```[\w+-]*[ \t]*\r?\n")
 _BEGINS_FENCE = re.compile(r"`{1,2}|```[\w+-]*[ \t]*\r?")
@@ -26,7 +26,7 @@ _AFTER = re.compile(r"[ \t\r\n`]*")
 
 
 class OutputRestore(Struct, frozen=True):
-    """How the answer differs from what was asked for.
+    """How the answer differs from the requested output.
 
     ``wrapped``: it is in an object. ``schema``: the original one, if null stands for a missing key.
     """
@@ -111,7 +111,9 @@ class JsonRewriter:
     def end(self) -> str:
         """Return the rest, after the last piece."""
         text = self._read(at_end=True)
-        rest = "" if self._state == "after" else f"{self._front()}{self._held()}{self._waiting}"
+        rest = (
+            "" if self._state == "after" else f"{self._front()}{self._take_held()}{self._waiting}"
+        )
         self._waiting = ""
         return text + rest
 
@@ -122,7 +124,7 @@ class JsonRewriter:
                     pass
             except _NotJson:
                 self._passes = True
-                self._out += [self._front(), self._held()]
+                self._out += [self._front(), self._take_held()]
         if self._passes:
             self._out.append(self._waiting)
             self._waiting = ""
@@ -134,7 +136,7 @@ class JsonRewriter:
         front, self._before = self._before, ""
         return front
 
-    def _held(self) -> str:
+    def _take_held(self) -> str:
         if not self._stack or self._state == "string":
             return ""
         top = self._stack[-1]
@@ -287,7 +289,7 @@ class JsonRewriter:
         self._finish_value()
 
     def _begin(self, top: _Container | None, blank: str) -> None:
-        """Write what stands before a value: a comma and its key."""
+        """Write a comma and the key before a value."""
         if top is None or top.is_wrapper:
             return
         comma = "," if top.count else ""
@@ -361,15 +363,15 @@ class _Places:
             return ()
         if "$ref" in schema:
             try:
-                return self._expand(self._meant(schema["$ref"]), depth + 1)
+                return self._expand(self._resolve(schema["$ref"]), depth + 1)
             except Unfit:
                 return ()
         options = [each for word in ("anyOf", "oneOf", "allOf") for each in schema.get(word) or ()]
         inner = tuple(found for each in options for found in self._expand(each, depth + 1))
         return (schema, *inner)
 
-    def _meant(self, pointer: Json) -> dict[str, Json]:
-        return self._schema if pointer == "#" else resolve(self._schema, pointer)
+    def _resolve(self, pointer: Json) -> dict[str, Json]:
+        return self._schema if pointer == "#" else follow_reference(self._schema, pointer)
 
 
 _DEEPEST = 16

@@ -21,7 +21,7 @@ class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
 
     ``rejections`` are earlier ones of this model; ``allowed``: adjustments that a strict policy
     accepted; ``retells``: an open tool loop may be told in words; ``text_tools`` take a text and
-    are offered as functions; ``restore``: how a JSON answer will differ from what was asked for.
+    are offered as functions; ``restore``: how a JSON answer will differ from the output.
     """
 
     entry: ModelEntry

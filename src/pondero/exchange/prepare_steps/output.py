@@ -22,7 +22,7 @@ _ANY_JSON = "Answer in JSON."
 _JSON_ALONE = "Answer with one JSON object and nothing else, without a code fence."
 
 
-class _Asked(Struct, frozen=True):
+class _OutputRequest(Struct, frozen=True):
     """How the JSON is asked for: a field, words in the prompt, or both."""
 
     output: OutputFormat | None
@@ -57,7 +57,7 @@ def _find_mode(draft: RequestDraft) -> OutputMode:
 # -- with a schema -------------------------------------------------------------------------------
 
 
-def _ask_schema(draft: RequestDraft, output: OutputFormat, mode: OutputMode) -> _Asked:
+def _ask_schema(draft: RequestDraft, output: OutputFormat, mode: OutputMode) -> _OutputRequest:
     why = "this model takes no schema for the answer"
     if draft.request.tools and draft.entry.provider.output.is_alone(draft.entry.model):
         why = "this model takes no shape for the answer beside tools"
@@ -99,14 +99,14 @@ def _fit(draft: RequestDraft, schema: Json, rules: SchemaRules) -> FittedSchema:
 
 def _ask_fitted(
     output: OutputFormat, fitted: FittedSchema, rules: SchemaRules, lost: str
-) -> _Asked:
+) -> _OutputRequest:
     changes = [*((lost,) if lost else ()), *fitted.changes]
     note = None
     if changes:
         note = Adjustment("output_adjusted", "output", output.name, "schema", "; ".join(changes))
     name = _NAME.sub("_", output.name)[:_NAME_LENGTH] or "answer"
     restore = OutputRestore(wrapped=fitted.wrapped, schema=output.schema if fitted.nulls else None)
-    return _Asked(
+    return _OutputRequest(
         OutputFormat(fitted.schema, name, rules.strict),
         restore=restore if restore != OutputRestore() else None,
         note=note,
@@ -115,7 +115,7 @@ def _ask_fitted(
 
 def _ask_in_prompt(
     support: OutputSupport, output: OutputFormat, mode: OutputMode, why: str
-) -> _Asked:
+) -> _OutputRequest:
     """Return the schema in words, with JSON mode if the model has it."""
     schema, has_mode = output.schema, mode != "prompt" and support.json_mode
     wrapped = has_mode and isinstance(schema, dict) and not is_object(schema)
@@ -123,7 +123,7 @@ def _ask_in_prompt(
     words = f"Answer in JSON of this schema: {encode(shown).decode()}"
     if not has_mode:
         words = f"{words}\nAnswer with the JSON and nothing else, without a code fence."
-    return _Asked(
+    return _OutputRequest(
         OutputFormat() if has_mode else None,
         words,
         OutputRestore(wrapped=wrapped, fenced=True),
@@ -140,17 +140,17 @@ def _ask_in_prompt(
 # -- without a schema ----------------------------------------------------------------------------
 
 
-def _ask_json(draft: RequestDraft, output: OutputFormat, mode: OutputMode) -> _Asked:
+def _ask_json(draft: RequestDraft, output: OutputFormat, mode: OutputMode) -> _OutputRequest:
     support = draft.caller.output
     if mode == "prompt" or not support.json_mode:
         why = "this model has no JSON mode; the prompt asks for JSON instead"
         note = Adjustment("output_prompted", "output", "json", None, why)
-        return _Asked(None, _JSON_ALONE, OutputRestore(fenced=True), note)
+        return _OutputRequest(None, _JSON_ALONE, OutputRestore(fenced=True), note)
     if not support.json_word or _says_json(draft.request, support):
-        return _Asked(output)
+        return _OutputRequest(output)
     why = "JSON mode is rejected unless the prompt names JSON; a sentence was added"
     note = Adjustment("output_adjusted", "output", "json", _ANY_JSON, why)
-    return _Asked(output, _ANY_JSON, note=note)
+    return _OutputRequest(output, _ANY_JSON, note=note)
 
 
 def _says_json(request: Request, support: OutputSupport) -> bool:
@@ -161,7 +161,7 @@ def _says_json(request: Request, support: OutputSupport) -> bool:
     return any("json" in text.lower() for text in texts)
 
 
-def _add_words(request: Request, asked: _Asked, support: OutputSupport) -> Request:
+def _add_words(request: Request, asked: _OutputRequest, support: OutputSupport) -> Request:
     """Add words to the system prompt, or as a system turn if the service reads only turns."""
     words = Text(asked.words)
     if support.json_word == "messages" and asked.output is not None:
