@@ -1,8 +1,7 @@
 """Fits a JSON schema to the rules of a service; lists the changes, or says why it cannot."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -10,14 +9,14 @@ from msgspec.json import encode
 from ...canon import Json
 from ...dialects import SchemaRules
 from .references import (
-    DEFINITIONS,
     Unfit,
     find_recursive,
     follow_reference,
-    iter_inner,
+    has_type,
     name_root,
     without_definitions,
 )
+from .size import check_size
 
 WRAPPER = "result"
 _DROPPED = frozenset(("$schema", "$id", "$comment", "discriminator", "deprecated"))
@@ -55,7 +54,7 @@ def fit_schema(schema: Json, rules: SchemaRules) -> FittedSchema:
         raise Unfit("the schema is true or false")
     fitting = _Fitting(name_root(schema), rules)
     made, wrapped = fitting.run()
-    _check_size(made, rules)
+    check_size(made, rules)
     return FittedSchema(made, fitting.changes, wrapped, nulls=fitting.nulls)
 
 
@@ -193,7 +192,7 @@ class _Fitting:
 
     def _fit_object(self, made: dict[str, Json]) -> None:
         rules, properties = self._rules, made.get("properties")
-        if not _has_type(made, "object") and properties is None:
+        if not has_type(made, "object") and properties is None:
             return
         made.setdefault("type", "object")
         if not rules.closed:
@@ -231,7 +230,7 @@ class _Fitting:
 
     def _fit_array(self, made: dict[str, Json]) -> None:
         rules = self._rules
-        if not _has_type(made, "array"):
+        if not has_type(made, "array"):
             return
         if not rules.tuples and ("prefixItems" in made or isinstance(made.get("items"), list)):
             raise Unfit("it has a list whose places have different types")
@@ -324,12 +323,7 @@ def allows_null(root: Mapping[str, Json], schema: Json, seen: frozenset[str] = f
             return any(allows_null(root, each, seen) for each in options)
     if isinstance(every := schema.get("allOf"), list):
         return all(allows_null(root, each, seen) for each in every)
-    return "type" not in schema or _has_type(schema, "null")
-
-
-def _has_type(schema: Mapping[str, Json], name: str) -> bool:
-    kind = schema.get("type")
-    return kind == name or (isinstance(kind, list) and name in kind)
+    return "type" not in schema or has_type(schema, "null")
 
 
 def _guess_type(schema: Mapping[str, Json]) -> str | None:
@@ -351,52 +345,3 @@ def _add_words(schema: Mapping[str, Json], moved: Mapping[str, Json]) -> dict[st
         space = f"{before}\n\n" if isinstance(before, str) and before else ""
         made["description"] = f"{space}{{{told}}}"
     return made
-
-
-# -- size ----------------------------------------------------------------------------------------
-
-
-def count_parameters(schemas: Iterable[Json]) -> tuple[int, int]:
-    """Return how many optional keys and how many unions there are, not behind references."""
-    optional = unions = 0
-    for schema in schemas:
-        for each in _iter_nodes(schema):
-            properties, required = each.get("properties"), each.get("required") or ()
-            for name, inner in properties.items() if isinstance(properties, dict) else ():
-                optional += name not in required
-                unions += isinstance(inner, dict) and (
-                    isinstance(inner.get("type"), list) or "anyOf" in inner
-                )
-    return optional, unions
-
-
-def _check_size(schema: dict[str, Json], rules: SchemaRules) -> None:
-    optional, unions = count_parameters([without_definitions(schema)[0]])
-    everything = [without_definitions(schema)[0]]
-    everything += [each for word in DEFINITIONS for each in (schema.get(word) or {}).values()]
-    levels = max(map(_count_levels, everything))
-    properties = sum(
-        len(each.get("properties") or ()) for one in everything for each in _iter_nodes(one)
-    )
-    for found, most, what in (
-        (optional, rules.max_optional, "optional keys"),
-        (unions, rules.max_unions, "unions"),
-        (levels, rules.max_levels, "levels"),
-        (properties, rules.max_properties, "keys"),
-    ):
-        if most is not None and found > most:
-            raise Unfit(f"it has {found} {what}, and the service takes {most}")
-
-
-def _iter_nodes(schema: Json) -> Iterator[dict[str, Any]]:
-    if isinstance(schema, dict):
-        yield schema
-        for inner, _ in iter_inner(schema):
-            yield from _iter_nodes(inner)
-
-
-def _count_levels(schema: Json) -> int:
-    if not isinstance(schema, dict):
-        return 0
-    own = int(_has_type(schema, "object") or _has_type(schema, "array"))
-    return own + max((_count_levels(inner) for inner, _ in iter_inner(schema)), default=0)

@@ -16,6 +16,12 @@ class Unfit(Exception):
     """A schema that a service cannot be given; the text says why."""
 
 
+def has_type(schema: Mapping[str, Json], name: str) -> bool:
+    """Return whether a schema names a type."""
+    kind = schema.get("type")
+    return kind == name or (isinstance(kind, list) and name in kind)
+
+
 def without_definitions(schema: Mapping[str, Json]) -> tuple[dict[str, Json], dict[str, Json]]:
     """Return a schema's root, and its definitions."""
     root = {key: value for key, value in schema.items() if key not in DEFINITIONS}

@@ -11,9 +11,10 @@ from ...canon import Json, Message, OutputFormat, Request, Text
 from ...catalog import OutputMode
 from ...dialects import OutputSupport, SchemaRules
 from ...thinking import Adjustment
-from ..output.fit import FittedSchema, count_parameters, fit_schema, is_object, wrap_schema
+from ..output.fit import FittedSchema, fit_schema, is_object, wrap_schema
 from ..output.references import Unfit, inline
 from ..output.restore import OutputRestore
+from ..output.size import count_parameters
 from .draft import RequestDraft
 
 _NAME = re.compile(r"[^A-Za-z0-9_-]+")
