@@ -50,12 +50,14 @@ class OutputSupport(Struct, frozen=True, kw_only=True):
 
     ``strict`` are the rules of an enforced schema, ``plain`` of another; ``json_mode``: any JSON
     may be asked for without a schema. ``json_word``: where the prompt must then name JSON.
+    ``prefill``: a format may be combined with an answer begun for the model.
     """
 
     strict: SchemaRules | None = None
     plain: SchemaRules | None = None
     json_mode: bool = True
     json_word: Literal["", "prompt", "messages"] = ""
+    prefill: bool = True
 
 
 # pydantic-ai 2.66.0 profiles/openai.py, and probes of 2026-09-10: wires/strict-schemas, section 3

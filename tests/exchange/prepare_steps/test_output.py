@@ -168,3 +168,22 @@ def test_a_strict_policy_lets_a_fitted_schema_pass_and_no_prompt():
     prepare("claude-opus-5", bounded, policy={"unsupported": "strict"})
     with pytest.raises(Unsupported, match="any keys"):
         prepare("claude-opus-5", {"type": "object"}, policy={"unsupported": "strict"})
+
+
+@pytest.mark.parametrize("strict", [None, True, False])
+def test_a_flag_that_was_given_is_kept_where_we_know_no_better(strict):
+    body, notes = prepare("openrouter:qwen/qwen3-235b-a22b", OutputFormat(CITY, "city", strict))
+    assert body["response_format"]["json_schema"].get("strict") is strict
+    assert notes == []
+
+
+@pytest.mark.parametrize("output", [CITY, True])
+def test_an_answer_begun_for_claude_has_no_format(output):
+    said = {"user": "Name a city.", "assistant": "{"}
+    begun = [pondero.Message(role, (pondero.Text(text),)) for role, text in said.items()]
+    client = pondero.Client(transport=Emulator())
+    prepared = client.prepare("claude-sonnet-4-5/off", begun, output=output)
+    assert "output_config" not in json.loads(prepared.request.body)
+    (note,) = [each for each in prepared.plan.adjustments if each.what == "output"]
+    assert note.code == "output_prompted"
+    assert "begun for the model" in note.why

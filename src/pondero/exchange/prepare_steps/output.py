@@ -49,19 +49,28 @@ def fit_output(draft: RequestDraft) -> RequestDraft:
 
 def _find_mode(draft: RequestDraft) -> OutputMode:
     modes, support = draft.entry.provider.output, draft.caller.output
-    if draft.request.tools and modes.is_alone(draft.entry.model):
+    if _find_conflict(draft):
         return "prompt"
     found = modes.find(draft.entry.model) or ("schema" if support.plain else "strict")
     return "prompt" if found == "json" and not support.json_mode else found
+
+
+def _find_conflict(draft: RequestDraft) -> str:
+    """Return why the request can have no format at all; empty if it can."""
+    messages, model = draft.request.messages, draft.entry.model
+    if draft.request.tools and draft.entry.provider.output.is_alone(model):
+        return "this model takes no format for the answer along with tools"
+    begun = messages and messages[-1].role == "assistant" and not messages[-1].tool_calls
+    if begun and not draft.caller.output.prefill:
+        return "this service takes no format for an answer that was begun for the model"
+    return ""
 
 
 # -- with a schema -------------------------------------------------------------------------------
 
 
 def _ask_schema(draft: RequestDraft, output: OutputFormat, mode: OutputMode) -> _OutputRequest:
-    why = "this model takes no schema for the answer"
-    if draft.request.tools and draft.entry.provider.output.is_alone(draft.entry.model):
-        why = "this model takes no shape for the answer beside tools"
+    why = _find_conflict(draft) or "this model takes no schema for the answer"
     lost = ""
     for rules in _iter_rules(draft.caller.output, output, mode):
         try:
@@ -108,7 +117,7 @@ def _ask_fitted(
     name = _NAME.sub("_", output.name)[:_NAME_LENGTH] or "answer"
     restore = OutputRestore(wrapped=fitted.wrapped, schema=output.schema if fitted.nulls else None)
     return _OutputRequest(
-        OutputFormat(fitted.schema, name, rules.strict),
+        OutputFormat(fitted.schema, name, output.strict if rules.strict is None else rules.strict),
         restore=restore if restore != OutputRestore() else None,
         note=note,
     )
@@ -144,7 +153,8 @@ def _ask_in_prompt(
 def _ask_json(draft: RequestDraft, output: OutputFormat, mode: OutputMode) -> _OutputRequest:
     support = draft.caller.output
     if mode == "prompt" or not support.json_mode:
-        why = "this model has no JSON mode; the prompt asks for JSON instead"
+        why = _find_conflict(draft) or "this model has no JSON mode"
+        why = f"{why}; the prompt asks for JSON instead"
         note = Adjustment("output_prompted", "output", "json", None, why)
         return _OutputRequest(None, _JSON_ALONE, OutputRestore(fenced=True), note)
     if not support.json_word or _says_json(draft.request, support):

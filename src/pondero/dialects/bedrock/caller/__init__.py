@@ -11,7 +11,7 @@ CALLER = Caller(
     stream=stream.stream,
     error=errors.error,
     match_score=response.match_score,
-    output=OutputSupport(strict=CLAUDE, plain=CLAUDE, json_mode=False),
+    output=OutputSupport(strict=CLAUDE, plain=CLAUDE, json_mode=False, prefill=False),
     replay_rules=request.replay_rules,
     repair=repair.repair,
     quirks=request.Quirks,
