@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 import pondero
 from pondero.canon import Usage
-from pondero.emulator import Emulator, ScriptedTurn
+from pondero.emulator import Emulator, Fault, ScriptedTurn
 from pondero.errors import BadParameter, Malformed
 
 MODELS = [
@@ -287,3 +287,19 @@ def test_a_turn_of_a_chat_shows_the_value_so_far():
     seen = [turn.partial for _ in turn]
     assert all(each == value[: len(each)] for each in seen if each is not None)
     assert seen[-1] == value == turn.partial
+
+
+# -- limits that no count predicts ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", ["Schema is too complex.", "The compiled grammar is too large"])
+def test_a_schema_that_claude_finds_too_complex_is_said_in_the_prompt(words):
+    fault = Fault(kind="status", status=400, message=words)
+    turn = ScriptedTurn(text='```json\n{"result": [{"name": "Ulm"}]}\n```')
+    emulator = Emulator(faults=[fault], script=[turn, turn])
+    reply = pondero.Client(transport=emulator).ask("claude-opus-5/low", "Say.", output=list[City])
+    assert reply.value == [City("Ulm")]
+    assert [each.code for each in reply.adjustments] == ["output_adjusted", "output_prompted"]
+    body = emulator.log.entries[-1].body
+    assert body["output_config"] == {"effort": "low"}
+    assert "JSON of this schema" in body["system"][-1]["text"]

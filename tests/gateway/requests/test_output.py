@@ -122,10 +122,8 @@ def test_a_wrapped_list_reaches_the_client_without_its_wrapper(api, name):
     assert json.loads(text) == [1, 2]
 
 
-@pytest.mark.parametrize("api", with_schema(FREE))
+@pytest.mark.parametrize("api", sorted(with_schema(FREE).keys() - {"messages"}))
 def test_an_object_of_free_keys_is_asked_for_in_words_on_claude(api):
-    if api == "messages":
-        pytest.skip("the service rejects this schema itself")
     path, body = with_schema(FREE)[api]
     text, sent, _ = ask(path, body, "opus", '```json\n{"a": 1.5}\n```')
     assert "output_config" not in sent
