@@ -48,7 +48,12 @@ def settings(
 
 
 def _anthropic(fields: dict[str, Any]) -> dict[str, Any]:
-    return {"max_tokens": fields.pop("max_tokens"), "extra_body": fields}
+    """Return the effort as pydantic-ai's own setting: it shares a field with an answer's schema."""
+    found: dict[str, Any] = {"max_tokens": fields.pop("max_tokens")}
+    config = dict(fields.pop("output_config", {}))
+    if effort := config.pop("effort", None):
+        found["anthropic_effort"] = effort
+    return {**found, "extra_body": {**fields, "output_config": config} if config else fields}
 
 
 def _openai(fields: dict[str, Any]) -> dict[str, Any]:

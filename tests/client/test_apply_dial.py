@@ -49,3 +49,9 @@ def test_a_tool_that_must_be_called_is_seen_whatever_else_is_wrong(beside):
 def test_what_goes_elsewhere_passes_untouched():
     body, plan = dialled(url="https://api.anthropic.com/v1/elsewhere")
     assert (body, plan) == (ASKED, None)
+
+
+def test_the_schema_of_an_answer_stays_next_to_the_effort():
+    shape = {"type": "json_schema", "schema": {"type": "object", "additionalProperties": False}}
+    body, _ = dialled(model="claude-opus-5", output_config={"format": shape})
+    assert body["output_config"] == {"format": shape, "effort": "high"}

@@ -54,3 +54,45 @@ def test_a_recipe_brings_the_wish_to_the_wire(recipe, bodies):
     with suppress(Exception):  # each service's own refusal
         exec(compile(recipe, "recipes.md", "exec"), {})
     assert any(any(key in body for key in _THINKING) for body in bodies)
+
+
+_CITY = """
+from pydantic import BaseModel
+from pydantic_ai import NativeOutput
+
+
+class City(BaseModel):
+    name: str
+
+
+agent = Agent("anthropic:claude-opus-5", output_type=NativeOutput(City))
+"""
+_STRUCTURED_CALL = """).with_structured_output(
+    {
+        "title": "City",
+        "type": "object",
+        "properties": {"name": {"type": "string"}},
+        "required": ["name"],
+        "additionalProperties": False,
+    },
+    method="json_schema",
+).invoke("Which city is the largest?")
+"""
+_STRUCTURED = {
+    "pydantic-ai-0": ('agent = Agent("anthropic:claude-opus-5")', _CITY),
+    "langchain-1": (').invoke("What is 17 * 23?")', _STRUCTURED_CALL),
+}
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.parametrize("name", _STRUCTURED)
+def test_a_recipe_leaves_room_for_the_schema_of_the_answer(name, bodies):
+    (recipe,) = (each.values[0] for each in _RECIPES if each.id == name)
+    for package in re.findall(r"^(?:from|import) (\w+)", recipe, re.MULTILINE):
+        pytest.importorskip(package)
+    plain, structured = _STRUCTURED[name]
+    assert plain in recipe
+    with suppress(Exception):  # the refusal above
+        exec(compile(recipe.replace(plain, structured), "recipes.md", "exec"), {})
+    assert bodies[0]["output_config"]["effort"] == "high"
+    assert bodies[0]["output_config"]["format"]["type"] == "json_schema"

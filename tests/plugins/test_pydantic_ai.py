@@ -6,7 +6,8 @@ import pytest
 
 pytest.importorskip("pydantic_ai")
 
-from pydantic_ai import Agent
+from pydantic import BaseModel
+from pydantic_ai import Agent, NativeOutput
 from pydantic_ai.models.anthropic import AnthropicModel
 from pydantic_ai.models.bedrock import BedrockConverseModel
 from pydantic_ai.models.google import GoogleModel
@@ -97,6 +98,27 @@ def test_headers_that_a_plan_needs_go_along(emulator, url):
     first, second = emulator.log.entries
     assert "interleaved-thinking" in first.headers["anthropic-beta"]
     assert '"signature"' in json.dumps(second.body)
+
+
+class City(BaseModel):
+    """A city."""
+
+    name: str
+
+
+@pytest.mark.parametrize(
+    "name", ["claude-opus-5", "claude-sonnet-4-5", "gpt-5.5", "gemini-2.5-pro"]
+)
+def test_a_level_and_the_schema_of_the_answer_arrive_together(emulator, url, name):
+    made = settings(name, "high", max_tokens=16000)
+    agent = Agent(MODELS[name](url), output_type=NativeOutput(City), model_settings=made)
+    assert agent.run_sync("Which city is the largest?").output.name
+    (entry,) = emulator.log.entries
+    assert within(pondero.plan(name, "high", max_tokens=16000).fields, entry.body)
+    assert '"City"' in json.dumps(entry.body) or '"name"' in json.dumps(entry.body)
+    if name == "claude-opus-5":
+        assert entry.body["output_config"]["format"]["type"] == "json_schema"
+        assert entry.body["output_config"]["effort"] == "high"
 
 
 @pytest.mark.parametrize("name", ["cohere:command-a-reasoning-08-2025", "ollama:qwen3"])

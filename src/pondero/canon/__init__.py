@@ -1,7 +1,7 @@
 """The value types that all rooms share: messages, parts, events, requests and replies."""
 
 from .assembler import Assembler, join_pieces
-from .decoder import convert_json, decode_json, get_decoder, pydantic_adapter
+from .decoder import convert_json, decode_json, get_decoder, pydantic_adapter, union_members
 from .events import (
     AdjustmentNote,
     Event,
@@ -27,6 +27,7 @@ from .http import (
     parse_duration,
 )
 from .json import dump_json, escape_controls, get_path, load_json, merge_json
+from .partial_json import parse_partial
 from .parts import (
     Blob,
     CacheBreakpoint,
@@ -118,5 +119,7 @@ __all__ = [
     "merge_json",
     "parse_arguments",
     "parse_duration",
+    "parse_partial",
     "pydantic_adapter",
+    "union_members",
 ]

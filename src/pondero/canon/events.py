@@ -27,6 +27,16 @@ class Usage(Struct, frozen=True):
         buckets = (self.input, self.cache_read, self.cache_write, self.output, self.thinking)
         return sum(bucket for bucket in buckets if bucket is not None)
 
+    def __add__(self, other: "Usage") -> "Usage":
+        """Return the counts of both together; unknown ones count nothing."""
+        names = self.__struct_fields__
+        return Usage(*(_add(getattr(self, name), getattr(other, name)) for name in names))
+
+
+def _add(first: int | None, second: int | None) -> int | None:
+    known = [count for count in (first, second) if count is not None]
+    return sum(known) if known else None
+
 
 Finish = Literal[
     "stop",

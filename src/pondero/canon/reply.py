@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Generic, Literal
 
-from msgspec import MsgspecError, Struct
+from msgspec import MsgspecError, Struct, to_builtins
 
 from ..errors import Malformed
-from .decoder import decode_json, pydantic_adapter
+from .decoder import decode_json, pydantic_adapter, union_members
 from .events import Finish, Usage
 from .parts import Json, Message, Part, Text, Thinking, ToolCall
 
@@ -104,15 +104,42 @@ def _fold_thinking(thinking: tuple[str, ...], usage: Usage) -> tuple[str, ...]:
 
 
 def _read(text: str, kind: Any) -> Any:
-    validate = getattr(kind, "model_validate_json", None)
-    if validate is None and (inside := pydantic_adapter(kind)) is not None:
-        validate = inside.validate_json
     try:
-        return decode_json(text, kind) if validate is None else validate(text)
+        return _read_as(text, kind)
     except (MsgspecError, ValueError, RecursionError) as error:
         name = "JSON" if kind is Any else getattr(kind, "__name__", repr(kind))
         message = f"the answer is not the {name} that was asked for ({error}): {text[:60]!r}"
         raise Malformed(message) from error
+
+
+def _read_as(text: str, kind: Any) -> Any:
+    validate = getattr(kind, "model_validate_json", None)
+    if validate is None and (inside := pydantic_adapter(kind)) is not None:
+        validate = inside.validate_json
+    if validate is not None:
+        return validate(text)
+    try:
+        return decode_json(text, kind)
+    except TypeError:  # a union of types that msgspec cannot tell apart
+        return _read_union(text, union_members(kind))
+
+
+def _read_union(text: str, members: tuple[Any, ...]) -> Any:
+    """Read one of several types: the one that keeps every key, else the first that fits."""
+    raw, found, reasons = decode_json(text, object), [], []
+    for each in members:
+        try:
+            found.append(_read_as(text, each))
+        except (MsgspecError, ValueError) as error:
+            reasons.append(f"{getattr(each, '__name__', each)}: {error}")
+    if not found:
+        raise ValueError("; ".join(reasons))
+    return next((value for value in found if _count_keys(value) == _count_keys(raw)), found[0])
+
+
+def _count_keys(value: Any) -> int:
+    plain = to_builtins(value)
+    return len(plain) if isinstance(plain, dict) else 0
 
 
 def is_thinking_only(parts: Iterable[Part], usage: Usage) -> bool:

@@ -12,7 +12,16 @@ from .load import (
     parse_toml,
 )
 from .lookup import SCHEMA, Lookup, ModelEntry, ParsedModelName
-from .schema import BatchShape, BatchTerms, Catalog, Family, FamilyGroup, Provider, UrlVariable
+from .schema import (
+    BatchShape,
+    BatchTerms,
+    Catalog,
+    Family,
+    FamilyGroup,
+    OutputMode,
+    Provider,
+    UrlVariable,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +75,7 @@ __all__ = [
     "ListedThinking",
     "Lookup",
     "ModelEntry",
+    "OutputMode",
     "ParsedModelName",
     "Provider",
     "PublicList",

@@ -1,6 +1,7 @@
 """The types of a catalog: families (facts of models) and providers (deployments)."""
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Raw, Struct
@@ -56,6 +57,46 @@ class BatchTerms(_Row, frozen=True, kw_only=True):
     excludes: tuple[str, ...] = ()
 
 
+OutputMode = Literal["strict", "schema", "json", "prompt"]
+"""How a JSON answer is asked for: an enforced schema, a schema, JSON mode, or in words alone."""
+
+
+class OutputModes(_Row, frozen=True, kw_only=True):
+    """Patterns of the models that take each way to ask for JSON; the longest that matches wins.
+
+    ``alone``: models that take a format only without tools. ``inline``: definitions are written
+    out where they are used.
+    """
+
+    strict: tuple[str, ...] = ()
+    schema: tuple[str, ...] = ()
+    json: tuple[str, ...] = ()
+    prompt: tuple[str, ...] = ()
+    alone: tuple[str, ...] = ()
+    inline: bool = False
+
+    def find(self, model: str) -> OutputMode | None:
+        """Return the way for a model; None if nothing is known."""
+        name = model.lower()
+        ways: dict[OutputMode, tuple[str, ...]] = {
+            "strict": self.strict,
+            "schema": self.schema,
+            "json": self.json,
+            "prompt": self.prompt,
+        }
+        found = [
+            (len(pattern), way)
+            for way, patterns in ways.items()
+            for pattern in patterns
+            if fnmatchcase(name, pattern)
+        ]
+        return max(found)[1] if found else None
+
+    def is_alone(self, model: str) -> bool:
+        """Return whether a format and tools exclude each other on a model."""
+        return any(fnmatchcase(model.lower(), each) for each in self.alone)
+
+
 class Provider(_Row, frozen=True, kw_only=True):
     """A deployment: its address, its key, and where thinking fields go in its requests.
 
@@ -69,7 +110,7 @@ class Provider(_Row, frozen=True, kw_only=True):
     its dialect's home. ``hosted`` has the tools that it runs itself. ``fill`` has the
     values of ``{blanks}`` in its address. ``override`` has facts of a family that differ here,
     ``ranges`` minimum and maximum of a parameter. ``output_buffer`` is the number of output tokens
-    to leave free.
+    to leave free. ``output`` says how each model takes a JSON answer's shape.
     """
 
     name: str
@@ -105,6 +146,7 @@ class Provider(_Row, frozen=True, kw_only=True):
     hosted: tuple[str, ...] = ()
     api: str = ""
     batch: BatchTerms | None = None
+    output: OutputModes = OutputModes()
     output_buffer: Annotated[int, Meta(ge=0)] | None = None
     source: str
     checked: str

@@ -76,6 +76,8 @@ class BaseClient(Generic[T]):
         check_options(options)
         if not RUNNING.isdisjoint(options):
             raise BadParameter("mcp, approve and max_steps need ask, or a Chat and its stream")
+        if options.get("retries"):
+            raise BadParameter("retries needs ask, or a Chat and its send: a stream is shown once")
         policy = resolve_policy(options["policy"]) if "policy" in options else self._policy
         attachments = parse_attachments(options.get("attachments"))
         request = build_request(prompt, options, attachments)

@@ -11,7 +11,15 @@ from .base_client import BaseClient
 from .fallbacks import Models
 from .hooks import Hooks
 from .prompts.messages import Prompt
-from .prompts.options import RUNNING, Options, QuestionOptions, chat_options, output_kind
+from .prompts.options import (
+    RUNNING,
+    Options,
+    QuestionOptions,
+    chat_options,
+    correct_prompt,
+    take_retries,
+)
+from .prompts.output import add_spent, find_correction, output_kind
 from .stream import AsyncStream, Stream
 
 if TYPE_CHECKING:
@@ -73,7 +81,14 @@ class Client(BaseClient[Transport]):
             with Chat(model, thinking, client=self, **tools) as chat:
                 chat.refusals = tuple(options.get("refusals", ()))
                 return chat.send(prompt, **rest)
-        return self.stream(model, prompt, thinking, **options).read_all()
+        retries, options = take_retries(options)
+        reply = self.stream(model, prompt, thinking, **options).read_all()
+        while retries and (words := find_correction(reply)) is not None:
+            retries -= 1
+            prompt, options = correct_prompt(prompt, reply, words, options)
+            again = self.stream(model, prompt, thinking, **options).read_all()
+            reply = add_spent(again, reply)
+        return reply
 
     @overload
     def stream(
@@ -212,7 +227,14 @@ class AsyncClient(BaseClient[AsyncTransport]):
             async with AsyncChat(model, thinking, client=self, **tools) as chat:
                 chat.refusals = tuple(options.get("refusals", ()))
                 return await chat.send(prompt, **rest)
-        return await self.stream(model, prompt, thinking, **options).read_all()
+        retries, options = take_retries(options)
+        reply = await self.stream(model, prompt, thinking, **options).read_all()
+        while retries and (words := find_correction(reply)) is not None:
+            retries -= 1
+            prompt, options = correct_prompt(prompt, reply, words, options)
+            again = await self.stream(model, prompt, thinking, **options).read_all()
+            reply = add_spent(again, reply)
+        return reply
 
     @overload
     def stream(

@@ -8,7 +8,17 @@ from typing import Any, Generic, Self, TypeVar
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from ..canon import AdjustmentNote, Assembler, Event, Message, Reply, TextDelta, V
+from ..canon import (
+    AdjustmentNote,
+    Assembler,
+    Event,
+    Json,
+    Message,
+    Reply,
+    TextDelta,
+    V,
+    parse_partial,
+)
 from ..dialects import Repair
 from ..errors import PonderoError, UsageError
 from ..exchange import (
@@ -88,6 +98,20 @@ class _Stream(Generic[T, V]):
         """Return the message so far."""
         so_far = self._so_far or Assembler()
         return so_far.message(self._prepared.exchange.origin)
+
+    @property
+    def partial(self) -> Json:
+        """Return the JSON value so far; None before its first part.
+
+        Texts, lists and objects may still grow; numbers and other values are whole.
+
+        >>> stream = client.stream("gpt-5.1/low", "What is 17 * 23?", output=dict[str, str])
+        >>> for event in stream:
+        ...     stream.partial
+        >>> stream.reply.value == stream.partial
+        True
+        """
+        return parse_partial(self.message.text)
 
     @property
     def reply(self) -> Reply[V]:

@@ -35,6 +35,7 @@ from .dialect import (
     leave_unsigned,
 )
 from .registry import COMMON, NAMES, get_dialect
+from .schema_rules import OutputSupport, SchemaRules
 
 __all__ = [
     "COMMON",
@@ -53,6 +54,7 @@ __all__ = [
     "HostedTools",
     "MatchScore",
     "ModelEndpoints",
+    "OutputSupport",
     "ParsedRequest",
     "PassthroughRules",
     "Quirks",
@@ -60,6 +62,7 @@ __all__ = [
     "Repair",
     "ReplayIssue",
     "ReplyContext",
+    "SchemaRules",
     "SentRequest",
     "ServedModel",
     "Service",

@@ -26,6 +26,7 @@ from ..canon import (
 )
 from ..errors import ServiceError
 from ..thinking import UNSET, Adjustment, Capability, Intent, Plan
+from .schema_rules import HOST_PLAIN, OutputSupport
 
 Quirks = Mapping[str, Json]
 """The differences of one deployment, from its file in the catalog."""
@@ -144,6 +145,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``count_field`` is the field of a count's answer that has the number.
     - ``unsupported_parameters`` are omitted, with an adjustment.
     - ``signing_name`` is the service's name in requests that are signed instead of using a key.
+    - ``output`` says how JSON answers are asked for, and which schemas are taken.
     - ``hosted_tools`` are the tools that services run, as a request offers them, by kind.
     - ``tags_left`` returns which thinking the decoder leaves in the text, or shows as text first.
     - ``is_plan`` returns whether a text with this signature is a plan, which is like thinking.
@@ -161,6 +163,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     count_request: Callable[[HttpRequest], HttpRequest] | None = None
     count_field: str = ""
     unsupported_parameters: frozenset[str] = frozenset()
+    output: OutputSupport = OutputSupport(plain=HOST_PLAIN)
     signing_name: str | None = None
     hosted_tools: Mapping[str, Json] = {}
     needs_cache_breakpoints: Callable[[str, Quirks], bool] | None = None

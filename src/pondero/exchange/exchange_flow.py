@@ -42,6 +42,7 @@ from ..errors import (
 )
 from ..framing import MAX_FRAME, describe_body
 from ..thinking import Plan
+from .output.restore import OutputRestore, OutputRestorer
 from .prepare_steps.foreign_tools import TextCalls
 from .request import Exchange, redact_key
 from .retry import Retry
@@ -216,6 +217,10 @@ class _Attempt:
         self._message = _NOTHING
         self._verdict: Verdict = "unknown"
         self._texts = TextCalls(exchange.texts) if exchange.texts else None
+        restore = exchange.restore
+        if repair_made is not None and repair_made.adjustment.code == "output_prompted":
+            restore = msgspec.structs.replace(restore or OutputRestore(), fenced=True)
+        self._output = OutputRestorer(restore) if restore else None
         self._held: list[Event] = [
             AdjustmentNote(msgspec.to_builtins(note)) for note in self._notes
         ]
@@ -281,6 +286,8 @@ class _Attempt:
 
     def _take(self, events: list[Event]) -> list[Event]:
         if self._texts is not None and not (events := self._texts.take(events)):
+            return []
+        if self._output is not None and not (events := self._output.take(events)):
             return []
         self.so_far.extend(events)
         if isinstance(last := events[-1], Finished):

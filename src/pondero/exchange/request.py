@@ -14,11 +14,13 @@ from ..dialects import Caller
 from ..errors import BadParameter
 from ..handoff import Manifest, Rejection, replace_surrogates_in_json
 from ..thinking import Plan, Policy, RequestParameters
+from .output.restore import OutputRestore
 from .planner import insist, merge_native_fields
 from .prepare_steps.draft import RequestDraft
 from .prepare_steps.foreign_tools import replace_foreign_tools
 from .prepare_steps.history import find_caller, hand_off_history, note_withheld, resolve_open_loop
 from .prepare_steps.limits import apply_prefill, drop_unsupported
+from .prepare_steps.output import fit_output
 from .prepare_steps.rejections import omit_rejected, rejections_for
 
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # a {blank} of a URL template after re.escape
@@ -52,7 +54,7 @@ class Exchange(Struct, frozen=True):
     """One request ready to send, with everything needed to read its answer.
 
     If ``repairs``, a rejection that names its fix is repaired. ``texts`` are tools offered as
-    functions.
+    functions. ``restore``: how a JSON answer differs from the output.
     """
 
     dialect: str
@@ -66,6 +68,7 @@ class Exchange(Struct, frozen=True):
     bad_key_hint: str = ""
     signing: Signing | None = None
     texts: frozenset[str] = frozenset()
+    restore: OutputRestore | None = None
 
 
 class Prepared(Struct, frozen=True):
@@ -127,6 +130,7 @@ STEPS: tuple[Callable[[RequestDraft], RequestDraft], ...] = (
     apply_prefill,
     replace_foreign_tools,
     drop_unsupported,
+    fit_output,
     encode_request,
     omit_rejected,
     check_policy,
@@ -252,6 +256,7 @@ def _make_exchange(draft: RequestDraft, facts: "_ServiceFacts", at: float | None
         bad_key_hint=facts.bad_key_hint,
         signing=facts.signing,
         texts=draft.text_tools,
+        restore=draft.restore,
     )
 
 
@@ -274,7 +279,7 @@ def _make_facts(
     provider = entry.provider
     start = f"{provider.label} does not answer at {url}: {provider.start}"
     return _ServiceFacts(
-        unsupported=unsupported | frozenset(provider.quirks.get("unsaid", ())),
+        unsupported=unsupported,
         no_server_hint=start if provider.start else "",
         bad_key_hint=_make_key_hint(provider, signed=service is not None),
         signing=None if service is None else _make_signing(provider, url, service=service),

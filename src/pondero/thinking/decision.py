@@ -55,6 +55,8 @@ CODES: dict[str, str] = {
     "tool_left_out": "a tool that only another service has was left out",
     "tool_renamed": "a tool was renamed: its name is taken, or not every service accepts it",
     "tool_server_lost": "an MCP server stopped during the chat; calls of its tools failed",
+    "output_adjusted": "the output's schema was changed to fit the service's rules",
+    "output_prompted": "the prompt asks for the JSON, because the service has no field for it",
     "prefill_adjusted": "the prefill was changed, because the service does not take it as given",
     "model_spelt": "the model's name is sent in the service's spelling, or to its deployment",
     "native_wins": "extras has the service's own thinking fields; they win over the level",
@@ -80,8 +82,8 @@ BENIGN = frozenset(
     {
         *("answer_room", "budget_max_tokens", "budget_tools", "calibrated", "context_cap"),
         *("fell_back", "level_as_budget", "little_room", "model_spelt", "off_floor"),
-        *("on_as_level", "signature_withheld", "system_turn_moved", "tool_loop_retold"),
-        "tool_renamed",
+        *("on_as_level", "output_adjusted", "signature_withheld", "system_turn_moved"),
+        *("tool_loop_retold", "tool_renamed"),
         *("tool_replaced", "tool_server_lost", "unknown_model"),
     }
 )

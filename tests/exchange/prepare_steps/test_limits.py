@@ -5,7 +5,6 @@ from msgspec.structs import replace
 
 from pondero.canon import (
     Message,
-    OutputFormat,
     ReplayRules,
     Request,
     Target,
@@ -26,7 +25,6 @@ ENTRY = load_catalog().entry("claude-sonnet-4-5")
 QUESTION = Message("user", (Text("hi"),))
 TOOL = Tool("look", "Looks.", {"type": "object"})
 SEARCH = Tool("search", raw={"googleSearch": {}}, kind="web_search")
-SHAPE = OutputFormat({"type": "object"}, "thing")
 
 
 def facts(**changed):
@@ -61,10 +59,6 @@ def planned(level=None, **changed):
          ENTRY, {"tool_choice": None, "tools": (SEARCH,)}, ["dropped_parameter"]),
         ({"tool_choice": ToolChoice("tool", "look"), "tools": (TOOL, SEARCH)}, ("hosted_choice",),
          ENTRY, {"tool_choice": ToolChoice("tool", "look")}, []),
-        ({"output": SHAPE, "tools": (TOOL,)}, ("output_beside_tools",), ENTRY,
-         {"output": None}, ["dropped_parameter"]),
-        ({"output": SHAPE}, ("output_beside_tools",), ENTRY, {"output": SHAPE}, []),
-        ({"output": SHAPE}, ("schema",), ENTRY, {"output": OutputFormat()}, ["dropped_parameter"]),
     ],
 )  # fmt: skip
 def test_what_would_be_refused_is_left_out_with_a_note(fields, unsaid, entry, left, codes):
@@ -72,15 +66,6 @@ def test_what_would_be_refused_is_left_out_with_a_note(fields, unsaid, entry, le
     kept = drop_unsupported(draft(request, entry=entry, unsupported=frozenset(unsaid)))
     assert {name: getattr(kept.request, name) for name in left} == left
     assert [note.code for note in kept.plan.adjustments] == codes
-
-
-def test_a_schema_without_a_field_is_said_in_words():
-    request = Request(ENTRY.model, (QUESTION,), output=SHAPE, system=(Text("Be brief."),))
-    kept = drop_unsupported(draft(request, unsupported=frozenset(("schema",))))
-    assert [text.text for text in kept.request.system] == [
-        "Be brief.",
-        'Answer in JSON of this schema: {"type":"object"}',
-    ]
 
 
 def test_stop_sequences_above_the_services_number_are_cut():

@@ -4,6 +4,7 @@ A turn that fails leaves the history unchanged.
 """
 
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from functools import partial
 from typing import Generic, Self, TypeVar, Unpack, cast, overload
 
 from ...canon import Event, Message, Reply
@@ -19,7 +20,14 @@ from ..dial import check_parameters, resolve_and_plan, resolve_policy
 from ..fallbacks import Models, parse_models
 from ..prompts.attachments import Attachment, check_readable, parse_attachments
 from ..prompts.messages import Prompt, parse_prompt
-from ..prompts.options import ChatOptions, CommonOptions, Options, check_options
+from ..prompts.options import (
+    ChatOptions,
+    CommonOptions,
+    Options,
+    check_options,
+    take_retries,
+)
+from ..prompts.output import add_spent, find_correction
 from ..stream import AsyncStream, Stream
 from ..tools.tools import Approve, OfferedTool, ToolLike, Tools
 from .saved_chat import SavedChat, dump_chat, load_chat, saved_options
@@ -202,9 +210,16 @@ class _Chat(Generic[C]):
         ours = {"tools": self._tools.tools, "refusals": self.refusals}
         merged = {"context": self._context, **self._options, **ours, **options}
         both = cast("Options", merged)
+        both.pop("retries", None)
         if last and both.get("tools"):
             both["tool_choice"] = "none"
         return both
+
+    def _take_retries(self, options: ChatOptions) -> tuple[int, ChatOptions]:
+        """Return how often to ask again, and the options of each turn."""
+        retries, _ = take_retries(cast("Options", {**self._options, **options}))
+        rest = {name: value for name, value in options.items() if name != "retries"}
+        return retries, cast("ChatOptions", rest)
 
     def _learn(self, refusals: Iterable[Rejection]) -> None:
         self.refusals = tuple(dict.fromkeys((*self.refusals, *refusals)))
@@ -263,7 +278,19 @@ class Chat(_Chat[Client]):
     @overload
     def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply: ...
     def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
-        """Send a prompt, run the called tools and return the last answer."""
+        """Send a prompt, run the called tools and return the last answer.
+
+        With ``retries`` and ``output``, a value that does not fit is asked for again, as a turn.
+        """
+        retries, rest = self._take_retries(options)
+        reply = self._send_once(prompt, rest)
+        while retries and (words := find_correction(reply)) is not None:
+            retries -= 1
+            rest.pop("attachments", None)
+            reply = add_spent(self._send_once(words, rest), reply)
+        return reply
+
+    def _send_once(self, prompt: Prompt, options: ChatOptions) -> Reply:
         with self.stream(prompt, **options) as turn:
             for _ in turn:
                 pass
@@ -300,6 +327,7 @@ class Chat(_Chat[Client]):
             while not turn.is_over:
                 asked = self._exchange_options(options, last=turn.is_last)
                 stream = self._client.stream(models, turn.messages, thinking, **asked)
+                turn.current = partial(getattr, stream, "message")
                 with stream:
                     yield from stream
                 self._learn(stream.refusals)
@@ -347,7 +375,16 @@ class AsyncChat(_Chat[AsyncClient]):
     @overload
     async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply: ...
     async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
-        """Send a prompt, run the called tools and return the last answer."""
+        """Send a prompt, run the called tools and return the last answer, as ``Chat.send`` does."""
+        retries, rest = self._take_retries(options)
+        reply = await self._send_once(prompt, rest)
+        while retries and (words := find_correction(reply)) is not None:
+            retries -= 1
+            rest.pop("attachments", None)
+            reply = add_spent(await self._send_once(words, rest), reply)
+        return reply
+
+    async def _send_once(self, prompt: Prompt, options: ChatOptions) -> Reply:
         async with self.stream(prompt, **options) as turn:
             async for _ in turn:
                 pass
@@ -386,6 +423,7 @@ class AsyncChat(_Chat[AsyncClient]):
             while not turn.is_over:
                 asked = self._exchange_options(options, last=turn.is_last)
                 stream = self._client.stream(models, turn.messages, thinking, **asked)
+                turn.current = partial(getattr, stream, "message")
                 async with stream:
                     async for event in stream:
                         yield event

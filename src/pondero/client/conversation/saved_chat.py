@@ -19,7 +19,8 @@ from ...errors import BadParameter
 from ...handoff import Rejection
 from ...thinking import Policy
 from ..prompts.messages import parse_system
-from ..prompts.options import ChatOptions, parse_output
+from ..prompts.options import ChatOptions
+from ..prompts.output import parse_output
 
 VERSION = 1
 
@@ -40,6 +41,7 @@ class SavedChat(Struct, frozen=True, kw_only=True, omit_defaults=True):
     top_k: int | None = None
     stop: tuple[str, ...] = ()
     extras: Json = None
+    retries: int | None = None
     policy: dict[str, Any] | None = None
     max_steps: int = msgspec.field(default=20, name="steps")
     messages: tuple[Message, ...] = ()
@@ -47,7 +49,16 @@ class SavedChat(Struct, frozen=True, kw_only=True, omit_defaults=True):
     fallbacks: tuple[str, ...] = ()
 
 
-_PLAIN = ("thinking_effort", "max_tokens", "temperature", "top_p", "top_k", "extras", "tool_choice")
+_PLAIN = (
+    "thinking_effort",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "extras",
+    "tool_choice",
+    "retries",
+)
 
 
 def dump_chat(

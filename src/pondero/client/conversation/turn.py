@@ -9,7 +9,19 @@ from typing import Generic, Self, TypeVar
 
 from msgspec.structs import replace
 
-from ...canon import Event, Message, Part, Reply, Text, TextDelta, ToolCall, ToolResult, V
+from ...canon import (
+    Event,
+    Json,
+    Message,
+    Part,
+    Reply,
+    Text,
+    TextDelta,
+    ToolCall,
+    ToolResult,
+    V,
+    parse_partial,
+)
 from ...errors import UsageError
 from ...thinking import Adjustment
 from ..tools.tools import Tools
@@ -24,7 +36,8 @@ class _Turn(Generic[E, V]):
     """The messages that a turn adds to the history.
 
     ``max_steps`` limits how often it asks the model; the last time it offers no tools.
-    ``is_over``: nothing more is asked. ``ended``: the chat's history has it.
+    ``is_over``: nothing more is asked. ``ended``: the chat's history has it. ``current`` returns
+    the message that is arriving.
     """
 
     def __init__(
@@ -39,6 +52,7 @@ class _Turn(Generic[E, V]):
         self.added: list[Message] = list(prompt)
         self.is_over: bool = False
         self.ended = False
+        self.current: Callable[[], Message] | None = None
         self._history = tuple(history)
         self._prompt = len(prompt)
         self._tools = tools
@@ -60,6 +74,13 @@ class _Turn(Generic[E, V]):
         return self._replies[-1]
 
     @property
+    def partial(self) -> Json:
+        """Return the JSON value so far of the answer that is arriving, or of the last one."""
+        if self.current is not None:
+            return parse_partial(self.current().text)
+        return parse_partial(self._replies[-1].text) if self._replies else None
+
+    @property
     def messages(self) -> tuple[Message, ...]:
         """Return the messages of the next exchange: the history and this turn's."""
         return (*self._history, *self.added)
@@ -72,6 +93,7 @@ class _Turn(Generic[E, V]):
     def take(self, reply: Reply[V]) -> tuple[ToolCall, ...]:
         """Add a reply and return the calls to run before the next exchange."""
         self._left -= 1
+        self.current = None
         self._news += self._tools.news()
         self._replies.append(_add_notes(reply, self._news))
         self.added.append(reply.message)

@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, TypedDict, cast
 
-from ...canon import Json, OutputFormat, Request, Text, Tool, ToolChoice
+from ...canon import Json, Message, Reply, Request, Text, Tool, ToolChoice
 from ...errors import BadParameter
 from ...exchange import Timeouts
 from ...handoff import Rejection
 from ...store import ServerLike, ToolServer
 from ...thinking import RequestParameters, ThinkingLike
 from ..dial import PolicyLike, check_parameters
-from ..tools.schemas import make_schema
 from ..tools.tools import Approve, ToolLike, Tools
-from .attachments import Attachment, Source
+from .attachments import Attachment, Source, parse_attachments
 from .messages import Prompt, System, parse_prompt, parse_system
+from .output import parse_output, parse_retries
 
 _MODES = {
     "auto": ToolChoice("auto"),
@@ -41,6 +41,7 @@ class CommonOptions(TypedDict, total=False):
     timeout: float | Timeouts | None
     headers: Mapping[str, str] | None
     attachments: Iterable[Source]
+    retries: int
 
 
 class ChatOptions(CommonOptions, total=False):
@@ -52,7 +53,8 @@ class ChatOptions(CommonOptions, total=False):
     conversation so far, for the policy's context_cap; a chat counts them itself. ``timeout``:
     seconds for the connection, for the first byte and between bytes. ``headers`` are added to
     ours; pass keys to the client instead. ``attachments``: paths, URLs, bytes or parts, placed
-    before the prompt's text; a model that cannot read one is not asked.
+    before the prompt's text; a model that cannot read one is not asked. ``retries``: how often
+    ``ask`` and ``send`` ask again if the answer does not fit ``output``; usage is added up.
     """
 
     output: Any
@@ -143,6 +145,23 @@ def chat_options(options: Options) -> tuple[ToolRunOptions, ChatOptions]:
     return cast("ToolRunOptions", tools), cast("ChatOptions", rest)
 
 
+def take_retries(options: Options) -> tuple[int, Options]:
+    """Return how often to ask again, and the options of one question."""
+    retries = parse_retries(options.get("retries"), options.get("output"))
+    rest = {name: value for name, value in options.items() if name != "retries"}
+    return retries, cast("Options", rest)
+
+
+def correct_prompt(
+    prompt: Prompt, reply: Reply, words: str, options: Options
+) -> tuple[Prompt, Options]:
+    """Return the conversation that asks again, and the options without the attachments in it."""
+    asked = parse_prompt(prompt, parse_attachments(options.get("attachments")))
+    rest = {name: value for name, value in options.items() if name != "attachments"}
+    again = (*asked, reply.message, Message("user", (Text(words),)))
+    return again, cast("Options", rest)
+
+
 def build_request(
     prompt: Prompt, options: Options, attachments: Sequence[Attachment] = ()
 ) -> Request:
@@ -194,22 +213,6 @@ def _parse_tool_choice(given: str | ToolChoice | None, tools: Sequence[Tool]) ->
     names = " ".join(tool.name for tool in tools)
     message = f"invalid tool_choice={given!r}; use {' '.join(_MODES)} or a tool's name: {names}"
     raise BadParameter(message.rstrip(": "))
-
-
-def parse_output(given: Any) -> OutputFormat | None:
-    """Return the output format of a type, a schema, or True for any JSON."""
-    if given is None or given is False or isinstance(given, OutputFormat):
-        return given or None
-    if given is True:
-        return OutputFormat()
-    if isinstance(given, Mapping):
-        return OutputFormat(dict(given))
-    return OutputFormat(make_schema(given), getattr(given, "__name__", "answer"))
-
-
-def output_kind(given: Any) -> Any:
-    """Return the type of the answer's value; None for any JSON."""
-    return None if given is None or isinstance(given, bool | Mapping | OutputFormat) else given
 
 
 def parse_timeouts(given: Any, usual: Timeouts) -> Timeouts:

@@ -28,10 +28,11 @@ _LONGEST_VALUE = 200
 class SchemaCheck:
     """Checks values against one schema of draft 2020-12, or of the draft that ``$schema`` names.
 
-    Raises BadParameter if the schema is invalid.
+    Raises BadParameter if the schema is invalid; unless ``ignores_unknown``, also if it has an
+    unknown keyword.
     """
 
-    def __init__(self, schema: Json) -> None:
+    def __init__(self, schema: Json, *, ignores_unknown: bool = False) -> None:
         from jsonschema import SchemaError  # noqa: PLC0415 - slow, and few commands need it
         from referencing import Registry  # noqa: PLC0415
 
@@ -41,7 +42,7 @@ class SchemaCheck:
         validator_class = _choose_validator(schema)
         try:
             validator_class.check_schema(schema)
-            _check_subschemas(schema, validator_class)
+            _check_subschemas(schema, validator_class, ignores_unknown=ignores_unknown)
         except SchemaError as error:
             message = f"invalid JSON schema: {_describe(error)}"
             raise BadParameter(message) from None
@@ -101,7 +102,7 @@ def _is_date_time(value: object) -> bool:
     return bool(_DATE_TIME.fullmatch(value) and datetime.fromisoformat(value.upper()))
 
 
-def _check_subschemas(schema: Json, validator_class: Any) -> None:
+def _check_subschemas(schema: Json, validator_class: Any, *, ignores_unknown: bool) -> None:
     """Reject unknown keywords, and references that lead out of the schema or round in a circle."""
     from referencing import Registry  # noqa: PLC0415
     from referencing.exceptions import Unresolvable  # noqa: PLC0415
@@ -117,7 +118,8 @@ def _check_subschemas(schema: Json, validator_class: Any) -> None:
         resource, resolver = waiting.pop()
         schemas.append(resource.contents)
         if isinstance(resource.contents, dict):
-            if unknown := resource.contents.keys() - known:
+            unknown = resource.contents.keys() - known
+            if unknown and not ignores_unknown:
                 message = f"the schema has {min(unknown)!r}, a keyword that is not checked"
                 raise BadParameter(message)
             references += [

@@ -2,12 +2,12 @@
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from ...canon import Json, pydantic_adapter
+from ...canon import Json, pydantic_adapter, union_members
 from ...errors import BadParameter
 
 _ARGUMENT = re.compile(r"\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)")
@@ -26,8 +26,13 @@ def make_schema(kind: Any) -> dict[str, Json]:
         (schema,), components = msgspec.json.schema_components(
             (kind,), ref_template="#/$defs/{name}"
         )
-    except TypeError as error:
-        message = f"{kind!r} has no JSON schema: {error}"
+    except TypeError:
+        if members := union_members(kind):
+            return _join_schemas(members)
+        message = (
+            f"{kind!r} has no JSON schema: a part of it is no type that JSON has, or a union whose "
+            "members look alike; use pydantic's types, or give a JSON schema"
+        )
         raise BadParameter(message) from None
     name = schema.get("$ref", "").removeprefix("#/$defs/")
     if name in components and not _mentions(components[name], name):
@@ -36,6 +41,20 @@ def make_schema(kind: Any) -> dict[str, Json]:
     if components:
         closed["$defs"] = {name: _close_schema(each) for name, each in components.items()}
     return closed
+
+
+def _join_schemas(members: Iterable[Any]) -> dict[str, Json]:
+    """Return the schema of a union: any of its members'."""
+    options: list[Json] = []
+    definitions: dict[str, Json] = {}
+    for each in members:
+        schema = make_schema(each)
+        for name, meant in schema.pop("$defs", {}).items():
+            if definitions.setdefault(name, meant) != meant:
+                raise BadParameter(f"two types of the union are called {name!r}; rename one")
+        options.append(schema)
+    joined: dict[str, Json] = {"anyOf": options}
+    return {**joined, "$defs": definitions} if definitions else joined
 
 
 def arguments_schema(function: Callable[..., object]) -> type[msgspec.Struct]:

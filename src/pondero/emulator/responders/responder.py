@@ -26,7 +26,7 @@ from ..tokens import clip, count_call, count_tokens
 from ..tokens import count_request as tokens_of
 from .arithmetic import Calculation, find_calculation
 from .question import ParsedQuestion, parse_question
-from .schema_values import FillMaterial, fill
+from .schema_values import FillMaterial, asks_for_json, fill, find_prompted_schema
 from .thinking_text import depth, thoughts
 from .tool_calls import Call, calls, unmet
 
@@ -164,14 +164,15 @@ class _Composer:
     def _answer(self, worked: Calculation | None) -> str:
         plain = self._plain(worked)
         output = self._accepted.request.output
-        if output is None:
+        schema = output.schema if output else None
+        if schema is None:
+            schema = find_prompted_schema(self._accepted.request)
+        if schema is None and output is None and not asks_for_json(self._accepted.request):
             return plain
-        if output.schema is None:
+        if schema is None:
             return msgspec.json.encode({"answer": plain}).decode()
         result = worked.value if worked else None
-        shaped = fill(
-            output.schema, FillMaterial(self._asked.question, answer=plain, result=result)
-        )
+        shaped = fill(schema, FillMaterial(self._asked.question, answer=plain, result=result))
         return msgspec.json.encode(shaped).decode()
 
     def _plain(self, worked: Calculation | None) -> str:

@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Mapping
+from json import JSONDecoder
 from typing import Any
 
 from msgspec import Struct
 
-from ...canon import Json
+from ...canon import Json, Request, Text
 
 _DEEPEST = 8
+_DEEP = 3  # a schema that contains itself ends here
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
 _QUOTED = re.compile(r"[\"“']([^\"”']{1,200})[\"”']")
 _PATH = re.compile(r"(?<![\w:/])(?:[\w.~-]*/[\w./-]+|[\w-]+\.[a-zA-Z]\w{0,7})\b")
@@ -16,6 +18,8 @@ _NAME = r"[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*)*"
 _BEFORE = r"\b(?:in|for|at|of|from|to|between|about|near|is)\s+"
 _NAMES = re.compile(rf"{_BEFORE}({_NAME}(?:(?:,? and|,? or|,|&) {_NAME})*)")
 _APART = re.compile(r",? and |,? or |, ?| & ")
+_PROMPTED = re.compile(r"\bJSON of this schema: ?")
+_JSON_ALONE = re.compile(r"\bAnswer with (?:the|one) JSON\b")
 _WHOLE = ("query", "question", "prompt", "text", "message", "input", "q", "content", "request")
 _FORMATS: Mapping[str, str] = {
     "date": "2026-01-31",
@@ -48,6 +52,24 @@ def names(question: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.rstrip(".'’") for each in found if each))
 
 
+def find_prompted_schema(request: Request) -> Json:
+    """Return the schema that the prompt asks for in words; None if it asks for none."""
+    turns = (part for each in request.messages[-1:] for part in each.parts)
+    for part in (*request.system, *turns):
+        found = _PROMPTED.search(part.text) if isinstance(part, Text) else None
+        if found is not None:
+            try:
+                return JSONDecoder().raw_decode(found.string, found.end())[0]
+            except (ValueError, RecursionError):
+                continue
+    return None
+
+
+def asks_for_json(request: Request) -> bool:
+    """Return whether the prompt asks for JSON and nothing else."""
+    return any(_JSON_ALONE.search(part.text) for part in request.system)
+
+
 def fill(schema: Json, said: FillMaterial) -> Json:
     """Return a value that the schema allows, made from the question."""
     return _Filler(schema, said).value(schema, "", 0)
@@ -72,6 +94,8 @@ class _Filler:
             return self._choice(options)
         for key in ("anyOf", "oneOf", "allOf", "any_of"):
             if options := _list(schema.get(key)):
+                if depth > _DEEP and {"type": "null"} in options:
+                    return None
                 return self.value(_first(options), name, depth + 1)
         return self._make_typed(schema, name, depth)
 
@@ -106,7 +130,10 @@ class _Filler:
 
     def _array(self, schema: Json, name: str, depth: int) -> list[Json]:
         item = self._resolve(schema.get("items"))
-        least = max(1, int(_read_bound(schema, "minItems") or 1))
+        wanted = int(_read_bound(schema, "minItems") or 0)
+        if depth > _DEEP and not wanted:
+            return []
+        least = max(1, wanted)
         subjects = self._said.subjects
         if _kind(item) == "string" and not item.get("enum") and len(subjects) >= least:
             return list(subjects)

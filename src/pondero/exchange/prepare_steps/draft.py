@@ -10,6 +10,7 @@ from ...catalog import ModelEntry
 from ...dialects import Caller
 from ...handoff import Manifest, Rejection, View
 from ...thinking import Adjustment, Plan, Policy, RequestParameters
+from ..output.restore import OutputRestore
 
 _DEFAULT_POLICY, _NO_PARAMETERS, _NO_RULES = Policy(), RequestParameters(), ReplayRules()
 _NO_VIEW, _NOT_ENCODED = View((), Manifest()), HttpRequest("POST", "", {}, b"")
@@ -20,7 +21,7 @@ class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
 
     ``rejections`` are earlier ones of this model; ``allowed``: adjustments that a strict policy
     accepted; ``retells``: an open tool loop may be told in words; ``text_tools`` take a text and
-    are offered as functions.
+    are offered as functions; ``restore``: how a JSON answer will differ from the output.
     """
 
     entry: ModelEntry
@@ -37,6 +38,7 @@ class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
     view: View = _NO_VIEW
     replay_rules: ReplayRules = _NO_RULES
     text_tools: frozenset[str] = frozenset()
+    restore: OutputRestore | None = None
     http: HttpRequest = _NOT_ENCODED
 
     def but(self, **changes: Any) -> "RequestDraft":

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-import msgspec
 from msgspec.structs import replace
 
-from ...canon import Json, Message, OutputFormat, Part, Text, Thinking, Tool, ToolChoice
+from ...canon import Json, Message, Part, Text, Thinking, Tool, ToolChoice
 from ...catalog import ModelEntry
 from ...thinking import Adjustment, Plan, read_thinking
 from .draft import RequestDraft
@@ -17,7 +16,7 @@ _EMPTY: dict[str, Json] = {"tools": (), "stop": ()}
 def drop_unsupported(draft: RequestDraft) -> RequestDraft:
     """Leave out parameters that the plan dropped, or that the API or the model does not take."""
     request, plan, unsupported = draft.request, draft.plan, draft.unsupported
-    if not (plan.dropped or request.stop or request.tool_choice or request.output):
+    if not (plan.dropped or request.stop or request.tool_choice):
         return draft
     less: dict[str, Json] = {
         name: _EMPTY.get(name) for name in plan.dropped if name in request.__struct_fields__
@@ -30,7 +29,7 @@ def drop_unsupported(draft: RequestDraft) -> RequestDraft:
 
     if request.stop:
         _limit_stop(draft, less, notes)
-    choice, output = request.tool_choice, request.output
+    choice = request.tool_choice
     if "tool_choice" in unsupported and choice is not None and choice.forced:
         leave_out("tool_choice", choice.name or choice.mode, "no tool can be forced here")
     if "hosted_choice" in unsupported and choice is not None and _is_hosted(choice, request.tools):
@@ -39,14 +38,6 @@ def drop_unsupported(draft: RequestDraft) -> RequestDraft:
     if "parallel" in unsupported and choice is not None and choice.parallel is False:
         why = "this service has no word for one call at a time"
         leave_out("tool_choice", "one call at a time", why, replace(choice, parallel=None))
-    if "output_beside_tools" in unsupported and output is not None and request.tools:
-        why = "this service takes no shape for the answer while tools are on offer"
-        leave_out("output", output.name, why)
-    if "schema" in unsupported and output is not None and output.schema is not None:
-        why = "this service takes no schema for the answer; the system prompt says it instead"
-        leave_out("output", output.name, why, OutputFormat())
-        words = f"Answer in JSON of this schema: {msgspec.json.encode(output.schema).decode()}"
-        less["system"] = (*request.system, Text(words))
     return (draft.but(request=replace(request, **less)) if less else draft).note(*notes)
 
 

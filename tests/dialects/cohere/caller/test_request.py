@@ -18,7 +18,6 @@ from pondero.canon import (
     ToolResult,
     UnknownPart,
 )
-from pondero.dialects.cohere.caller import CALLER
 from pondero.errors import BadParameter, BadRequest
 
 PLAN = Signature(NAME, {"tool_plan": True})
@@ -70,12 +69,10 @@ def test_strictness_is_said_of_all_tools_at_once():
     assert "strict_tools" not in sent(tools=(*strict, Tool("c")))
 
 
-def test_the_shape_of_an_answer_is_not_sent_beside_tools():
+def test_the_shape_of_an_answer_is_written():
     shape = {"type": "json_object", "json_schema": {"type": "object"}}
     assert sent(output=OutputFormat({"type": "object"}))["response_format"] == shape
     assert sent(output=OutputFormat())["response_format"] == {"type": "json_object"}
-    assert "response_format" not in sent(output=OutputFormat(), tools=TOOLS)
-    assert "output_beside_tools" in CALLER.unsupported_parameters
 
 
 def test_thinking_goes_back_as_a_part_in_its_place_and_a_sealed_one_stays_here():

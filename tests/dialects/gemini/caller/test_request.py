@@ -178,7 +178,7 @@ def test_a_request_with_everything():
             "topK": 3,
             "stopSequences": ["END"],
             "responseMimeType": "application/json",
-            "responseSchema": SCHEMA,
+            "responseJsonSchema": SCHEMA,
             "thinkingConfig": {"includeThoughts": True, "thinkingLevel": "LOW"},
         },
         "safetySettings": [{"category": "HARM_CATEGORY_HARASSMENT", "threshold": "BLOCK_NONE"}],

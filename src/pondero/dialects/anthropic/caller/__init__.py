@@ -1,6 +1,7 @@
 """The caller's side: what we send, and how we read what comes back."""
 
 from pondero.dialects.dialect import Caller
+from pondero.dialects.schema_rules import CLAUDE, OutputSupport
 
 from . import errors, repair, request, response, stream, usage
 
@@ -10,6 +11,7 @@ CALLER = Caller(
     stream=stream.stream,
     error=errors.error,
     match_score=response.match_score,
+    output=OutputSupport(strict=CLAUDE, json_mode=False, prefill=False),
     replay_rules=request.replay_rules,
     repair=repair.repair,
     quirks=request.Quirks,

@@ -1,4 +1,4 @@
-"""Repairs a rejected request if the rejection says how: drops thinking, or lowers the effort."""
+"""Repairs a rejected request if the rejection says how: drops thinking, lowers the effort ..."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,6 +12,8 @@ from pondero.thinking import Adjustment, closest_word, explain_substitute, parse
 
 _BOUND = re.compile(r"messages\.(\d+)\..*bound to a different conversation", re.DOTALL)
 _INVALID = re.compile(r"messages\.(\d+)\..*Invalid `(?:signature|data)` in `", re.DOTALL)
+# Limits that no count predicts: pydantic-ai 2.66.0, @ai-sdk/anthropic (wires/strict-schemas)
+_TOO_COMPLEX = re.compile(r"schema is too complex|compiled grammar is too large", re.IGNORECASE)
 _BETA = "thinking-binding-controls-2026-08-01"
 _THOUGHTS = ("thinking", "redacted_thinking")
 
@@ -33,6 +35,8 @@ def _find_repair(message: str) -> SavedRepair | None:
         return SavedRepair("drop bound blocks", at=int(bound[1]))
     if invalid := _INVALID.search(message):
         return SavedRepair("unseal", at=int(invalid[1]))
+    if _TOO_COMPLEX.search(message):
+        return SavedRepair("prompt schema")
     words = parse_offered_levels(message)
     return SavedRepair("lower", words) if words and "effort" in message else None
 
@@ -106,6 +110,27 @@ def _lower(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Re
     return Repair(_with_body(request, body, request.headers), note, cure, "model")
 
 
+def _prompt_schema(request: HttpRequest, body: dict[str, Json], cure: SavedRepair) -> Repair | None:
+    """Return the request with the answer's schema in the system prompt instead of its field."""
+    config = body.get("output_config") or {}
+    shape = config.pop("format", None)
+    if shape is None:
+        return None
+    if not config:
+        del body["output_config"]
+    schema = msgspec.json.encode(shape["schema"]).decode()
+    words = f"Answer in JSON of this schema: {schema}\n{_JSON_ALONE}"
+    system = body.get("system") or []
+    blocks = [{"type": "text", "text": system}] if isinstance(system, str) else system
+    body["system"] = [*blocks, {"type": "text", "text": words}]
+    why = "the service finds the schema too complex; the prompt says it, and nothing enforces it"
+    note = Adjustment("output_prompted", "output", "schema", None, why)
+    return Repair(_with_body(request, body, request.headers), note, cure)
+
+
+_JSON_ALONE = "Answer with the JSON and nothing else, without a code fence."
+
+
 def _with_body(request: HttpRequest, body: Json, headers: Mapping[str, str]) -> HttpRequest:
     return HttpRequest(request.method, request.url, headers, msgspec.json.encode(body))
 
@@ -114,4 +139,5 @@ _REPAIRS: dict[str, Callable[[HttpRequest, dict[str, Json], SavedRepair], Repair
     "drop bound blocks": _drop_bound_blocks,
     "unseal": _remove_thinking,
     "lower": _lower,
+    "prompt schema": _prompt_schema,
 }

@@ -15,7 +15,6 @@ from pondero.canon import (
     Image,
     Json,
     Message,
-    OutputFormat,
     ReplayRules,
     Request,
     Target,
@@ -134,8 +133,9 @@ def _body(request: Request) -> dict[str, Json]:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.tool_choice is not None and request.tools:  # rejected without tools
         body["tool_choice"] = _tool_choice(request.tool_choice)
-    if request.output is not None:
-        body["output_config"] = {"format": _format(request.output)}
+    if request.output is not None and request.output.schema is not None:
+        shape = {"type": "json_schema", "schema": request.output.schema}
+        body["output_config"] = {"format": shape}
     if request.stop:
         body["stop_sequences"] = request.stop
     for name in _SAMPLING:
@@ -316,9 +316,3 @@ def _tool_choice(choice: ToolChoice) -> Block:
     if choice.parallel is not None and choice.mode != "none":
         block["disable_parallel_tool_use"] = not choice.parallel
     return block
-
-
-def _format(output: OutputFormat) -> Block:
-    if output.schema is None:
-        raise BadParameter("this wire has no JSON answers without a schema; give Output a schema")
-    return {"type": "json_schema", "schema": make_compilable(output.schema)}

@@ -336,10 +336,8 @@ def _choice(choice: ToolChoice) -> Block:
 
 
 def _format(output: OutputFormat | None) -> Block:
-    if output is None:
+    if output is None or output.schema is None:
         return {}
-    if output.schema is None:
-        raise BadParameter("this wire has no JSON answers without a schema; give Output a schema")
     schema = {"schema": json.encode(output.schema).decode(), "name": output.name}
     return {"textFormat": {"type": "json_schema", "structure": {"jsonSchema": schema}}}
 

@@ -30,7 +30,7 @@ from pondero.thinking import Plan
 
 from .parts import NAME, is_plan
 
-UNSAID = frozenset({"output_beside_tools", "parallel"})
+UNSAID = frozenset({"parallel"})
 _NAMES = {"max_tokens": "max_tokens", "temperature": "temperature", "top_p": "p", "top_k": "k"}
 _CHOICES = {"none": "NONE", "required": "REQUIRED", "tool": "REQUIRED"}
 
@@ -64,7 +64,7 @@ def _body(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
     }
     if request.tools:
         body |= _tools(request.tools, request.tool_choice)
-    elif request.output is not None:  # Cohere rejects it with tools (SDK 7.3.1)
+    if request.output is not None:
         body["response_format"] = _format(request.output)
     for ours, theirs in _NAMES.items():
         if ours not in dropped and (value := getattr(request, ours)) is not None:

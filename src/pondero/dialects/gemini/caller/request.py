@@ -116,8 +116,7 @@ def _config(request: Request, dropped: tuple[str, ...]) -> dict[str, Json]:
 def _output(output: OutputFormat) -> dict[str, Json]:
     asked: dict[str, Json] = {"responseMimeType": "application/json"}
     if output.schema is not None:
-        plain = _is_plain(output.schema)
-        asked["responseSchema" if plain else "responseJsonSchema"] = output.schema
+        asked["responseJsonSchema"] = output.schema
     return asked
 
 

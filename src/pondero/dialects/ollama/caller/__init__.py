@@ -1,6 +1,7 @@
 """The caller's side: what we send, and how we read what comes back."""
 
 from pondero.dialects.dialect import Caller
+from pondero.dialects.schema_rules import GRAMMAR, OutputSupport
 
 from . import errors, quirks, repair, request, response, stream
 
@@ -10,6 +11,7 @@ CALLER = Caller(
     stream=stream.stream,
     error=errors.error,
     match_score=response.match_score,
+    output=OutputSupport(plain=GRAMMAR),
     replay_rules=request.replay_rules,
     repair=repair.repair,
     quirks=quirks.Quirks,

@@ -71,7 +71,6 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     media: tuple[str, ...] = ("",)
     prefill_field: str | None = None
     bridge: str | None = None
-    unsaid: tuple[Literal["schema"], ...] = ()  # features without a field; go into the prompt
 
 
 _USUAL = Quirks()
