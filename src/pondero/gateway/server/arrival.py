@@ -17,10 +17,10 @@ class Arrival:
         self, id: str, scope: Message, head: HttpRequest, receive: Receive, writer: ResponseWriter
     ) -> None:
         self.id: str = id
-        self.scope = scope
-        self.head = head
-        self.receive = receive
-        self.writer = writer
+        self.scope: Message = scope
+        self.head: HttpRequest = head
+        self.receive: Receive = receive
+        self.writer: ResponseWriter = writer
         self.is_read: bool = False
 
     @property

@@ -150,7 +150,7 @@ class LimitedProtocol(HttpToolsProtocol):
         for name, value in self.headers:
             head += b"%b: %b\r\n" % (name, _omit_upgrade(value) if name == b"connection" else value)
         self._is_upgrade = False
-        self.parser = httptools.HttpRequestParser(self)
+        self.parser: Any = httptools.HttpRequestParser(self)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
         self._feed(head + b"\r\n")
 
@@ -333,7 +333,7 @@ def make_protocol(reject: Reject) -> type[LimitedProtocol]:
     """Return the protocol of one server, which calls ``reject`` for each rejection."""
 
     class ServerProtocol(LimitedProtocol):
-        sweep = _Sweep()
+        sweep: ClassVar[_Sweep] = _Sweep()
 
         def reject(
             self, address: str, status: int, reason: str, head: HttpRequest | None
