@@ -30,6 +30,7 @@ from .dialect import (
     leave_unsigned,
 )
 from .registry import COMMON, NAMES, get_dialect
+from .tool_forms import read_function
 
 __all__ = [
     "COMMON",
@@ -62,4 +63,5 @@ __all__ = [
     "StoredId",
     "get_dialect",
     "leave_unsigned",
+    "read_function",
 ]
