@@ -66,7 +66,8 @@ class Provider(_Row, frozen=True, kw_only=True):
     prefixes of models that another of our providers serves. If ``exact``, it accepts the same
     fields as its dialect's home. ``hosted`` has the tools that it runs itself. ``fill`` has the
     values of ``{blanks}`` in its address. ``override`` has facts of a family that differ here,
-    ``ranges`` minimum and maximum of a parameter. ``output_buffer`` is the number of output tokens
+    ``ranges`` minimum and maximum of a parameter, ``fields`` further fields of its dialect that it
+    takes (``*``: any). ``output_buffer`` is the number of output tokens
     to leave free.
     """
 
@@ -98,6 +99,7 @@ class Provider(_Row, frozen=True, kw_only=True):
     override: Mapping[str, Capability] = {}
     quirks: Mapping[str, Any] = {}
     hosted: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
     api: str = ""
     batch: BatchTerms | None = None
     output_buffer: Annotated[int, Meta(ge=0)] | None = None

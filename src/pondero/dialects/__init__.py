@@ -29,6 +29,7 @@ from .dialect import (
     StoredId,
     leave_unsigned,
 )
+from .portability import NeededField, Portability
 from .registry import COMMON, NAMES, get_dialect
 from .tool_forms import read_function
 
@@ -48,8 +49,10 @@ __all__ = [
     "EventStream",
     "MatchScore",
     "ModelEndpoints",
+    "NeededField",
     "ParsedRequest",
     "PassthroughRules",
+    "Portability",
     "Quirks",
     "Rejected",
     "Repair",

@@ -25,6 +25,7 @@ from ..canon import (
 )
 from ..errors import ServiceError
 from ..thinking import UNSET, Adjustment, Capability, Intent, Plan
+from .portability import Portability
 
 Quirks = Mapping[str, Json]
 """The differences of one deployment, from its file in the catalog."""
@@ -415,6 +416,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     passthrough: PassthroughRules = PassthroughRules()
     depth: DepthPlaces = DepthPlaces()
     slots: SignatureSlots = SignatureSlots()
+    portability: Portability = Portability()
 
 
 # -- both ----------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ class ToolForm(Struct, frozen=True, kw_only=True):
     needs_schema: bool = True
 
 
-# openai 3.49.0, anthropic 2.8.0, boto3 1.44 and google-genai types. The first that fits is the form.
+# Types of openai 3.49.0, anthropic 2.8.0, boto3 1.44 and google-genai. The first that fits counts.
 _FORMS = (
     ToolForm(
         dialect="openai_chat",

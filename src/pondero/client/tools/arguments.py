@@ -83,7 +83,7 @@ def _read_with_pydantic(
     from typing import NotRequired  # noqa: PLC0415 - as pydantic
 
     from pydantic import PydanticUserError, TypeAdapter  # noqa: PLC0415 - the program has it
-    from typing_extensions import TypedDict
+    from typing_extensions import TypedDict  # noqa: PLC0415 - as pydantic
 
     fields = {
         each.name: hints[each.name] if each.default is each.empty else NotRequired[hints[each.name]]  # type: ignore[valid-type]
@@ -115,9 +115,7 @@ def _read_model(model: Any) -> ToolArguments:
     """Return what a pydantic class takes: its fields; a call makes an object of it."""
     schema: dict[str, Json] = make_schema(model)
     kept = {key: value for key, value in schema.items() if key not in ("title", "description")}
-    return ToolArguments(
-        model.__name__, _summary(_find_doc(model)), kept, lambda given: model.model_validate(given)
-    )
+    return ToolArguments(model.__name__, _summary(_find_doc(model)), kept, model.model_validate)
 
 
 def _is_pydantic(kind: object) -> bool:

@@ -52,6 +52,7 @@ from ..server.context import GatewayContext
 from ..signatures import envelope
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
+from .portability import needs_own_answer
 from .routed_request import ModelTarget, RoutedRequest
 from .translation import (
     Translation,
@@ -74,7 +75,7 @@ def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether the body can go to a model unchanged: one dialect, nothing to restore."""
     if routed.hides_thinking:
         return False  # the service may show thinking whatever it is asked for
-    if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
+    if not _takes_body(routed, entry) or envelope.contains_envelope(routed.call.http.body):
         return False
     sent, restored = routed.parsed.request.messages, routed.request.messages
     if any(one.role == other.role == "assistant" for one, other in pairwise(sent)):
@@ -87,6 +88,14 @@ def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     if any(message.role == "system" for message in sent) and not _takes_system(sent, entry):
         return False  # a route may lead to a model that rejects them, or ignores them
     return not any(_is_foreign(message, entry) for message in restored)
+
+
+def _takes_body(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a body may go as it is: one API, or one whose answers the client needs."""
+    if is_same_dialect(routed, entry):
+        return True
+    alike = entry.provider.dialect == routed.call.client_dialect
+    return alike and needs_own_answer(routed)
 
 
 def _takes_system(messages: Sequence[Message], entry: ModelEntry) -> bool:

@@ -7,7 +7,17 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec.structs import replace
 
-from ...canon import Event, Finished, HttpRequest, HttpResponse, Json, Reply, Request, Started
+from ...canon import (
+    Event,
+    Finished,
+    HttpRequest,
+    HttpResponse,
+    Json,
+    Reply,
+    Request,
+    Started,
+    merge_json,
+)
 from ...catalog import Lookup, ModelEntry
 from ...dialects import ParsedRequest, PassthroughRules, ReplyContext, Service
 from ...errors import BadParameter, PonderoError, UsageError
@@ -26,6 +36,7 @@ from ..server.context import GatewayContext
 from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
 from ..state.answer_cache import CachedAnswer
+from .portability import carry_common, check_fields, check_files, takes_field
 from .routed_request import ModelTarget, RoutedRequest
 
 
@@ -35,15 +46,12 @@ def translate_request(
     """Return the conversation as a request in the model's dialect; raises UsageError."""
     call, entry, plan = routed.call, target.entry, target.plan
     same = is_same_dialect(routed, entry)
+    check_fields(routed, entry)
     if not same:
         check_translatable(routed)
-    request, notes = _drop_client_fields(routed.request, routed.parsed, call.client_dialect)
-    if same:  # its API has those fields too, but the plan decides those about thinking
-        notes = [note for note in notes if note.what in routed.parsed.unknown]
-        if routed.is_limited:
-            extras = routed.parsed.request.extras or {}
-            notes += note_other_models(extras, routed.service.passthrough)
-        request = replace(request, extras=_drop_thinking(routed, entry, plan))
+    if entry.provider.dialect != call.client_dialect:
+        check_files(routed)
+    request, notes = _carry_fields(routed, entry, plan)
     exchange = prepare(
         entry,
         add_cache_breakpoints(entry, request),
@@ -96,15 +104,27 @@ def _may_be_meant(lookup: Lookup, name: str, entry: ModelEntry) -> bool:
     return named.family == entry.family
 
 
-def _drop_client_fields(
-    request: Request, parsed: ParsedRequest[Json], client_dialect: str
+def _carry_fields(
+    routed: RoutedRequest, entry: ModelEntry, plan: Plan
 ) -> tuple[Request, list[Adjustment]]:
-    """Return the request without fields that only the client's API has, and a note for each."""
-    names = [*(request.extras or ()), *parsed.unknown]
-    why = f"only the wire that the client speaks ({client_dialect}) has it"
+    """Return the request with those further fields that this provider takes.
+
+    A note for each of the others.
+    """
+    request, parsed, rules = routed.request, routed.parsed, routed.service.passthrough
+    kept = _drop_thinking(routed, entry, plan) or {}
+    taken = {name: kept[name] for name in kept if takes_field(routed, entry, name)}
+    common, moved = carry_common(routed, entry)
+    why = f"only the wire that the client speaks ({routed.call.client_dialect}) has it"
+    lost = (name for name in parsed.request.extras or () if not takes_field(routed, entry, name))
+    names = [name for name in (*lost, *parsed.unknown) if name not in moved]
     notes = [Adjustment("dropped_parameter", name, "set", None, why) for name in names]
+    if routed.is_limited:
+        limited = {n: v for n, v in (parsed.request.extras or {}).items() if n not in names}
+        notes += note_other_models(limited, rules)
     choice = request.tool_choice if request.tools else None  # no API takes one without tools
-    return replace(request, extras=None, tool_choice=choice), notes
+    extras = merge_json(common, taken) or None
+    return replace(request, extras=extras, tool_choice=choice), notes
 
 
 def note_other_models(

@@ -7,6 +7,7 @@ from pondero.dialects.dialect import (
     Service,
     SignatureSlots,
 )
+from pondero.dialects.portability import NeededField, Portability
 
 from . import address, errors, models, parse, reply, rules, types
 from .depth import DEPTH
@@ -46,4 +47,15 @@ SERVICE = Service(
     ),
     depth=DEPTH,
     stored_ids=STORED_IDS,
+    portability=Portability(
+        maker="Anthropic",
+        needed=(
+            NeededField(
+                path=("inference_geo",),
+                why="it says where the conversation may be processed",
+                idle=("global",),
+            ),
+        ),
+        file_keys=("file_id",),
+    ),
 )

@@ -7,6 +7,7 @@ from pondero.dialects.dialect import (
     Service,
     SignatureSlots,
 )
+from pondero.dialects.portability import NeededField, Portability
 
 from . import address, errors, models, parse, reply, rules, types
 from .depth import DEPTH
@@ -43,4 +44,14 @@ SERVICE = Service(
         models_at=(("additionalModelRequestFields", "fallbacks"),),
     ),
     depth=DEPTH,
+    portability=Portability(
+        maker="AWS",
+        needed=(
+            NeededField(
+                path=("guardrailConfig",), why="its guardrail would not see the conversation"
+            ),
+            NeededField(path=("promptVariables",), why="only AWS has the prompt"),
+        ),
+        file_keys=("s3Location",),
+    ),
 )

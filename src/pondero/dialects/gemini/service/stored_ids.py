@@ -28,7 +28,7 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
     return tuple(
-        StoredId(_NAMES[0], str(id), of_account=True, may_be_dropped=True) for id in named if id
+        StoredId(_NAMES[0], str(id), of_account=True) for id in named if id
     )
 
 

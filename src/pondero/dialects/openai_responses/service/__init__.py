@@ -9,6 +9,7 @@ from pondero.dialects.dialect import (
     StoredIds,
     StoredResponses,
 )
+from pondero.dialects.portability import NeededField, Portability
 
 from . import address, errors, models, parse, reply, rules, stored_ids, stream
 from . import stored_responses as stored
@@ -51,4 +52,18 @@ SERVICE = Service(
         stored_at=("previous_response_id", "conversation", "prompt", "file_id"),
     ),
     depth=DEPTH,
+    portability=Portability(
+        maker="OpenAI",
+        needed=(
+            NeededField(
+                path=("background",),
+                why="the answer would have to be kept until it is fetched",
+                asks=(True,),
+            ),
+            NeededField(
+                path=("top_logprobs",), why="it asks for log probabilities", idle=(0,), in_answer=True
+            ),
+        ),
+        file_keys=("file_id",),
+    ),
 )
