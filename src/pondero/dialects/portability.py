@@ -1,10 +1,10 @@
 """What an API has and others may lack: the gateway rejects, carries or notes it, never loses it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from ..canon import Json
+from ..canon import Json, Request
 
 
 class NeededField(Struct, frozen=True, kw_only=True):
@@ -34,9 +34,15 @@ class Portability(Struct, frozen=True, kw_only=True):
     APIs have under paths of their own (``Provider.parameters``), by our names. ``file_keys``:
     fields of a part that name a file at the service; ``own_addresses``: beginnings of addresses
     that only this service can read. ``maker`` is who has such files.
+
+    ``hosted``: beginnings of the types of tools that the service runs itself; another type of tool
+    is the client's to run, and is not left out (none: the API has no other types).
+    ``as_functions`` writes calls and outputs of the vendor's own tools as those of functions.
     """
 
     maker: str = "the service"
+    hosted: tuple[str, ...] = ()
+    as_functions: Callable[[Request], Request] | None = None
     needed: tuple[NeededField, ...] = ()
     common: Mapping[str, tuple[tuple[str, ...], ...]] = {}
     file_keys: tuple[str, ...] = ()

@@ -56,6 +56,19 @@ def _iter_asked(routed: RoutedRequest) -> Iterator[tuple[NeededField, Json]]:
             yield field, value
 
 
+def check_tools(routed: RoutedRequest, entry: ModelEntry) -> None:
+    """Raise BadParameter for a tool that the client runs and no other API knows."""
+    hosted = routed.service.portability.hosted
+    for number, tool in enumerate(routed.parsed.request.tools if hosted else ()):
+        kind = str(tool.raw.get("type")) if isinstance(tool.raw, dict) else ""
+        if tool.kind == "other" and kind and not kind.startswith(hosted):
+            text = (
+                f"tools.{number}: {entry.id} knows no tool of type {kind!r} ({tool.name!r}), and "
+                "this gateway has no schema for it; offer it as a function"
+            )
+            raise BadParameter(text)
+
+
 def check_files(routed: RoutedRequest) -> None:
     """Raise BadParameter for a file that only the service of the client's API can read."""
     rules = routed.service.portability

@@ -36,8 +36,8 @@ from ..server.context import GatewayContext
 from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
 from ..state.answer_cache import CachedAnswer
-from .portability import carry_common, check_fields, check_files, takes_field
-from .routed_request import ModelTarget, RoutedRequest
+from .portability import carry_common, check_fields, check_files, check_tools, takes_field
+from .routed_request import ModelTarget, RoutedRequest, as_functions
 
 
 def translate_request(
@@ -51,6 +51,7 @@ def translate_request(
         check_translatable(routed)
     if entry.provider.dialect != call.client_dialect:
         check_files(routed)
+        check_tools(routed, entry)
     request, notes = _carry_fields(routed, entry, plan)
     exchange = prepare(
         entry,
@@ -111,7 +112,8 @@ def _carry_fields(
 
     A note for each of the others.
     """
-    request, parsed, rules = routed.request, routed.parsed, routed.service.passthrough
+    parsed, rules = routed.parsed, routed.service.passthrough
+    request = as_functions(routed.service, routed.request, (entry,))
     kept = _drop_thinking(routed, entry, plan) or {}
     taken = {name: kept[name] for name in kept if takes_field(routed, entry, name)}
     common, moved = carry_common(routed, entry)

@@ -57,5 +57,9 @@ SERVICE = Service(
             ),
         ),
         file_keys=("file_id",),
+        hosted=(
+            *("advisor", "code_execution", "mcp_toolset", "tool_search_tool", "web_fetch"),
+            "web_search",
+        ),
     ),
 )

@@ -26,7 +26,10 @@ PORTABILITY = Portability(
             in_answer=True,
         ),
         NeededField(
-            path=("modalities",), why="it asks for sound or pictures", idle=(["text"],), in_answer=True
+            path=("modalities",),
+            why="it asks for sound or pictures",
+            idle=(["text"],),
+            in_answer=True,
         ),
         # OpenRouter, provider preferences (openrouter 1.3.84 types)
         NeededField(path=("provider", "data_collection"), why=_ROUTING, idle=("allow",)),

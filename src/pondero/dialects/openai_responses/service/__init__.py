@@ -11,7 +11,7 @@ from pondero.dialects.dialect import (
 )
 from pondero.dialects.portability import NeededField, Portability
 
-from . import address, errors, models, parse, reply, rules, stored_ids, stream
+from . import address, client_tools, errors, models, parse, reply, rules, stored_ids, stream
 from . import stored_responses as stored
 from .depth import DEPTH
 
@@ -61,9 +61,17 @@ SERVICE = Service(
                 asks=(True,),
             ),
             NeededField(
-                path=("top_logprobs",), why="it asks for log probabilities", idle=(0,), in_answer=True
+                path=("top_logprobs",),
+                why="it asks for log probabilities",
+                idle=(0,),
+                in_answer=True,
             ),
         ),
         file_keys=("file_id",),
+        hosted=(
+            *("code_interpreter", "code_execution", "custom", "file_search", "image_generation"),
+            *("mcp", "programmatic_tool_calling", "shell", "tool_search", "web_search"),
+        ),
+        as_functions=client_tools.as_functions,
     ),
 )
