@@ -221,3 +221,57 @@ def test_an_unknown_tool_of_a_responses_client_is_rejected_by_name():
     assert answer.status == 400
     assert "hologram" in json.loads(answer.body)["error"]["message"]
     assert not emulator.log.entries
+
+
+# -- the older functions of Chat -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("back", BACKS)
+def test_older_functions_are_called_and_return_in_the_older_form(back, stream):
+    call = ScriptedTurn(tool_calls=(ScriptedCall("look", {"at": "here"}),))
+    app, emulator = make_app(back, call, ScriptedTurn(text="Done."))
+    schema = {"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}
+    body = {
+        "model": "gpt-4.1",
+        "functions": [{"name": "look", "description": "Looks.", "parameters": schema}],
+        "function_call": "auto",
+        "messages": [{"role": "user", "content": "Begin."}],
+        "stream": stream,
+    }
+    answer = post(app, "/v1/chat/completions", body)
+    assert answer.status == 200, answer.body
+    if stream:
+        choices = [choice for each in events(answer) for choice in each["choices"]]
+        deltas = [choice["delta"].get("function_call", {}) for choice in choices]
+        assert not any("tool_calls" in choice["delta"] for choice in choices)
+        name = "".join(each.get("name") or "" for each in deltas)
+        arguments = "".join(each.get("arguments") or "" for each in deltas)
+        finish = choices[-1]["finish_reason"]
+    else:
+        (choice,) = json.loads(answer.body)["choices"]
+        assert "tool_calls" not in choice["message"]
+        name, arguments = (choice["message"]["function_call"][key] for key in ("name", "arguments"))
+        finish = choice["finish_reason"]
+    assert (name, json.loads(arguments), finish) == ("look", {"at": "here"}, "function_call")
+    said = {"name": name, "arguments": arguments}
+    body["messages"] += [
+        {"role": "assistant", "content": None, "function_call": said},
+        {"role": "function", "name": "look", "content": "a.txt"},
+    ]
+    again = post(app, "/v1/chat/completions", body)
+    assert again.status == 200, again.body
+    assert "a.txt" in json.dumps(emulator.log.entries[-1].body)
+
+
+def test_a_function_that_must_be_called_is_called():
+    app, emulator = make_app("claude")
+    body = {
+        "model": "gpt-4.1",
+        "functions": [{"name": "look", "parameters": {"type": "object", "properties": {}}}],
+        "function_call": {"name": "look"},
+        "messages": [{"role": "user", "content": "Begin."}],
+    }
+    answer = post(app, "/v1/chat/completions", body)
+    assert json.loads(answer.body)["choices"][0]["message"]["function_call"]["name"] == "look"
+    assert emulator.log.entries[-1].body["tool_choice"]["name"] == "look"

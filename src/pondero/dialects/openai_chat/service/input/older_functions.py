@@ -1,0 +1,39 @@
+"""The older form of tools: ``functions`` and ``function_call`` (openai 3.49.0 types, deprecated)."""
+
+from pondero.canon import Json
+
+_Fields = dict[str, Json]
+
+
+def convert_functions(body: _Fields) -> tuple[_Fields, bool]:
+    """Return a body with tools in place of functions, and whether it had functions.
+
+    An answer in this form has one call at most.
+    """
+    functions = body.get("functions")
+    if not isinstance(functions, list) or body.get("tools"):
+        return body, False
+    said = {key: each for key, each in body.items() if key not in ("functions", "function_call")}
+    said["tools"] = [{"type": "function", "function": each} for each in functions]
+    if functions:
+        said["parallel_tool_calls"] = False
+    choice = body.get("function_call")
+    if isinstance(choice, dict):
+        said["tool_choice"] = {"type": "function", "function": choice}
+    elif choice is not None:
+        said["tool_choice"] = choice
+    return said, True
+
+
+def write_older_call(message: _Fields) -> _Fields:
+    """Return a message, or a delta of one, with its first call in the older form."""
+    if "tool_calls" not in message:
+        return message
+    rest = {key: each for key, each in message.items() if key != "tool_calls"}
+    first = next((call for call in message["tool_calls"] if call.get("index", 0) == 0), {})
+    return {**rest, "function_call": first["function"]} if "function" in first else rest
+
+
+def older_finish(finish: str | None) -> str | None:
+    """Return the older word for an answer that ends in a call."""
+    return "function_call" if finish == "tool_calls" else finish
