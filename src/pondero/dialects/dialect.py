@@ -25,7 +25,7 @@ from ..canon import (
 )
 from ..errors import ServiceError
 from ..thinking import UNSET, Adjustment, Capability, Intent, Plan
-from .portability import Portability
+from .portability import Portability, StoredItems
 
 Quirks = Mapping[str, Json]
 """The differences of one deployment, from its file in the catalog."""
@@ -407,6 +407,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     models: ModelEndpoints | None = None
     stored_responses: StoredResponses | None = None
     stored_ids: StoredIds | None = None
+    stored_items: StoredItems | None = None
     filter_reasons: tuple[str | None, ...] = (None,)
     bad_key_errors: tuple[tuple[int, str], ...] = ()
     own_headers: frozenset[str] = frozenset()

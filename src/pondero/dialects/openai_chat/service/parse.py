@@ -20,7 +20,7 @@ from . import types
 from .address import default_model
 from .input.lenient import SkippedFields, strip_misfits, strip_unknown
 from .input.messages import Reader
-from .input.older_functions import convert_functions
+from .input.older_functions import as_newer_calls, convert_functions
 from .input.responses_body import convert_body
 from .models import Model, Place, Provider, lenient_provider
 from .thinking import ThinkingSettings, parse_thinking
@@ -57,8 +57,9 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
     named = default_model(http.url, keyless=True)
     typed = body(raw, provider, named=named, passed=passed)
     settings = parse_thinking(typed, rest_of(raw), provider, provider.other or Model(), passed)
+    request = canon(typed, raw, provider, passed=passed)
     return ParsedRequest(
-        request=canon(typed, raw, provider, passed=passed),
+        request=as_newer_calls(request) if older else request,
         intent=settings.intent,
         show=settings.show,
         unknown=tuple(passed.paths),

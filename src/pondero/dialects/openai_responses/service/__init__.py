@@ -9,9 +9,20 @@ from pondero.dialects.dialect import (
     StoredIds,
     StoredResponses,
 )
-from pondero.dialects.portability import NeededField, Portability
+from pondero.dialects.portability import NeededField, Portability, StoredItems
 
-from . import address, client_tools, errors, models, parse, reply, rules, stored_ids, stream
+from . import (
+    address,
+    client_tools,
+    errors,
+    models,
+    parse,
+    reply,
+    rules,
+    stored_ids,
+    stored_items,
+    stream,
+)
 from . import stored_responses as stored
 from .depth import DEPTH
 
@@ -42,6 +53,13 @@ SERVICE = Service(
         reject=stored_ids.reject,
         find_given=stored_ids.find_given,
         mark=stored_ids.MARK,
+    ),
+    stored_items=StoredItems(
+        find=stored_items.find,
+        replace=stored_items.replace_items,
+        keeps=stored_items.keeps,
+        given=stored_items.given,
+        mark=stored_items.MARK,
     ),
     shows_thinking=False,
     passthrough=PassthroughRules(

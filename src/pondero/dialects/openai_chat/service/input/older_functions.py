@@ -1,6 +1,8 @@
 """The older form of tools: ``functions`` and ``function_call`` (openai 3.49.0 types, deprecated)."""
 
-from pondero.canon import Json
+from msgspec.structs import replace
+
+from pondero.canon import Json, Part, Request, ToolCall
 
 _Fields = dict[str, Json]
 
@@ -23,6 +25,16 @@ def convert_functions(body: _Fields) -> tuple[_Fields, bool]:
     elif choice is not None:
         said["tool_choice"] = choice
     return said, True
+
+
+def as_newer_calls(request: Request) -> Request:
+    """Return the request without the older form of earlier calls, to match its tools."""
+
+    def renew(part: Part) -> Part:
+        return replace(part, signature=None) if isinstance(part, ToolCall) else part
+
+    messages = (replace(each, parts=tuple(map(renew, each.parts))) for each in request.messages)
+    return replace(request, messages=tuple(messages))
 
 
 def write_older_call(message: _Fields) -> _Fields:
