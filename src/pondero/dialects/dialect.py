@@ -140,6 +140,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``count_field`` is the field of a count's answer that has the number.
     - ``unsupported_parameters`` are omitted, with an adjustment.
     - ``signing_name`` is the service's name in requests that are signed instead of using a key.
+    - ``stop_words`` are the API's words for an answer that a stop sequence ended.
     - ``hosted_tools`` are the tools that services run, as a request offers them, by kind.
     """
 
@@ -157,6 +158,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     unsupported_parameters: frozenset[str] = frozenset()
     signing_name: str | None = None
     hosted_tools: Mapping[str, Json] = {}
+    stop_words: frozenset[str] = frozenset()
     needs_cache_breakpoints: Callable[[str, Quirks], bool] | None = None
 
 

@@ -56,12 +56,15 @@ class Portability(Struct, frozen=True, kw_only=True):
     fields of a part that name a file at the service; ``own_addresses``: beginnings of addresses
     that only this service can read. ``maker`` is who has such files.
 
+    ``answers_silence``: the API answers a system prompt alone, and an empty message.
+
     ``hosted``: beginnings of the types of tools that the service runs itself; another type of tool
     is the client's to run, and is not left out (none: the API has no other types).
     ``as_functions`` writes calls and outputs of the vendor's own tools as those of functions.
     """
 
     maker: str = "the service"
+    answers_silence: bool = False
     hosted: tuple[str, ...] = ()
     as_functions: Callable[[Request], Request] | None = None
     needed: tuple[NeededField, ...] = ()

@@ -138,7 +138,7 @@ def test_a_partial_has_the_name_of_its_function_and_hides_what_it_sets():
         assert set(tool.parameters["properties"]) == {"words", "limit"}
         assert said(tools.run(ToolCall("1", "search", {"words": "a"}))) == "db a 3"
     named = functools.partial(search, "db")
-    named.__name__ = "find"  # type: ignore[attr-defined]
+    named.__name__ = "find"
     assert Tools([named]).tools[0].name == "find"
 
 
@@ -163,4 +163,4 @@ def test_what_cannot_be_read_is_named():
 
     for wrong in (mixed, functools.partial(max), 3):
         with pytest.raises(BadParameter):
-            Tools([wrong])  # type: ignore[list-item]
+            Tools([wrong])

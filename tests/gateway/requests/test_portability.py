@@ -274,3 +274,43 @@ def test_no_answer_about_a_file_that_the_model_cannot_see(api, turns, file, name
     slot = {"gemini": "contents", "responses": "input"}.get(api, "messages")
     fields = {"max_tokens": 4_000} if api == "messages" else {}
     assert file in rejection(api, name, {slot: turns, **fields})
+
+
+# -- what the client's own service answers ------------------------------------------------------------
+
+SILENT = {
+    "system alone": ("chat", {"messages": [{"role": "system", "content": "Say hello."}]}),
+    "developer alone": ("responses", {"input": [{"role": "developer", "content": "Say hello."}]}),
+    "empty message": ("chat", {"messages": [{"role": "user", "content": ""}]}),
+    "empty with system": (
+        "chat",
+        {"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": ""}]},
+    ),
+    "Ollama": ("ollama", {"messages": [{"role": "system", "content": "Hi."}], "stream": False}),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("api", "body"), SILENT.values(), ids=SILENT)
+def test_a_conversation_without_a_user_turn_is_answered_by_any_model(api, body, name):
+    status, answer, _, _ = ask(api, name, body)
+    assert status == 200, answer
+
+
+def test_an_empty_conversation_is_rejected_as_by_its_own_service():
+    assert ask("chat", "claude", {"messages": []})[0] == 400
+    assert ask("messages", "gpt", {"messages": [], "system": "x", "max_tokens": 9})[0] == 400
+
+
+@pytest.mark.parametrize("api", ["messages", "chat", "responses"])
+@pytest.mark.parametrize("limit", [{}, {"max_tokens": 500}])
+def test_a_model_outside_the_catalog_is_asked(api, limit, monkeypatch):
+    monkeypatch.setitem(MODELS, "new", "anthropic:zzz-new-9")
+    said = {"messages": MESSAGES, "chat": CHAT, "responses": RESPONSES}[api]
+    body = {**said, **limit}
+    if api == "responses":
+        body = {**said, **({"max_output_tokens": 500} if limit else {})}
+    _, answer, sent, _ = ask(api, "new", body)  # the emulator does not know it: a 404
+    assert sent, answer
+    own = 4_000 if api == "messages" else 32_000
+    assert sent["max_tokens"] == (500 if limit else own)

@@ -86,10 +86,11 @@ def _read_with_pydantic(
     from typing_extensions import TypedDict  # noqa: PLC0415 - as pydantic
 
     fields = {
-        each.name: hints[each.name] if each.default is each.empty else NotRequired[hints[each.name]]  # type: ignore[valid-type]
+        each.name: hints[each.name] if each.default is each.empty else NotRequired[hints[each.name]]
         for each in parameters
     }
-    kind: Any = TypedDict(name, fields)  # type: ignore[operator]
+    make_type: Any = TypedDict
+    kind = make_type(name, fields)
     kind.__pydantic_config__ = {"extra": "forbid"}
     try:
         adapter: Any = TypeAdapter(kind)

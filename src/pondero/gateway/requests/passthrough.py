@@ -53,7 +53,7 @@ from ..signatures import envelope
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
 from .portability import needs_own_answer
-from .routed_request import ModelTarget, RoutedRequest
+from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest
 from .translation import (
     Translation,
     copy_client_headers,
@@ -132,7 +132,9 @@ def readdress_request(
     )
     own: dict[str, Json] = msgspec.json.decode(template.http.body)
     sent = _FIELDS.decode(http.body)
-    fields = {name: own[name] for name in rules.added_fields if name in own and name not in sent}
+    added = (name for name in rules.added_fields if name in own and name not in sent)
+    unknown = target.entry.capability.max_output is None  # its service says what it needs
+    fields = {name: own[name] for name in added if not (unknown and name == "max_tokens")}
     if (place := rules.usage_at) is not None and routed.request.stream:
         options, option = place
         if options in own or bytes(sent.get(options, _NULL)) != b"null":
@@ -311,7 +313,13 @@ def _keeps_level(routed: RoutedRequest, target: ModelTarget) -> bool:
 @lru_cache(maxsize=256)
 def _make_template(entry: ModelEntry, *, stream: bool, url: str, key: str | None) -> Exchange:
     """Return the shortest request to a model that pondero itself would write."""
-    request = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
+    unknown = entry.capability.max_output is None
+    request = Request(
+        entry.model,
+        (Message("user", (Text("."),)),),
+        max_tokens=UNKNOWN_OUTPUT if unknown else None,
+        stream=stream,
+    )
     no_level = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)
     return compose(entry, request, no_level, url=url, key=key)
 

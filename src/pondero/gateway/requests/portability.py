@@ -9,13 +9,28 @@ from typing import Any
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import replace
 
-from ...canon import Blob, Image, Json, Part, ToolResult, UnknownPart, get_decoder, get_path
+from ...canon import (
+    Blob,
+    Image,
+    Json,
+    Message,
+    Part,
+    Request,
+    Text,
+    ToolResult,
+    UnknownPart,
+    get_decoder,
+    get_path,
+)
 from ...catalog import ModelEntry
 from ...dialects import NeededField, Portability
 from ...errors import BadParameter
 from .routed_request import RoutedRequest
 
+SILENCE = Message("user", (Text("[The user has not written anything yet.]"),))
+"""The user turn of a conversation without one; models of some APIs cannot begin alone."""
 _FIELDS = get_decoder(dict[str, Raw])
 
 
@@ -102,6 +117,28 @@ def _find_key(value: Json, names: tuple[str, ...]) -> str | None:
     elif not isinstance(value, list):
         return None
     return next((found for each in inner if (found := _find_key(each, names))), None)
+
+
+def with_user_turn(routed: RoutedRequest, entry: ModelEntry, request: Request) -> Request:
+    """Return the request with a user turn if it has none and the client's own API needs none.
+
+    The APIs that take a system prompt alone, or an empty message, answer it; others reject it.
+    """
+    if not routed.service.portability.answers_silence or any(map(_says, request.messages)):
+        return request
+    alone = not request.messages and bool(request.system)
+    if alone and entry.provider.dialect == routed.call.client_dialect:
+        return request
+    if not alone and not request.messages:
+        return request  # nothing at all: every API rejects it
+    return replace(request, messages=(*request.messages, SILENCE))
+
+
+def _says(message: Message) -> bool:
+    """Return whether a turn of user or assistant has anything in it."""
+    return message.role != "system" and any(
+        not isinstance(part, Text) or part.text for part in message.parts
+    )
 
 
 def carry_common(routed: RoutedRequest, entry: ModelEntry) -> tuple[dict[str, Json], set[str]]:

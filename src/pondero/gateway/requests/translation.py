@@ -19,7 +19,7 @@ from ...canon import (
     merge_json,
 )
 from ...catalog import Lookup, ModelEntry
-from ...dialects import ParsedRequest, PassthroughRules, ReplyContext, Service
+from ...dialects import ParsedRequest, PassthroughRules, ReplyContext, Service, get_dialect
 from ...errors import BadParameter, PonderoError, UsageError
 from ...exchange import (
     AsyncTransport,
@@ -36,8 +36,15 @@ from ..server.context import GatewayContext
 from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
 from ..state.answer_cache import CachedAnswer
-from .portability import carry_common, check_fields, check_files, check_tools, takes_field
-from .routed_request import ModelTarget, RoutedRequest, as_functions
+from .portability import (
+    carry_common,
+    check_fields,
+    check_files,
+    check_tools,
+    takes_field,
+    with_user_turn,
+)
+from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest, as_functions
 
 
 def translate_request(
@@ -53,6 +60,9 @@ def translate_request(
         check_files(routed)
         check_tools(routed, entry)
     request, notes = _carry_fields(routed, entry, plan)
+    request = with_user_turn(routed, entry, request)
+    if request.max_tokens is None and entry.capability.max_output is None:
+        request, notes = _limit_unknown(request, entry, notes)
     exchange = prepare(
         entry,
         add_cache_breakpoints(entry, request),
@@ -129,6 +139,20 @@ def _carry_fields(
     return replace(request, extras=extras, tool_choice=choice), notes
 
 
+def _limit_unknown(
+    request: Request, entry: ModelEntry, notes: list[Adjustment]
+) -> tuple[Request, list[Adjustment]]:
+    """Return the request with an output limit if the service needs one and the client's does not.
+
+    Of a model outside the catalog the limit is not known.
+    """
+    if not entry.provider.max_tokens_required:
+        return request, notes
+    why = "the service needs a limit, and the model's own is not known"
+    note = Adjustment("max_tokens_clamped", "max_tokens", None, UNKNOWN_OUTPUT, why)
+    return replace(request, max_tokens=UNKNOWN_OUTPUT), [*notes, note]
+
+
 def note_other_models(
     fields: Mapping[str, Json], rules: PassthroughRules
 ) -> tuple[Adjustment, ...]:
@@ -190,6 +214,8 @@ class Translation:
         self.transport = transport
         self._service = service
         self._model = parsed.request.model
+        self._stops = parsed.request.stop
+        self._stop_words = get_dialect(exchange.plan.dialect).caller().stop_words
         self._context = make_reply_context(
             service, parsed, id=call.id, place=routed.show, hidden=routed.hides_thinking
         )
@@ -243,7 +269,7 @@ class Translation:
             raw_finish=None,
             grounding=None,
             safety=None,
-            extras=None,
+            extras=self._stopped(reply.raw_finish, reply.extras),
         )
         return self._service.reply(self._context, adapted)
 
@@ -256,5 +282,20 @@ class Translation:
         if isinstance(event, Started):
             return Started(self._model)
         if isinstance(event, Finished):
-            return Finished(event.finish, event.usage, model=self._model, verdict=event.verdict)
+            extras = self._stopped(event.raw_finish, event.extras)
+            return Finished(
+                event.finish,
+                event.usage,
+                model=self._model,
+                verdict=event.verdict,
+                extras=extras,
+            )
         return event
+
+    def _stopped(self, word: str | None, extras: Json) -> Json:
+        """Return the stop sequence that ended an answer, empty if it is not known; else None."""
+        if word not in self._stop_words:
+            return None
+        told = extras.get("stop_sequence") if isinstance(extras, dict) else None
+        only = self._stops[0] if len(self._stops) == 1 else ""
+        return {"stop_sequence": told or only}

@@ -12,4 +12,5 @@ CALLER = Caller(
     match_score=response.match_score,
     replay_rules=request.replay_rules,
     unsupported_parameters=request.UNSAID,
+    stop_words=frozenset({"STOP_SEQUENCE"}),
 )

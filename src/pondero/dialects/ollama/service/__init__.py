@@ -28,6 +28,7 @@ SERVICE = Service(
     passthrough=PassthroughRules(model_at=(("model",),), limits_at=(("options", "num_predict"),)),
     depth=DEPTH,
     portability=Portability(
+        answers_silence=True,
         needed=(
             NeededField(
                 path=("logprobs",),

@@ -17,6 +17,7 @@ from .stored_ids import STORED_IDS
 _ROUTING = "it says who may see the conversation"
 PORTABILITY = Portability(
     maker="the service that stored it",
+    answers_silence=True,
     needed=(
         NeededField(path=("n",), why="it asks for several answers", idle=(1,), in_answer=True),
         NeededField(

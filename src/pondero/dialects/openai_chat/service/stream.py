@@ -216,7 +216,7 @@ class Stream:
         self, delta: Json, *, finish: str | None = None, choice: Json = None, usage: Json = None
     ) -> bytes:
         if self._older and isinstance(delta, dict):
-            before, finish = delta, older_finish(finish)
+            before, finish = delta, older_finish(finish) if finish else finish
             if not (delta := write_older_call(delta)) and before:
                 return b""  # a further call, which the older form does not have
         own = {"index": 0, "delta": delta, "logprobs": None, **(choice or {})}

@@ -72,6 +72,7 @@ SERVICE = Service(
     depth=DEPTH,
     portability=Portability(
         maker="OpenAI",
+        answers_silence=True,
         needed=(
             NeededField(
                 path=("background",),

@@ -66,7 +66,7 @@ class Writer:
         return item
 
     def comes_whole(self, kind: str | None, name: str | None) -> bool:
-        """Return whether a part has no deltas: a call of a tool that OpenAI defines, or a medium."""
+        """Return whether a part has no deltas: a medium, or a call of a tool of OpenAI's."""
         return kind not in _ANNOUNCED or name in self._own
 
     def announce(self, head: Item, before: Sequence[Item]) -> Item:

@@ -1,4 +1,4 @@
-"""Items that a client names instead of sending them (OpenAI, conversation state: item_reference)."""
+"""Items that a client names instead of sending them (OpenAI, conversation state)."""
 
 from collections.abc import Mapping
 

@@ -1,10 +1,11 @@
-"""The older form of tools: ``functions`` and ``function_call`` (openai 3.49.0 types, deprecated)."""
+"""The older form of tools: ``functions`` and ``function_call`` (deprecated in openai 3.49.0)."""
 
 from msgspec.structs import replace
 
 from pondero.canon import Json, Part, Request, ToolCall
 
 _Fields = dict[str, Json]
+_NO_CALL: _Fields = {}
 
 
 def convert_functions(body: _Fields) -> tuple[_Fields, bool]:
@@ -42,10 +43,11 @@ def write_older_call(message: _Fields) -> _Fields:
     if "tool_calls" not in message:
         return message
     rest = {key: each for key, each in message.items() if key != "tool_calls"}
-    first = next((call for call in message["tool_calls"] if call.get("index", 0) == 0), {})
-    return {**rest, "function_call": first["function"]} if "function" in first else rest
+    calls = (call for call in message["tool_calls"] if call.get("index", 0) == 0)
+    function = next(calls, _NO_CALL).get("function")
+    return rest if function is None else {**rest, "function_call": function}
 
 
-def older_finish(finish: str | None) -> str | None:
+def older_finish(finish: str) -> str:
     """Return the older word for an answer that ends in a call."""
     return "function_call" if finish == "tool_calls" else finish
