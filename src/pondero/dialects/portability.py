@@ -52,7 +52,8 @@ class Portability(Struct, frozen=True, kw_only=True):
     """What a client may ask of its own API, and how other APIs are told.
 
     ``needed``: fields that another service must honour. ``common``: paths of parameters that other
-    APIs have under paths of their own (``Provider.parameters``), by our names. ``file_keys``:
+    APIs have under paths of their own (``Provider.parameters``), by our names. ``groups``: fields
+    that only hold settings, each of which is one. ``file_keys``:
     fields of a part that name a file at the service; ``own_addresses``: beginnings of addresses
     that only this service can read. ``maker`` is who has such files.
 
@@ -69,5 +70,6 @@ class Portability(Struct, frozen=True, kw_only=True):
     as_functions: Callable[[Request], Request] | None = None
     needed: tuple[NeededField, ...] = ()
     common: Mapping[str, tuple[tuple[str, ...], ...]] = {}
+    groups: tuple[str, ...] = ()
     file_keys: tuple[str, ...] = ()
     own_addresses: tuple[str, ...] = ()

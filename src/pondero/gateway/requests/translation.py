@@ -1,6 +1,6 @@
 """Translation: the conversation in the model's dialect, and its answer in the client's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -128,15 +128,29 @@ def _carry_fields(
     taken = {name: kept[name] for name in kept if takes_field(routed, entry, name)}
     common, moved = carry_common(routed, entry)
     why = f"only the wire that the client speaks ({routed.call.client_dialect}) has it"
-    lost = (name for name in parsed.request.extras or () if not takes_field(routed, entry, name))
-    names = [name for name in (*lost, *parsed.unknown) if name not in moved]
+    lost = [name for name in parsed.request.extras or () if not takes_field(routed, entry, name)]
+    names = [name for name in (*_name_fields(routed, lost), *parsed.unknown) if name not in moved]
     notes = [Adjustment("dropped_parameter", name, "set", None, why) for name in names]
     if routed.is_limited:
-        limited = {n: v for n, v in (parsed.request.extras or {}).items() if n not in names}
+        limited = {n: v for n, v in (parsed.request.extras or {}).items() if n not in lost}
         notes += note_other_models(limited, rules)
-    choice = request.tool_choice if request.tools else None  # no API takes one without tools
+    choice = request.tool_choice
+    if choice is not None and not request.tools:  # no API takes one without tools
+        what = "tool_choice" if choice.parallel is None else "tool_choice, parallel_tool_calls"
+        notes.append(Adjustment("dropped_parameter", what, "set", None, "there are no tools"))
+        choice = None
     extras = merge_json(common, taken) or None
     return replace(request, extras=extras, tool_choice=choice), notes
+
+
+def _name_fields(routed: RoutedRequest, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names of fields; those of a group of settings each by its own."""
+    extras = routed.parsed.request.extras
+    for name in names:
+        if name in routed.service.portability.groups and isinstance(extras[name], dict):
+            yield from (f"{name}.{inner}" for inner in extras[name])
+        else:
+            yield name
 
 
 def _limit_unknown(

@@ -52,6 +52,7 @@ SERVICE = Service(
             ),
             NeededField(path=("promptVariables",), why="only AWS has the prompt"),
         ),
+        groups=("inferenceConfig", "additionalModelRequestFields"),
         file_keys=("s3Location",),
     ),
 )

@@ -65,6 +65,7 @@ SERVICE = Service(
                 for path in address.config_paths("responseModalities", "response_modalities")
             ),
         ),
+        groups=("generationConfig", "generation_config"),
         common={"seed": address.config_paths("seed", "seed")},
         file_keys=("fileUri", "file_uri"),
         # google-genai: the files API, cloud storage, and videos that the service itself fetches

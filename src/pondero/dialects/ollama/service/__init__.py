@@ -37,6 +37,7 @@ SERVICE = Service(
                 in_answer=True,
             ),
         ),
+        groups=("options",),
         common={"seed": (("options", "seed"),)},
     ),
 )
