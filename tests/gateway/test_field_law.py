@@ -29,7 +29,7 @@ HINTS: dict[str, dict[str, Any]] = {
         for name, field in genai_types.GenerationConfig.model_fields.items()
     },
 }
-BODIES = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES, "gemini": GEMINI}
+BODIES: dict[str, dict[str, Any]] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES, "gemini": GEMINI}
 OWN = {"chat": "chat", "responses": "gpt", "messages": "claude", "gemini": "gemini"}
 NAMES = ("claude", "gpt", "gemini", "deepseek", "converse", "router")
 
@@ -92,7 +92,7 @@ def values(hint: Any, depth: int = 0) -> Iterator[Any]:
         yield from SCALARS[hint]
     elif is_typeddict(hint):
         hints = get_type_hints(hint, include_extras=True)
-        required = frozenset(n for n, each in hints.items() if get_origin(each) is Required)
+        required = frozenset(n for n, each in hints.items() if get_origin(each) in (Required,))
         yield from _objects(hints, required, depth)
     elif isinstance(hint, type) and origin is None:
         yield from _of_class(hint, depth)

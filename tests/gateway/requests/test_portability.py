@@ -314,3 +314,19 @@ def test_a_model_outside_the_catalog_is_asked(api, limit, monkeypatch):
     assert sent, answer
     own = 4_000 if api == "messages" else 32_000
     assert sent["max_tokens"] == (500 if limit else own)
+
+
+SOUND = {"inlineData": {"mimeType": "audio/mp3", "data": "AAAA"}}
+VIDEO = {"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}}
+FAR = {"fileData": {"fileUri": "https://example.com/a.mp3", "mimeType": "audio/mp3"}}
+
+
+@pytest.mark.parametrize("part", [SOUND, VIDEO, FAR], ids=["sound", "video", "address"])
+@pytest.mark.parametrize("name", ["gpt", "claude", "deepseek"])
+def test_a_medium_that_a_model_does_not_take_is_described_and_said(part, name):
+    body = {"contents": [{"role": "user", "parts": [part, {"text": "What is it?"}]}]}
+    status, answer, sent, notes = ask("gemini", name, body)
+    assert status == 200, answer
+    assert "which this model cannot be shown" in json.dumps(sent)
+    assert "example.com" not in json.dumps(sent)
+    assert "medium_unseen" in notes
