@@ -29,7 +29,12 @@ HINTS: dict[str, dict[str, Any]] = {
         for name, field in genai_types.GenerationConfig.model_fields.items()
     },
 }
-BODIES: dict[str, dict[str, Any]] = {"chat": CHAT, "responses": RESPONSES, "messages": MESSAGES, "gemini": GEMINI}
+BODIES: dict[str, dict[str, Any]] = {
+    "chat": CHAT,
+    "responses": RESPONSES,
+    "messages": MESSAGES,
+    "gemini": GEMINI,
+}
 OWN = {"chat": "chat", "responses": "gpt", "messages": "claude", "gemini": "gemini"}
 NAMES = ("claude", "gpt", "gemini", "deepseek", "converse", "router")
 

@@ -136,12 +136,12 @@ def as_functions(
     service: Service[Json], request: Request, entries: tuple[ModelEntry, ...]
 ) -> Request:
     """Return the request with a vendor's own calls as functions, if only other APIs read it."""
-    convert = service.portability.as_functions
-    if convert is None or any(
+    rewrite = service.portability.as_functions
+    if rewrite is None or any(
         get_dialect(e.provider.dialect).service() is service for e in entries
     ):
         return request
-    return convert(request)
+    return rewrite(request)
 
 
 async def parse_and_route(
