@@ -97,7 +97,7 @@ def values(hint: Any, depth: int = 0) -> Iterator[Any]:
         yield from SCALARS[hint]
     elif is_typeddict(hint):
         hints = get_type_hints(hint, include_extras=True)
-        required = frozenset(n for n, each in hints.items() if get_origin(each) in (Required,))
+        required = frozenset(n for n, each in hints.items() if _is_required(each))
         yield from _objects(hints, required, depth)
     elif isinstance(hint, type) and origin is None:
         yield from _of_class(hint, depth)
@@ -107,6 +107,11 @@ def values(hint: Any, depth: int = 0) -> Iterator[Any]:
         yield from ([each] for each in list(values(inside[0], depth + 1))[:2])
     else:
         yield {"marker": "marker"}
+
+
+def _is_required(hint: Any) -> bool:
+    origin: Any = get_origin(hint)
+    return origin is Required
 
 
 def _of_class(hint: type, depth: int) -> Iterator[Any]:

@@ -52,12 +52,11 @@ from ..server.context import GatewayContext
 from ..signatures import envelope
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
-from .portability import needs_own_answer
+from .portability import is_same_dialect, needs_own_answer
 from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest
 from .translation import (
     Translation,
     copy_client_headers,
-    is_same_dialect,
     note_other_models,
 )
 

@@ -5,6 +5,7 @@ answer would be another one than the client asked for.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -24,9 +25,10 @@ from ...canon import (
     get_decoder,
     get_path,
 )
-from ...catalog import ModelEntry
+from ...catalog import Lookup, ModelEntry
 from ...dialects import NeededField, Portability
-from ...errors import BadParameter
+from ...errors import BadParameter, UsageError
+from ...store import load_catalog
 from .routed_request import RoutedRequest
 
 SILENCE = Message("user", (Text("[The user has not written anything yet.]"),))
@@ -34,12 +36,36 @@ SILENCE = Message("user", (Text("[The user has not written anything yet.]"),))
 _FIELDS = get_decoder(dict[str, Raw])
 
 
+def is_same_dialect(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a model speaks the client's API, and the body may be written for it."""
+    provider = entry.provider
+    same = provider.exact and provider.dialect == routed.call.client_dialect
+    return same and _may_be_meant(load_catalog(), routed.resolved.name, entry)
+
+
+@lru_cache(maxsize=1024)
+def _may_be_meant(lookup: Lookup, name: str, entry: ModelEntry) -> bool:
+    """Return whether a body that names this model may have been written for ``entry``.
+
+    A body for another family of the same provider may have fields that ``entry`` rejects. A name
+    that only this gateway knows says nothing.
+    """
+    try:
+        named = lookup.entry(f"{entry.provider.name}:{name}", unknown="error")
+    except UsageError:
+        return True
+    return named.family == entry.family
+
+
 def takes_field(routed: RoutedRequest, entry: ModelEntry, name: str) -> bool:
     """Return whether a provider takes a field of the client's API under the same name."""
     provider = entry.provider
     if provider.dialect != routed.call.client_dialect:
         return False
-    return provider.exact or not {name, "*"}.isdisjoint(provider.fields)
+    if provider.exact:
+        needed = any(each.path[0] == name for each in routed.service.portability.needed)
+        return needed or is_same_dialect(routed, entry)
+    return not {name, "*"}.isdisjoint(provider.fields)
 
 
 def needs_own_answer(routed: RoutedRequest) -> bool:

@@ -1,7 +1,6 @@
 """Translation: the conversation in the model's dialect, and its answer in the client's."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from urllib.parse import urlsplit
 
 import msgspec
@@ -18,9 +17,9 @@ from ...canon import (
     Started,
     merge_json,
 )
-from ...catalog import Lookup, ModelEntry
+from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, PassthroughRules, ReplyContext, Service, get_dialect
-from ...errors import BadParameter, PonderoError, UsageError
+from ...errors import BadParameter, PonderoError
 from ...exchange import (
     AsyncTransport,
     Exchange,
@@ -30,7 +29,6 @@ from ...exchange import (
     with_fields,
     with_list_headers,
 )
-from ...store import load_catalog
 from ...thinking import Adjustment, Plan
 from ..server.context import GatewayContext
 from ..signatures.embedder import SignatureEmbedder, read_envelope
@@ -41,6 +39,7 @@ from .portability import (
     check_fields,
     check_files,
     check_tools,
+    is_same_dialect,
     takes_field,
     with_user_turn,
 )
@@ -92,27 +91,6 @@ def check_translatable(routed: RoutedRequest) -> None:
                 f"does not know {each.id!r}; send the conversation itself"
             )
             raise BadParameter(message)
-
-
-def is_same_dialect(routed: RoutedRequest, entry: ModelEntry) -> bool:
-    """Return whether a model speaks the client's API, and the body may be written for it."""
-    provider = entry.provider
-    same = provider.exact and provider.dialect == routed.call.client_dialect
-    return same and _may_be_meant(load_catalog(), routed.resolved.name, entry)
-
-
-@lru_cache(maxsize=1024)
-def _may_be_meant(lookup: Lookup, name: str, entry: ModelEntry) -> bool:
-    """Return whether a body that names this model may have been written for ``entry``.
-
-    A body for another family of the same provider may have fields that ``entry`` rejects. A name
-    that only this gateway knows says nothing.
-    """
-    try:
-        named = lookup.entry(f"{entry.provider.name}:{name}", unknown="error")
-    except UsageError:
-        return True
-    return named.family == entry.family
 
 
 def _carry_fields(
