@@ -32,7 +32,7 @@ PORTABILITY = Portability(
             idle=(["text"],),
             in_answer=True,
         ),
-        # OpenRouter, provider preferences (openrouter 1.3.84 types)
+        # OpenRouter, provider preferences; names not yet compared with its SDK types
         NeededField(path=("provider", "data_collection"), why=_ROUTING, idle=("allow",)),
         NeededField(path=("provider", "zdr"), why=_ROUTING, idle=(False,)),
         NeededField(path=("provider", "only"), why=_ROUTING),
