@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+import pondero
 from pondero.errors import BadThinking
 from pondero.thinking import LEVELS, OFF, ON, UNSET, Auto, Intent, is_level_text, parse_intent
 
@@ -61,9 +62,9 @@ def test_a_misspelt_level_gets_a_suggestion():
 
 
 def test_a_family_may_have_words_of_its_own():
-    assert parse_intent("ultra", words=("ultra",)) == Intent("level", "ultra")
-    with pytest.raises(BadThinking, match="ultra"):
-        parse_intent("ultra")
+    assert parse_intent("hyper", words=("hyper",)) == Intent("level", "hyper")
+    with pytest.raises(BadThinking, match="hyper"):
+        parse_intent("hyper")
 
 
 # -- two fields, four rules ---------------------------------------------------------------------
@@ -109,3 +110,11 @@ def test_auto_is_left_to_a_calibration_by_its_name_and_for_a_kind():
         parse_intent("auto", "high")
     with pytest.raises(BadThinking, match="did you mean 'auto'"):
         parse_intent("autp")
+
+
+@pytest.mark.parametrize("model", ["gpt-6-astra", "claude-opus-5", "gemini-2.5-flash"])
+def test_a_word_above_max_is_the_highest_level_and_said(model):
+    made = pondero.plan(f"{model}/ultra")
+    assert made.asked == "ultra"
+    assert [note.code for note in made.adjustments][:1] == ["unsupported_level"]
+    assert made.fields == pondero.plan(f"{model}/max").fields

@@ -109,8 +109,9 @@ class Provider(_Row, frozen=True, kw_only=True):
     ``toolless`` of those that take no function tools. If ``exact``, it accepts the same fields as
     its dialect's home. ``hosted`` has the tools that it runs itself. ``fill`` has the
     values of ``{blanks}`` in its address. ``override`` has facts of a family that differ here,
-    ``ranges`` minimum and maximum of a parameter. ``output_buffer`` is the number of output tokens
-    to leave free. ``output`` says how each model takes a JSON answer's shape.
+    ``ranges`` minimum and maximum of a parameter, ``fields`` further fields of its dialect that it
+    takes (``*``: any). ``output_buffer`` is the number of output tokens to leave free. ``output``
+    says how each model takes a JSON answer's shape.
     """
 
     name: str
@@ -144,6 +145,7 @@ class Provider(_Row, frozen=True, kw_only=True):
     override: Mapping[str, Capability] = {}
     quirks: Mapping[str, Any] = {}
     hosted: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
     api: str = ""
     batch: BatchTerms | None = None
     output: OutputModes = OutputModes()

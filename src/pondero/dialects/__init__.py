@@ -34,8 +34,10 @@ from .dialect import (
     TagRule,
     leave_unsigned,
 )
+from .portability import NeededField, Portability
 from .registry import COMMON, NAMES, get_dialect
 from .schema_rules import OutputSupport, SchemaRules
+from .tool_forms import read_function
 
 __all__ = [
     "COMMON",
@@ -54,9 +56,11 @@ __all__ = [
     "HostedTools",
     "MatchScore",
     "ModelEndpoints",
+    "NeededField",
     "OutputSupport",
     "ParsedRequest",
     "PassthroughRules",
+    "Portability",
     "Quirks",
     "Rejected",
     "Repair",
@@ -75,4 +79,5 @@ __all__ = [
     "TagRule",
     "get_dialect",
     "leave_unsigned",
+    "read_function",
 ]

@@ -26,6 +26,7 @@ from ..canon import (
 )
 from ..errors import ServiceError
 from ..thinking import UNSET, Adjustment, Capability, Intent, Plan
+from .portability import Portability, StoredItems
 from .schema_rules import HOST_PLAIN, OutputSupport
 
 Quirks = Mapping[str, Json]
@@ -146,6 +147,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     - ``unsupported_parameters`` are omitted, with an adjustment.
     - ``signing_name`` is the service's name in requests that are signed instead of using a key.
     - ``output`` says how JSON answers are asked for, and which schemas are taken.
+    - ``stop_words`` are the API's words for an answer that a stop sequence ended.
     - ``hosted_tools`` are the tools that services run, as a request offers them, by kind.
     - ``tags_left`` returns which thinking the decoder leaves in the text, or shows as text first.
     - ``is_plan`` returns whether a text with this signature is a plan, which is like thinking.
@@ -166,6 +168,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     output: OutputSupport = OutputSupport(plain=HOST_PLAIN)
     signing_name: str | None = None
     hosted_tools: Mapping[str, Json] = {}
+    stop_words: frozenset[str] = frozenset()
     needs_cache_breakpoints: Callable[[str, Quirks], bool] | None = None
     tags_left: Callable[[Quirks], TagRule] | None = None
     is_plan: Callable[[Signature | None], bool] | None = None
@@ -483,6 +486,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     models: ModelEndpoints | None = None
     stored_responses: StoredResponses | None = None
     stored_ids: StoredIds | None = None
+    stored_items: StoredItems | None = None
     filter_reasons: tuple[str | None, ...] = (None,)
     bad_key_errors: tuple[tuple[int, str], ...] = ()
     own_headers: frozenset[str] = frozenset()
@@ -492,6 +496,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     passthrough: PassthroughRules = PassthroughRules()
     depth: DepthPlaces = DepthPlaces()
     slots: SignatureSlots = SignatureSlots()
+    portability: Portability = Portability()
 
 
 # -- both ----------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ ALIASES = {
     "true": "on",
     "enabled": "on",
 }
+ABOVE_MAX = frozenset({"ultra"})
+"""Words of agents for more than the highest level; no service has one, so they are adjusted."""
 BIGGEST_BUDGET = 10_000_000  # above any context window: a typing error
 
 _NUMBER = re.compile(r"(\d+(?:[,_]\d{3})*|\d+\.\d+)\s*([km]?)(?:\s*tokens?)?")
@@ -140,7 +142,7 @@ def _word(text: str, words: tuple[str, ...]) -> Intent:
         return OFF
     if word == "on":
         return ON
-    if word in LEVELS or word in words:
+    if word in LEVELS or word in words or word in ABOVE_MAX:
         return Intent("level", word)
     if (auto := parse_auto(text.strip())) is not None:
         return Intent("auto", auto=auto)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from .capability import BudgetRange, Capability
 from .decision import ResolveContext, TargetLevel
-from .intent import ALIASES, LEVELS, Intent
+from .intent import ABOVE_MAX, ALIASES, LEVELS, Intent
 from .policy import Policy
 
 _OFFER = re.compile(
@@ -229,7 +229,8 @@ def _find_tokens(level: str, case: ResolveContext) -> TargetLevel:
     if budget is None:
         return TargetLevel("unset")
     cap = case.cap or case.capability.max_output or budget.max
-    got = plainest_equal(level, budget, policy=case.policy, cap=cap)
+    known = LEVELS[-1] if level in ABOVE_MAX else level
+    got = plainest_equal(known, budget, policy=case.policy, cap=cap)
     tokens = level_tokens(got, budget, policy=case.policy, cap=cap)
     if got != level:
         code = "level_as_budget" if level == "minimal" else "unsupported_level"

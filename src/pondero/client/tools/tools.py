@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ...canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult, convert_json
+from ...canon import Blob, Image, Json, Text, Tool, ToolCall, ToolResult
+from ...dialects import read_function
 from ...errors import BadParameter
 from ...store import ServerLike
 from ...thinking import Adjustment
 from ..tracing import log_lost, log_tool
-from .schemas import arguments_schema, make_schema, parse_summary
+from .arguments import ToolArguments, read_signature
 
 ToolLike = Callable[..., object] | Tool | Mapping[str, Json]
 Content = tuple[Text | Image | Blob, ...]
@@ -65,7 +66,7 @@ class Tools:
         self.approve = approve
         self._own: list[Tool] = []
         self._functions: dict[str, Callable[..., object]] = {}
-        self._arguments: dict[str, type[msgspec.Struct]] = {}
+        self._arguments: dict[str, ToolArguments] = {}
         self._remote: dict[str, RemoteTool] = {}
         self._always: set[str] = set()
         self._notes: list[Adjustment] = []
@@ -222,27 +223,19 @@ class Tools:
         if not callable(function):
             message = f"invalid tool {function!r}; use a function, a Tool or the service's own dict"
             raise BadParameter(message)
-        arguments = arguments_schema(function)
-        name = arguments.__name__
-        if not _NAME.fullmatch(name):
-            message = f"invalid tool name {name!r}; use at most 64 letters, digits and _"
+        read = read_signature(function)
+        if not _NAME.fullmatch(read.name):
+            message = f"invalid tool name {read.name!r}; use at most 64 letters, digits and _"
             raise BadParameter(message)
-        self._functions[name], self._arguments[name] = function, arguments
-        return Tool(name, parse_summary(function), make_schema(arguments))
+        self._functions[read.name], self._arguments[read.name] = function, read
+        return Tool(read.name, read.description, read.schema)
 
     def _start(self, call: ToolCall) -> object:
-        function = self._functions.get(call.name)
-        if function is None:
+        arguments = self._arguments.get(call.name)
+        if arguments is None:
             known = " ".join((*self._functions, *self._remote)) or "none"
             raise LookupError(f"there is no tool {call.name!r}; there are: {known}")
-        given = convert_json(_object(call), self._arguments[call.name], strict=False)
-        first, named = [], {}
-        for name, parameter in inspect.signature(function).parameters.items():
-            if parameter.kind is parameter.POSITIONAL_ONLY:
-                first.append(getattr(given, name))
-            else:
-                named[name] = getattr(given, name)
-        return function(*first, **named)
+        return arguments.call(_object(call))
 
 
 def make_unique_names(offers: Sequence[tuple[str, str]], taken: Iterable[str]) -> list[str]:
@@ -309,6 +302,8 @@ async def _arejected_result(call: ToolCall) -> ToolResult:
 def _own(given: ToolLike) -> Tool | None:
     if not isinstance(given, Mapping):
         return None
+    if (function := read_function(given)) is not None:
+        return function
     raw = dict(given)
     name = raw.get("name") or raw.get("type") or next(iter(raw), "")
     return Tool(str(name), raw=raw)
@@ -351,7 +346,13 @@ def _content(made: object) -> Content:
         parts = [part for part in made if isinstance(part, Text | Image | Blob)]
         if len(parts) == len(made):
             return tuple(parts)
-    return (Text(msgspec.json.encode(made, enc_hook=str).decode()),)
+    return (Text(msgspec.json.encode(made, enc_hook=_to_json).decode()),)
+
+
+def _to_json(value: object) -> Json:
+    """Return a value that msgspec does not know: a pydantic model's fields, else its text."""
+    dump = getattr(value, "model_dump", None)
+    return dump(mode="json") if callable(dump) else str(value)
 
 
 def _error_result(call: ToolCall, error: Exception) -> ToolResult:

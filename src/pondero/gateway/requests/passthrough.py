@@ -52,11 +52,11 @@ from ..server.context import GatewayContext
 from ..signatures import envelope
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
-from .routed_request import ModelTarget, RoutedRequest
+from .portability import is_same_dialect, needs_own_answer
+from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest
 from .translation import (
     Translation,
     copy_client_headers,
-    is_same_dialect,
     note_other_models,
 )
 
@@ -79,7 +79,7 @@ def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     """Return whether the body can go to a model unchanged: one dialect, nothing to restore."""
     if routed.hides_thinking:
         return False  # the service may show thinking whatever it is asked for
-    if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
+    if not _takes_body(routed, entry) or envelope.contains_envelope(routed.call.http.body):
         return False
     sent, restored = routed.parsed.request.messages, routed.request.messages
     if len(sent) == len(restored) == 1 and sent[0] is restored[0]:  # the first question
@@ -94,6 +94,14 @@ def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     if any(message.role == "system" for message in sent) and not _takes_system(sent, entry):
         return False  # a route may lead to a model that rejects them, or ignores them
     return not any(_is_foreign(message, entry) for message in restored)
+
+
+def _takes_body(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a body may go as it is: one API, or one whose answers the client needs."""
+    if is_same_dialect(routed, entry):
+        return True
+    alike = entry.provider.dialect == routed.call.client_dialect
+    return alike and needs_own_answer(routed)
 
 
 def _takes_system(messages: Sequence[Message], entry: ModelEntry) -> bool:
@@ -129,7 +137,9 @@ def readdress_request(
         target.entry, stream=routed.request.stream, url=target.url, key=target.key
     )
     sent = _FIELDS.decode(http.body)
-    fields = {name: own[name] for name in rules.added_fields if name in own and name not in sent}
+    added = (name for name in rules.added_fields if name in own and name not in sent)
+    unknown = target.entry.capability.max_output is None  # its service says what it needs
+    fields = {name: own[name] for name in added if not (unknown and name == "max_tokens")}
     if (place := rules.usage_at) is not None and routed.request.stream:
         options, option = place
         if options in own or bytes(sent.get(options, _NULL)) != b"null":
@@ -313,7 +323,13 @@ def _make_template(
     entry: ModelEntry, *, stream: bool, url: str, key: str | None
 ) -> tuple[Exchange, Mapping[str, Json]]:
     """Return the shortest request to a model that pondero itself would write, and its fields."""
-    request = Request(entry.model, (Message("user", (Text("."),)),), stream=stream)
+    unknown = entry.capability.max_output is None
+    request = Request(
+        entry.model,
+        (Message("user", (Text("."),)),),
+        max_tokens=UNKNOWN_OUTPUT if unknown else None,
+        stream=stream,
+    )
     no_level = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)
     exchange = compose(entry, request, no_level, url=url, key=key)
     return exchange, msgspec.json.decode(exchange.http.body)

@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from ...canon import HttpRequest, Json, Request
 from ...catalog import ModelEntry
-from ...dialects import ParsedRequest, Service
+from ...dialects import ParsedRequest, Service, get_dialect
 from ...errors import PermissionDenied
 from ...thinking import Plan, Policy, RequestParameters
 from ..config.model import GatewayKey, GatewayRoute, LevelRules
@@ -139,6 +139,18 @@ def read_level(
     )
 
 
+def as_functions(
+    service: Service[Json], request: Request, entries: tuple[ModelEntry, ...]
+) -> Request:
+    """Return the request with a vendor's own calls as functions, if only other APIs read it."""
+    rewrite = service.portability.as_functions
+    if rewrite is None or any(
+        get_dialect(e.provider.dialect).service() is service for e in entries
+    ):
+        return request
+    return rewrite(request)
+
+
 async def parse_and_route(
     gateway: GatewayContext, call: ClientRequest, service: Service[Json]
 ) -> RoutedRequest:
@@ -146,7 +158,8 @@ async def parse_and_route(
     parsed = service.parse(call.http)
     resolved = route(gateway, call, parsed)
     level = read_level(call, parsed, resolved)  # ``make_attempt`` applies the rules of each model
-    request, turns, envelopes, withheld = await restore(gateway, call, parsed.request)
+    sent = as_functions(service, parsed.request, resolved.entries)
+    request, turns, envelopes, withheld = await restore(gateway, call, sent)
     return RoutedRequest(
         call=call,
         service=service,

@@ -9,8 +9,9 @@ from hashlib import blake2b
 
 from ...dialects import Rejected, StoredId
 from ..server.context import GatewayContext
+from .portability import is_same_dialect
 from .routed_request import RoutedRequest
-from .translation import check_translatable, is_same_dialect
+from .translation import check_translatable
 
 
 async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> None:

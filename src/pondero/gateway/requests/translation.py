@@ -1,16 +1,25 @@
 """Translation: the conversation in the model's dialect, and its answer in the client's."""
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
 
-from ...canon import Event, Finished, HttpRequest, HttpResponse, Json, Reply, Request, Started
-from ...catalog import Lookup, ModelEntry
+from ...canon import (
+    Event,
+    Finished,
+    HttpRequest,
+    HttpResponse,
+    Json,
+    Reply,
+    Request,
+    Started,
+    merge_json,
+)
+from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, PassthroughRules, ReplyContext, Service, get_dialect
-from ...errors import BadParameter, PonderoError, UsageError
+from ...errors import BadParameter, PonderoError
 from ...exchange import (
     AsyncTransport,
     Exchange,
@@ -20,14 +29,22 @@ from ...exchange import (
     with_fields,
     with_list_headers,
 )
-from ...store import load_catalog
 from ...thinking import Adjustment, Plan
 from ..answers.thinking_filter import ThinkingFilter
 from ..server.context import GatewayContext
 from ..signatures.embedder import SignatureEmbedder, read_envelope
 from ..signatures.part_order import WORDS
 from ..state.answer_cache import CachedAnswer
-from .routed_request import ModelTarget, RoutedRequest
+from .portability import (
+    carry_common,
+    check_fields,
+    check_files,
+    check_tools,
+    is_same_dialect,
+    takes_field,
+    with_user_turn,
+)
+from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest, as_functions
 
 
 def translate_request(
@@ -36,15 +53,16 @@ def translate_request(
     """Return the conversation as a request in the model's dialect; raises UsageError."""
     call, entry, plan = routed.call, target.entry, target.plan
     same = is_same_dialect(routed, entry)
+    check_fields(routed, entry)
     if not same:
         check_translatable(routed)
-    request, notes = _drop_client_fields(routed.request, routed.parsed, call.client_dialect)
-    if same:  # its API has those fields too, but the plan decides those about thinking
-        notes = [note for note in notes if note.what in routed.parsed.unknown]
-        if routed.is_limited:
-            extras = routed.parsed.request.extras or {}
-            notes += note_other_models(extras, routed.service.passthrough)
-        request = replace(request, extras=_drop_thinking(routed, entry, plan))
+    if entry.provider.dialect != call.client_dialect:
+        check_files(routed)
+        check_tools(routed, entry)
+    request, notes = _carry_fields(routed, entry, plan)
+    request = with_user_turn(routed, entry, request)
+    if request.max_tokens is None and entry.capability.max_output is None:
+        request, notes = _limit_unknown(request, entry, notes)
     exchange = prepare(
         entry,
         add_cache_breakpoints(entry, request),
@@ -76,36 +94,56 @@ def check_translatable(routed: RoutedRequest) -> None:
             raise BadParameter(message)
 
 
-def is_same_dialect(routed: RoutedRequest, entry: ModelEntry) -> bool:
-    """Return whether a model speaks the client's API, and the body may be written for it."""
-    provider = entry.provider
-    same = provider.exact and provider.dialect == routed.call.client_dialect
-    return same and _may_be_meant(load_catalog(), routed.resolved.name, entry)
-
-
-@lru_cache(maxsize=1024)
-def _may_be_meant(lookup: Lookup, name: str, entry: ModelEntry) -> bool:
-    """Return whether a body that names this model may have been written for ``entry``.
-
-    A body for another family of the same provider may have fields that ``entry`` rejects. A name
-    that only this gateway knows says nothing.
-    """
-    try:
-        named = lookup.entry(f"{entry.provider.name}:{name}", unknown="error")
-    except UsageError:
-        return True
-    return named.family == entry.family
-
-
-def _drop_client_fields(
-    request: Request, parsed: ParsedRequest[Json], client_dialect: str
+def _carry_fields(
+    routed: RoutedRequest, entry: ModelEntry, plan: Plan
 ) -> tuple[Request, list[Adjustment]]:
-    """Return the request without fields that only the client's API has, and a note for each."""
-    names = [*(request.extras or ()), *parsed.unknown]
-    why = f"only the wire that the client speaks ({client_dialect}) has it"
+    """Return the request with those further fields that this provider takes.
+
+    A note for each of the others.
+    """
+    parsed, rules = routed.parsed, routed.service.passthrough
+    request = as_functions(routed.service, routed.request, (entry,))
+    kept = _drop_thinking(routed, entry, plan) or {}
+    taken = {name: kept[name] for name in kept if takes_field(routed, entry, name)}
+    common, moved = carry_common(routed, entry)
+    why = f"only the wire that the client speaks ({routed.call.client_dialect}) has it"
+    lost = [name for name in parsed.request.extras or () if not takes_field(routed, entry, name)]
+    names = [name for name in (*_name_fields(routed, lost), *parsed.unknown) if name not in moved]
     notes = [Adjustment("dropped_parameter", name, "set", None, why) for name in names]
-    choice = request.tool_choice if request.tools else None  # no API takes one without tools
-    return replace(request, extras=None, tool_choice=choice), notes
+    if routed.is_limited:
+        limited = {n: v for n, v in (parsed.request.extras or {}).items() if n not in lost}
+        notes += note_other_models(limited, rules)
+    choice = request.tool_choice
+    if choice is not None and not request.tools:  # no API takes one without tools
+        what = "tool_choice" if choice.parallel is None else "tool_choice, parallel_tool_calls"
+        notes.append(Adjustment("dropped_parameter", what, "set", None, "there are no tools"))
+        choice = None
+    extras = merge_json(common, taken) or None
+    return replace(request, extras=extras, tool_choice=choice), notes
+
+
+def _name_fields(routed: RoutedRequest, names: Iterable[str]) -> Iterator[str]:
+    """Yield the names of fields; those of a group of settings each by its own."""
+    extras = routed.parsed.request.extras
+    for name in names:
+        if name in routed.service.portability.groups and isinstance(extras[name], dict):
+            yield from (f"{name}.{inner}" for inner in extras[name])
+        else:
+            yield name
+
+
+def _limit_unknown(
+    request: Request, entry: ModelEntry, notes: list[Adjustment]
+) -> tuple[Request, list[Adjustment]]:
+    """Return the request with an output limit if the service needs one and the client's does not.
+
+    Of a model outside the catalog the limit is not known.
+    """
+    if not entry.provider.max_tokens_required:
+        return request, notes
+    why = "the service needs a limit, and the model's own is not known"
+    note = Adjustment("max_tokens_clamped", "max_tokens", None, UNKNOWN_OUTPUT, why)
+    return replace(request, max_tokens=UNKNOWN_OUTPUT), [*notes, note]
 
 
 def note_other_models(
@@ -177,6 +215,8 @@ class Translation:
         self.transport = transport
         self._service = service
         self._model = parsed.request.model
+        self._stops = parsed.request.stop
+        self._stop_words = get_dialect(exchange.plan.dialect).caller().stop_words
         self._context = make_reply_context(
             service, parsed, id=call.id, place=routed.show, hidden=routed.hides_thinking
         )
@@ -231,7 +271,7 @@ class Translation:
             raw_finish=None,
             grounding=None,
             safety=None,
-            extras=None,
+            extras=self._stopped(reply.raw_finish, reply.extras),
         )
         return self._service.reply(self._context, adapted)
 
@@ -244,5 +284,20 @@ class Translation:
         if isinstance(event, Started):
             return Started(self._model)
         if isinstance(event, Finished):
-            return Finished(event.finish, event.usage, model=self._model, verdict=event.verdict)
+            extras = self._stopped(event.raw_finish, event.extras)
+            return Finished(
+                event.finish,
+                event.usage,
+                model=self._model,
+                verdict=event.verdict,
+                extras=extras,
+            )
         return event
+
+    def _stopped(self, word: str | None, extras: Json) -> Json:
+        """Return the stop sequence that ended an answer, empty if it is not known; else None."""
+        if word not in self._stop_words:
+            return None
+        told = extras.get("stop_sequence") if isinstance(extras, dict) else None
+        only = self._stops[0] if len(self._stops) == 1 else ""
+        return {"stop_sequence": told or only}

@@ -206,7 +206,7 @@ def test_a_document_with_settings_is_a_document():
         ("web_search_20250305", "web_search"),
         ("web_search_20260318", "web_search"),
         ("code_execution_20250825", "code_execution"),
-        ("bash_20250124", "other"),
+        ("bash_20250124", "function"),  # the client runs it, so that any model can be offered it
         ("search_9", "other"),
     ],
 )

@@ -7,6 +7,7 @@ from pondero.dialects.dialect import (
     Service,
     SignatureSlots,
 )
+from pondero.dialects.portability import NeededField, Portability
 
 from . import address, errors, models, parse, reply, rules, types
 from .depth import DEPTH
@@ -47,4 +48,19 @@ SERVICE = Service(
     ),
     depth=DEPTH,
     stored_ids=STORED_IDS,
+    portability=Portability(
+        maker="Anthropic",
+        needed=(
+            NeededField(
+                path=("inference_geo",),
+                why="it says where the conversation may be processed",
+                idle=("global",),
+            ),
+        ),
+        file_keys=("file_id",),
+        hosted=(
+            *("advisor", "code_execution", "mcp_toolset", "tool_search_tool", "web_fetch"),
+            "web_search",
+        ),
+    ),
 )

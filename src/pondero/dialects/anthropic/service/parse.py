@@ -32,6 +32,7 @@ from pondero.canon import (
     decode_json,
 )
 from pondero.dialects.bodies import UnknownFields, describe_invalid_json
+from pondero.dialects.client_tools import load_client_tools
 from pondero.dialects.dialect import ParsedRequest, Rejected
 from pondero.thinking import UNSET, Intent
 
@@ -192,7 +193,12 @@ def _tool(raw: Raw, at: str, unknown: UnknownFields | None) -> Tool:
     if given.get("type") not in (None, "custom"):
         if unknown is None:
             _check_kind(given["type"], at)
-        return as_given
+            return as_given
+        client = load_client_tools(__package__).get(_DATED.sub("", str(given["type"])))
+        if client is None:
+            return as_given
+        function = client.as_function(as_given.name, given, NAME)
+        return replace(function, cache=_cache_of(given.get("cache_control")))
     special = given.keys() - _PLAIN_TOOL
     if unknown is None:
         custom = decode_strict(raw, types.CustomTool, f"{at}.custom")
@@ -207,6 +213,11 @@ def _tool(raw: Raw, at: str, unknown: UnknownFields | None) -> Tool:
         path for name in sorted(known) if (path := f"{at}.{name}") not in unknown.paths
     ]
     return _function(custom)
+
+
+def _cache_of(control: Json) -> CacheBreakpoint | None:
+    ttl = control.get("ttl") if isinstance(control, dict) else None
+    return CacheBreakpoint(ttl if isinstance(ttl, str) else None) if control else None
 
 
 def _kind(given: Mapping[str, Json]) -> ToolKind:

@@ -287,7 +287,7 @@ def _end(finish: Finish, raw: str | None, extras: Json, safety: Json) -> dict[st
         stop = "stop_sequence"
     own = isinstance(safety, dict) and safety.get("type") == "refusal"
     details = safety if own and stop == "refusal" else None
-    return {"stop_reason": stop, "stop_sequence": sequence, "stop_details": details}
+    return {"stop_reason": stop, "stop_sequence": sequence or None, "stop_details": details}
 
 
 def _usage(usage: Usage) -> dict[str, Json]:

@@ -21,4 +21,5 @@ CALLER = Caller(
     needs_cache_breakpoints=request.needs_cache_breakpoints,
     count_request=usage.count_request,
     count_field=usage.COUNT_FIELD,
+    stop_words=frozenset({"stop_sequence"}),
 )

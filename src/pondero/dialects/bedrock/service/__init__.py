@@ -8,6 +8,7 @@ from pondero.dialects.dialect import (
     Service,
     SignatureSlots,
 )
+from pondero.dialects.portability import NeededField, Portability
 
 from . import address, errors, models, parse, reply, rules, types
 from .depth import DEPTH
@@ -49,4 +50,15 @@ SERVICE = Service(
         ),
     ),
     depth=DEPTH,
+    portability=Portability(
+        maker="AWS",
+        needed=(
+            NeededField(
+                path=("guardrailConfig",), why="its guardrail would not see the conversation"
+            ),
+            NeededField(path=("promptVariables",), why="only AWS has the prompt"),
+        ),
+        groups=("inferenceConfig", "additionalModelRequestFields"),
+        file_keys=("s3Location",),
+    ),
 )

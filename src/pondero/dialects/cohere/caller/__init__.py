@@ -15,4 +15,5 @@ CALLER = Caller(
     replay_rules=request.replay_rules,
     unsupported_parameters=request.UNSAID,
     is_plan=parts.is_plan,
+    stop_words=frozenset({"STOP_SEQUENCE"}),
 )

@@ -2,6 +2,7 @@
 
 from pondero.dialects import bodies
 from pondero.dialects.dialect import ErrorId, ModelEndpoints, PassthroughRules, Service
+from pondero.dialects.portability import NeededField, Portability
 
 from . import errors, models, parse, reply, rules
 from .depth import DEPTH
@@ -27,4 +28,17 @@ SERVICE = Service(
     own_headers=frozenset({models.SDK}),
     passthrough=PassthroughRules(limits_at=(("max_tokens",),)),
     depth=DEPTH,
+    portability=Portability(
+        maker="Cohere",
+        needed=(
+            NeededField(
+                path=("logprobs",),
+                why="it asks for log probabilities",
+                asks=(True,),
+                in_answer=True,
+            ),
+            NeededField(path=("documents",), why="the answer must be based on them"),
+        ),
+        common={"seed": (("seed",),)},
+    ),
 )

@@ -226,7 +226,7 @@ def _is_own(citation: Json) -> bool:
 
 
 def _reason(finish: str, extras: Json) -> str:
-    if finish == "stop" and isinstance(extras, dict) and extras.get("stop_sequence"):
+    if finish == "stop" and isinstance(extras, dict) and extras.get("stop_sequence") is not None:
         return "STOP_SEQUENCE"
     return _REASONS.get(finish, "COMPLETE")
 

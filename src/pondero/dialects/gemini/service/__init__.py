@@ -7,6 +7,7 @@ from pondero.dialects.dialect import (
     Service,
     SignatureSlots,
 )
+from pondero.dialects.portability import NeededField, Portability
 
 from . import address, errors, models, parse, reply, rules
 from .depth import DEPTH
@@ -51,4 +52,41 @@ SERVICE = Service(
     ),
     depth=DEPTH,
     stored_ids=STORED_IDS,
+    portability=Portability(
+        maker="Google",
+        needed=(
+            *(
+                NeededField(
+                    path=path, why="it asks for several answers", idle=(0, 1), in_answer=True
+                )
+                for path in address.config_paths("candidateCount", "candidate_count")
+            ),
+            *(
+                NeededField(
+                    path=path, why="it asks for log probabilities", asks=(True,), in_answer=True
+                )
+                for path in address.config_paths("responseLogprobs", "response_logprobs")
+            ),
+            *(
+                NeededField(
+                    path=path,
+                    why="it asks for sound or pictures",
+                    idle=(["TEXT"], ["MODALITY_UNSPECIFIED"]),
+                    in_answer=True,
+                )
+                for path in address.config_paths("responseModalities", "response_modalities")
+            ),
+        ),
+        groups=("generationConfig", "generation_config"),
+        common={"seed": address.config_paths("seed", "seed")},
+        file_keys=("fileUri", "file_uri"),
+        # google-genai: the files API, cloud storage, and videos that the service itself fetches
+        own_addresses=(
+            "https://generativelanguage.googleapis.com/",
+            "gs://",
+            "https://www.youtube.com/",
+            "https://youtube.com/",
+            "https://youtu.be/",
+        ),
+    ),
 )

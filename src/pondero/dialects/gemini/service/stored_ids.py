@@ -27,9 +27,7 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
         named = [msgspec.json.decode(fields[name]) for name in _NAMES if name in fields]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
-    return tuple(
-        StoredId(_NAMES[0], str(id), of_account=True, may_be_dropped=True) for id in named if id
-    )
+    return tuple(StoredId(_NAMES[0], str(id), of_account=True) for id in named if id)
 
 
 def reject(stored: StoredId) -> HttpResponse:

@@ -2,6 +2,7 @@
 
 from pondero.dialects import bodies
 from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service
+from pondero.dialects.portability import NeededField, Portability
 
 from . import errors, models, parse, reply, rules, types
 from .depth import DEPTH
@@ -26,4 +27,17 @@ SERVICE = Service(
     ping=b"",
     passthrough=PassthroughRules(model_at=(("model",),), limits_at=(("options", "num_predict"),)),
     depth=DEPTH,
+    portability=Portability(
+        answers_silence=True,
+        needed=(
+            NeededField(
+                path=("logprobs",),
+                why="it asks for log probabilities",
+                asks=(True,),
+                in_answer=True,
+            ),
+        ),
+        groups=("options",),
+        common={"seed": (("options", "seed"),)},
+    ),
 )

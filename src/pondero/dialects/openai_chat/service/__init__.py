@@ -9,10 +9,39 @@ from pondero.dialects.dialect import (
     Service,
     SignatureSlots,
 )
+from pondero.dialects.portability import NeededField, Portability
 
 from . import address, errors, models, parse, reply, rules, stream
 from .depth import DEPTH
 from .stored_ids import STORED_IDS
+
+_ROUTING = "it says who may see the conversation"
+PORTABILITY = Portability(
+    maker="the service that stored it",
+    answers_silence=True,
+    needed=(
+        NeededField(path=("n",), why="it asks for several answers", idle=(1,), in_answer=True),
+        NeededField(
+            path=("logprobs",),
+            why="it asks for log probabilities",
+            idle=(False, 0),
+            in_answer=True,
+        ),
+        NeededField(
+            path=("modalities",),
+            why="it asks for sound or pictures",
+            idle=(["text"],),
+            in_answer=True,
+        ),
+        # OpenRouter, provider preferences; names not yet compared with its SDK types
+        NeededField(path=("provider", "data_collection"), why=_ROUTING, idle=("allow",)),
+        NeededField(path=("provider", "zdr"), why=_ROUTING, idle=(False,)),
+        NeededField(path=("provider", "only"), why=_ROUTING),
+        NeededField(path=("provider", "ignore"), why=_ROUTING),
+    ),
+    common={"seed": (("seed",),)},
+    file_keys=("file_id",),
+)
 
 SERVICE = Service(
     default_provider=address.HOME,
@@ -53,4 +82,5 @@ SERVICE = Service(
     ),
     depth=DEPTH,
     stored_ids=STORED_IDS,
+    portability=PORTABILITY,
 )

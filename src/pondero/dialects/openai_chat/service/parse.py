@@ -20,6 +20,7 @@ from . import types
 from .address import default_model
 from .input.lenient import SkippedFields, strip_misfits, strip_unknown
 from .input.messages import Reader
+from .input.older_functions import as_newer_calls, convert_functions
 from .input.responses_body import convert_body
 from .models import Model, Place, Provider, lenient_provider
 from .thinking import ThinkingSettings, parse_thinking
@@ -37,27 +38,32 @@ _KINDS: dict[str, ToolKind] = {
 
 
 class Context(Struct, frozen=True):
-    """Facts of the request that the answer needs besides canon; ``place`` is for its thinking."""
+    """Facts of the request that the answer needs besides canon; ``place`` is for its thinking.
+
+    ``older``: tools came as ``functions``, so a call returns as ``function_call``.
+    """
 
     provider: Provider
     place: Place
     include_usage: bool = False
     include_obfuscation: bool = True
+    older: bool = False
 
 
 def parse(http: HttpRequest) -> ParsedRequest[Context]:
     """Read a request for any model or provider; raises Rejected if it has no readable messages."""
     provider, passed = lenient_provider(), SkippedFields()
-    raw = convert_body(load_body(http.body, provider))
+    raw, older = convert_functions(convert_body(load_body(http.body, provider)))
     named = default_model(http.url, keyless=True)
     typed = body(raw, provider, named=named, passed=passed)
     settings = parse_thinking(typed, rest_of(raw), provider, provider.other or Model(), passed)
+    request = canon(typed, raw, provider, passed=passed)
     return ParsedRequest(
-        request=canon(typed, raw, provider, passed=passed),
+        request=as_newer_calls(request) if older else request,
         intent=settings.intent,
         show=settings.show,
         unknown=tuple(passed.paths),
-        context=context_of(typed, provider, settings),
+        context=replace(context_of(typed, provider, settings), older=older),
     )
 
 

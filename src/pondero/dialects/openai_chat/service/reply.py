@@ -8,6 +8,7 @@ from pondero.canon import HttpResponse, Image, Json, Part, Reply, Text, Thinking
 from pondero.dialects.dialect import ReplyContext
 
 from .errors import write_error
+from .input.older_functions import older_finish, write_older_call
 from .models import provider_of
 from .parse import Context
 from .parts import (
@@ -46,8 +47,10 @@ def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     thinking_writer(answering).whole(thoughts, message)
     _carry(answering, parts, message)
     choice = {"index": 0, "message": message, "logprobs": None}
-    said = bool(message["refusal"])
-    choice |= ending(finish_reason(reply.finish, reply.raw_finish, said_no=said), provider)
+    finish = finish_reason(reply.finish, reply.raw_finish, said_no=bool(message["refusal"]))
+    if answering.context.older:
+        choice["message"], finish = write_older_call(message), older_finish(finish)
+    choice |= ending(finish, provider)
     body = base_of(answering, "chat.completion", reply.model)
     body |= {"choices": [choice], "usage": usage_of(reply.usage, provider)}
     head = headers_of("application/json", body)

@@ -32,7 +32,7 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
     spoken = _iter_named(messages, "audio", "id")
     boxes = _iter_named(tools, "environment", "container_id")
     return (
-        *(StoredId("messages", id, may_be_dropped=True) for id in spoken),
+        *(StoredId("messages", id) for id in spoken),
         *(StoredId("tools", id, may_be_dropped=True) for id in boxes),
     )
 

@@ -24,6 +24,7 @@ from pondero.canon import (
 )
 from pondero.dialects.dialect import ReplyContext
 
+from .input.older_functions import older_finish, write_older_call
 from .parse import Context
 from .parts import (
     Calls,
@@ -60,6 +61,7 @@ class Stream:
         self._padded = self._provider.obfuscation and context.include_obfuscation
         self._writer = thinking_writer(answering)
         self._refuses = answering.refuses
+        self._older = context.older
         self._around: tuple[bytes, bytes] | None = None  # bytes of a chunk around its delta
         self._told: set[int] = set()  # parts that had a delta
         self._signed: set[int] = set()  # parts whose signature was sent at their beginning
@@ -213,6 +215,10 @@ class Stream:
     def _chunk(
         self, delta: Json, *, finish: str | None = None, choice: Json = None, usage: Json = None
     ) -> bytes:
+        if self._older and isinstance(delta, dict):
+            before, finish = delta, older_finish(finish) if finish else finish
+            if not (delta := write_older_call(delta)) and before:
+                return b""  # a further call, which the older form does not have
         own = {"index": 0, "delta": delta, "logprobs": None, **(choice or {})}
         if finish is not None or self._provider.nulls:
             own |= ending(finish, self._provider)

@@ -59,6 +59,10 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", _url(target.url), _headers(target, plan), _bytes(body))
 
 
+# Content is text, images and files (openai 3.49.0, ResponseInputContent): no sound, no video.
+_MEDIA = ("image/", "application/", "text/")
+
+
 def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return the replay rules of a deployment."""
     pairing = quirks.get("pairing") is not False
@@ -66,6 +70,8 @@ def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
         signature_scope="route+model",
         id_pattern=r"\S{1,64}",
         unpaired=find_unpaired if pairing else None,
+        media=_MEDIA,
+        result_media=_MEDIA,
     )
 
 

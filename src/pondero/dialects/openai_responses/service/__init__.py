@@ -9,8 +9,21 @@ from pondero.dialects.dialect import (
     StoredIds,
     StoredResponses,
 )
+from pondero.dialects.portability import NeededField, Portability, StoredItems
 
-from . import address, errors, models, parse, reply, rules, stored_calls, stored_ids, stream
+from . import (
+    address,
+    client_tools,
+    errors,
+    models,
+    parse,
+    reply,
+    rules,
+    stored_calls,
+    stored_ids,
+    stored_items,
+    stream,
+)
 from . import stored_responses as stored
 from .depth import DEPTH
 from .types import HOSTED_TOOLS
@@ -55,6 +68,13 @@ SERVICE = Service(
         find_given=stored_ids.find_given,
         mark=stored_ids.MARK,
     ),
+    stored_items=StoredItems(
+        find=stored_items.find,
+        replace=stored_items.replace_items,
+        keeps=stored_items.keeps,
+        given=stored_items.given,
+        mark=stored_items.MARK,
+    ),
     shows_thinking=False,
     passthrough=PassthroughRules(
         model_at=(("model",), ("response", "model")),
@@ -65,4 +85,27 @@ SERVICE = Service(
         hosted=HOSTED_TOOLS,
     ),
     depth=DEPTH,
+    portability=Portability(
+        maker="OpenAI",
+        answers_silence=True,
+        needed=(
+            NeededField(
+                path=("background",),
+                why="the answer would have to be kept until it is fetched",
+                asks=(True,),
+            ),
+            NeededField(
+                path=("top_logprobs",),
+                why="it asks for log probabilities",
+                idle=(0,),
+                in_answer=True,
+            ),
+        ),
+        file_keys=("file_id",),
+        hosted=(
+            *("code_interpreter", "code_execution", "custom", "file_search", "image_generation"),
+            *("mcp", "programmatic_tool_calling", "shell", "tool_search", "web_search"),
+        ),
+        as_functions=client_tools.as_functions,
+    ),
 )

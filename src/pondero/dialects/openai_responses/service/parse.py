@@ -22,6 +22,7 @@ from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent
 
+from .client_tools import find_client_tool
 from .errors import reject, reject_invalid
 from .input.conversation import Conversation
 from .input.validation import read, read_kind
@@ -274,6 +275,8 @@ def _known_tool(raw: Json, at: str, unknown: UnknownFields) -> Tool:
         unknown.paths += [f"{at}.{key}" for key in raw if key not in Function.__struct_fields__]
         known = read(raw, AnyFunction, at=at, unknown=unknown)
         return Tool(known.name, known.description or "", known.parameters, known.strict)
+    if (own := find_client_tool(raw)) is not None:
+        return own.as_function(str(raw["type"]), raw, NAME)
     tool, description = _other_tool(raw), raw.get("description")
     described = replace(tool, description=description if isinstance(description, str) else "")
     if tool.kind != "text":

@@ -7,12 +7,14 @@ from pondero.canon import Image, Json, Part, Signature, Text, Thinking, ToolCall
 from pondero.dialects.citations import WebPage, convert_citations
 from pondero.dialects.dialect import ReplyContext
 
+from .client_tools import list_client_tools, write_call
 from .input.conversation import arguments_text
 from .parse import Context
 from .signatures import ItemId, stem_of, write_id
 from .types import NAME
 
 Item = dict[str, Json]
+_ANNOUNCED = ("text", "thinking", "tool_call")
 
 
 class Writer:
@@ -23,6 +25,7 @@ class Writer:
         self._context = answering.context
         self._stem = stem_of(answering.seed)
         self._thought: int | None = None  # the place of the latest thinking
+        self._own = list_client_tools(answering.request.tools)
         self._custom = {tool.name for tool in answering.request.tools if tool.kind == "text"}
 
     @property
@@ -62,6 +65,10 @@ class Writer:
             item["namespace"] = namespace
         return item
 
+    def comes_whole(self, kind: str | None, name: str | None) -> bool:
+        """Return whether a part has no deltas: a medium, or a call of a tool of OpenAI's."""
+        return kind not in _ANNOUNCED or name in self._own
+
     def announce(self, head: Item, before: Sequence[Item]) -> Item:
         """Return an item of thinking as a stream announces it, with preliminary content."""
         if not (self._context.sealed and self._context.preliminary):
@@ -99,6 +106,9 @@ class Writer:
         """Return the item of a part without deltas; None for raw parts and media but images."""
         if isinstance(part, UnknownPart) and part.dialect == NAME:
             return dict(part.raw)
+        if isinstance(part, ToolCall) and part.name in self._own:
+            id = self._make_id("fc", place, self._thought)
+            return write_call(self._own[part.name], {"id": id, "status": "completed"}, part)
         if isinstance(part, Image) and part.data is not None:
             item: Item = {"id": self._make_id("ig", place, self._thought)}
             item |= {"type": "image_generation_call", "status": "completed"}

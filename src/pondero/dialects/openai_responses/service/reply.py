@@ -46,11 +46,11 @@ def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     parts = reply.message.parts
     for part in parts:
         place, kind = len(output), _KINDS.get(type(part))
-        if kind is None:
+        name = part.name if isinstance(part, ToolCall) else None
+        if kind is None or writer.comes_whole(kind, name):
             item = writer.write_whole(place, part)
             output += [item] if item is not None else []
             continue
-        name = part.name if isinstance(part, ToolCall) else None
         head = writer.head(place, kind, name=name)
         last = part is parts[-1]
         cut, refused = last and end.status == "incomplete", last and end.refused

@@ -115,7 +115,9 @@ class Stream:
 
     def _start(self, event: PartStart) -> bytes:
         place = len(self._output)
-        if event.kind not in _ANNOUNCED:  # it comes whole, and gets its place then
+        if self._writer.comes_whole(
+            event.kind, event.name
+        ):  # it comes whole, and gets its place then
             self._open[event.index] = Open(-1, {}, event.kind, [])
             return b""
         head = self._writer.head(place, event.kind, id=event.id, name=event.name)
@@ -236,7 +238,6 @@ class Stream:
         )
 
 
-_ANNOUNCED = ("text", "thinking", "tool_call")
 _PARAGRAPH = {"thinking": "reasoning_summary_part", "text": "content_part"}
 
 
