@@ -76,6 +76,15 @@ def test_some_expired_some_failed_some_without_a_word(name):
         assert isinstance(answers["q2"].error, ServiceTimeout)
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_results_that_nobody_asked_for_are_left_out(name):
+    service, batch = sent(name)
+    (made,) = service.made.values()
+    made.asks.append((f"{made.asks[0][0]}-of-another", made.asks[0][1]))
+    assert list(batch.wait()) == [f"q{n}" for n in range(5)]
+    assert {answer.ending for answer in batch.answers.values()} == {"answered"}
+
+
 @pytest.mark.parametrize("name", ["openai", "groq", "mistral", "openrouter", "google"])
 def test_a_batch_that_expires_whole_was_not_billed(name):
     _, batch = sent(name, state="expired", ends=lambda _: "absent")
