@@ -35,6 +35,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FILES = (
     "README.md",
     "docs/levels.md",
+    "docs/referee.md",
     "docs/adjustments.md",
     "docs/architecture.md",
     "docs/catalog.md",
@@ -359,6 +360,7 @@ def pairs() -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     **runpy.run_path(str(ROOT / "docs" / "interfaces.py"))["BLOCKS"],
     **runpy.run_path(str(ROOT / "docs" / "rooms.py"))["BLOCKS"],
+    **runpy.run_path(str(ROOT / "docs" / "referee.py"))["BLOCKS"],
     "ladder": lambda: ladder(list(SHOWN)),
     "ladder-few": lambda: ladder(list(FEW)),
     "providers": providers,

@@ -133,6 +133,8 @@ def test_an_answer_is_what_the_same_request_gets_alone(kind):
 
 
 def _message(refused) -> str:
+    if "detail" in refused:  # of a field, as Mistral's validator says it
+        return refused["detail"][0]["msg"]
     error = refused.get("error", refused)
     return error["message"] if isinstance(error, dict) else error
 

@@ -138,7 +138,7 @@ def test_the_log_can_be_read_and_forgotten_over_http(http):
 
 
 def test_another_provider_is_the_first_part_of_the_path(http, emulator):
-    body = {"model": "anything", "messages": BODY["messages"]}
+    body = {"model": "llama-3.1-8b-instant", "messages": BODY["messages"]}
     auth = {"authorization": "Bearer k"}
     assert http.post("/groq/v1/chat/completions", headers=auth, json=body).status_code == 200
     assert http.post("/v1/chat/completions", headers=auth, json=body).status_code == 404

@@ -17,6 +17,8 @@ from pondero.dialects import NAMES, Rejected, get_dialect
 from pondero.emulator import home_providers
 
 Json = Any
+_CORPUS = Path(__file__).parent / "corpus"
+_MORE = {"openai_chat": ("chat_providers",)}
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,16 @@ def post(url: str, body: Json, headers: Mapping[str, str]) -> HttpRequest:
 
 def corpora() -> list[str]:
     """Return the dialects that have a corpus."""
-    folder = Path(__file__).parent / "corpus"
-    return [name for name in NAMES if (folder / f"{name}.py").exists()]
+    return [name for name in NAMES if (_CORPUS / f"{name}.py").exists()]
 
 
 def cases_of(dialect: str) -> list[Case]:
-    """Return the corpus of a dialect."""
-    found: list[Case] = import_module(f"tests.referee.corpus.{dialect}").CASES
-    return found
+    """Return the corpus of a dialect, with that of its other providers if it has one."""
+    names = (
+        dialect,
+        *(name for name in _MORE.get(dialect, ()) if (_CORPUS / f"{name}.py").exists()),
+    )
+    return [case for name in names for case in import_module(f"tests.referee.corpus.{name}").CASES]
 
 
 def judge(dialect: str, case: Case, request: HttpRequest) -> tuple[str, str] | None:
@@ -55,8 +59,12 @@ def judge(dialect: str, case: Case, request: HttpRequest) -> tuple[str, str] | N
     service = get_dialect(dialect).service()
     provider = case.provider or _HOMES[dialect]
     try:
-        if service.models is not None and service.models.classify(request) == "models":
-            service.models.write_list(request, [], provider)
+        endpoints = service.models
+        asks = endpoints.classify(request) if endpoints is not None else None
+        if endpoints is not None and asks == "models":
+            endpoints.write_list(request, [], provider)
+        elif endpoints is not None and endpoints.parse_count is not None and asks == "tokens":
+            service.accept(endpoints.parse_count(request), provider)
         else:
             service.accept(request, provider)
     except Rejected as rejection:

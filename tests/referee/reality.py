@@ -24,6 +24,10 @@ PROVIDERS: Mapping[tuple[str, str], str] = {
     ("openai-chat", "azure"): "azure-chat",
     ("openai-compat", "alibaba"): "dashscope",
     ("openai-responses", "azure"): "azure",
+    ("openai-responses", "chatgpt"): "chatgpt",
+    ("openai-responses", "deepseek"): "deepseek",
+    ("openai-responses", "llamacpp"): "llamacpp",
+    ("openai-responses", "openrouter"): "openrouter",
     ("openai-responses", "xai"): "xai-responses",
 }
 FALLBACKS: Mapping[str, str] = {
@@ -72,8 +76,14 @@ _MODEL = re.compile(
     r"|model_not_found|alpha period",
     re.IGNORECASE,
 )
+# One client's recorder writes this for a text of a million characters (ten of them are about 2.5
+# million tokens, says the answer).
+MASSIVE = b"<MASSIVE_TEXT>"
 # Recordings of some clients lack the header that says which betas were on.
-BETAS = "mcp-client-x,context-management-x,task-budgets-x,structured-outputs-x"
+BETAS = (
+    "mcp-client-x,context-management-x,task-budgets-x,structured-outputs-x,compact-x,"
+    "computer-use-2025-11-24,advisor-tool-2026-03-01,mid-conversation-tool-changes-x"
+)
 
 
 class Verdict(NamedTuple):
@@ -149,5 +159,5 @@ def _request(each: Exchange) -> HttpRequest:
         headers["anthropic-beta"] = headers.get("anthropic-beta", BETAS)
     query = {**(recorded.get("query") or {})}
     url = f"https://service.test{recorded['path']}" + (f"?{urlencode(query)}" if query else "")
-    body = json.dumps(each.asked).encode()
+    body = json.dumps(each.asked).encode().replace(MASSIVE, b"word " * 200_000)
     return HttpRequest("POST", url, headers, body)

@@ -1,6 +1,7 @@
 """Every rule of every service rejects what breaks it, and nothing but that."""
 
 import ast
+import tomllib
 from importlib.resources import files
 
 import pytest
@@ -33,8 +34,25 @@ def test_every_rule_has_a_case(name):
 def test_every_rejection_in_the_code_is_a_rule_and_every_rule_is_in_the_code(name):
     named = {
         node.value
-        for path in files(PACKAGES[name]).rglob("*.py")
+        for path in (*files(PACKAGES[name]).rglob("*.py"), *files("pondero.dialects").glob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     assert set(load_rules(PACKAGES[name]).rule) - named == set(), "no code names these rules"
+
+
+def _own_words(package):
+    """Return the providers that have words of their own for a rule, and the rule."""
+    tables = files(package).joinpath("providers")
+    return {
+        (path.name.removesuffix(".toml"), rule)
+        for path in (tables.iterdir() if tables.is_dir() else ())
+        for rule in tomllib.loads(path.read_text(encoding="utf-8")).get("says", {})
+    }
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_every_provider_s_own_words_are_of_a_rule_and_have_a_case(name):
+    said = _own_words(PACKAGES[name])
+    assert {rule for _, rule in said} - set(load_rules(PACKAGES[name]).rule) == set()
+    assert said - {(case.provider, case.rule) for case in cases_of(name)} == set()

@@ -131,7 +131,8 @@ def _families(
             entry = lookup.entry(f"{provider}:{_NOBODY}")
         facts = facts_of(listed, entry, theirs)
         if facts is not None:
-            shared = replace(facts, max_output=None, context=None)  # the list has the model's own
+            # The list has the limits of each model, and the provider says what each lacks.
+            shared = replace(facts, max_output=None, context=None, media=None, tools="ok")
             alike.setdefault(msgspec.json.encode(shared), (shared, []))[1].append(
                 name.lstrip(marks)
             )

@@ -34,6 +34,7 @@ from .relatives import fold_name
 from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
 
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair, which UTF-8 cannot encode
+_NOT_IMAGES = ("application/", "audio/", "text/", "video/")
 
 
 SCHEMA = 1
@@ -478,6 +479,18 @@ def _compile_endings(dates: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<=.)(?:{endings})$" if endings else "(?!)")
 
 
+def _leave_out(provider: Provider, model: str, facts: Capability) -> Capability:
+    """Return the facts without what this provider does not offer with the model."""
+    names = {model, model.partition(":")[0]}  # a router's variant after the colon
+    if any(_is_one_of(name, provider.text_only) for name in names):
+        facts = replace(facts, media=())
+    if any(_is_one_of(name, provider.imageless) for name in names):
+        facts = replace(facts, media=_NOT_IMAGES)
+    if any(_is_one_of(name, provider.toolless) for name in names):
+        facts = replace(facts, tools="refused")
+    return facts
+
+
 def _facts(provider: Provider, model: str, hit: FamilyMatch) -> tuple[Capability, Placement]:
     facts = provider.override.get(hit.family.name, hit.family.capability)
     if facts.shown == "ask" and model.startswith(provider.unshown):
@@ -486,6 +499,7 @@ def _facts(provider: Provider, model: str, hit: FamilyMatch) -> tuple[Capability
         facts = replace(facts, default="on")
     if hit.inferred and not facts.off:
         facts = replace(facts, tools="ok")  # a guess is no reason to take tools away
+    facts = _leave_out(provider, model.lower(), facts)
     placement = provider.placement.get(facts.style or "", NOWHERE)
     if provider.unshown and model.startswith(provider.unshown):
         placement = replace(placement, show=None, hide=None)

@@ -63,8 +63,10 @@ class Provider(_Row, frozen=True, kw_only=True):
     our spelling. ``strip`` has prefixes to remove before the search; ``prefix`` is added to names
     without their maker. ``absent`` has models it does not serve, ``unshown`` prefixes of models
     that cannot show thinking, ``on_suffixes`` endings of names that switch it on, ``siblings``
-    prefixes of models that another of our providers serves. If ``exact``, it accepts the same
-    fields as its dialect's home. ``hosted`` has the tools that it runs itself. ``fill`` has the
+    prefixes of models that another of our providers serves. ``text_only`` has names and patterns of
+    models that take neither images nor files, ``imageless`` of those that take no images,
+    ``toolless`` of those that take no function tools. If ``exact``, it accepts the same fields as
+    its dialect's home. ``hosted`` has the tools that it runs itself. ``fill`` has the
     values of ``{blanks}`` in its address. ``override`` has facts of a family that differ here,
     ``ranges`` minimum and maximum of a parameter. ``output_buffer`` is the number of output tokens
     to leave free.
@@ -89,6 +91,9 @@ class Provider(_Row, frozen=True, kw_only=True):
     absent: tuple[str, ...] = ()
     unshown: tuple[str, ...] = ()
     on_suffixes: tuple[str, ...] = ()
+    text_only: tuple[str, ...] = ()
+    imageless: tuple[str, ...] = ()
+    toolless: tuple[str, ...] = ()
     siblings: Mapping[str, str] = {}
     aliases: Mapping[str, str] = {}
     parameters: Mapping[str, tuple[str, ...]] = {}

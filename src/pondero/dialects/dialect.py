@@ -286,12 +286,46 @@ class ModelEndpoints(Struct, frozen=True, kw_only=True):
     write_count: Callable[[int], HttpResponse] | None = None
 
 
+class StoredCall(Struct, frozen=True):
+    """A request about something stored: what, which, and what to do with it."""
+
+    what: Literal["response", "conversation"]
+    id: str
+    verb: Literal["create", "fetch", "delete", "cancel", "items"]
+
+
+class StoredAnswer(Struct, frozen=True):
+    """A stored answer, the request that it answers, and how far an answer in the background is."""
+
+    request: HttpRequest
+    answer: HttpResponse
+    status: Literal["foreground", "queued", "in_progress", "finished", "cancelled"]
+
+
 class StoredResponses(Struct, frozen=True, kw_only=True):
-    """Continues from an answer that the service stored, so that no history is sent again."""
+    """Continues stored answers and conversations, so that no history is sent again.
+
+    - ``resume`` puts a stored request and its answer before the input, ``resume_conversation`` the
+      items of a stored conversation.
+    - ``references`` are the ids of items that a request names; ``put_items`` puts them in their
+      places, and ``list_items`` lists those of a request and its answer.
+    - ``classify`` recognises requests about stored things. ``write`` answers them, for a
+      conversation with its items; both raise Rejected.
+    """
 
     previous_id: Callable[[HttpRequest], str | None]
     stored_id: Callable[[ReplyContext[Json]], str | None]
     resume: Callable[[HttpRequest, HttpRequest, HttpResponse], HttpRequest]
+    conversation_id: Callable[[HttpRequest], str | None]
+    resume_conversation: Callable[[HttpRequest, str, Sequence[Json]], HttpRequest]
+    resumed_conversation: Callable[[HttpRequest], str | None]
+    references: Callable[[HttpRequest], tuple[str, ...]]
+    put_items: Callable[[HttpRequest, Mapping[str, Json]], HttpRequest]
+    list_items: Callable[[HttpRequest, HttpResponse | None], tuple[Json, ...]]
+    is_background: Callable[[ReplyContext[Json]], bool]
+    classify: Callable[[HttpRequest], StoredCall | None]
+    write: Callable[[HttpRequest, StoredCall, StoredAnswer | None], HttpResponse]
+    write_conversation: Callable[[HttpRequest, StoredCall, Sequence[Json] | None], HttpResponse]
 
 
 class StoredId(Struct, frozen=True):

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from ..canon import HttpRequest, HttpResponse, Json, Reply, ResponseHead
-from ..dialects import AcceptedRequest, Dialect, Rejected
+from ..dialects import NAMES, AcceptedRequest, Dialect, Rejected, get_dialect
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
 from .batches import BatchSettings
@@ -144,6 +144,8 @@ class Emulator:
             return _log_rejection(_UPGRADE, entry)
         route = find_route(request.url, provider=self._provider)
         if route is None:
+            if (about := self._about_stored(request, entry)) is not None:
+                return about
             batch = self._batch_services().answer(request, self._provider)
             return (
                 self._no_conversation(request, entry)
@@ -170,6 +172,19 @@ class Emulator:
         return (
             whole_response(response) if response.status < 400 else _log_rejection(response, entry)
         )
+
+    def _about_stored(self, request: HttpRequest, entry: LogEntry) -> EmulatedResponse | None:
+        for wire in map(get_dialect, NAMES):
+            try:
+                response = self._stored.answer(request, wire)
+            except Rejected as rejection:
+                response = rejection.response
+            if response is not None:
+                entry.dialect = wire.name
+                entry.service = self._provider or wire.service().default_provider
+                refused = response.status >= 400
+                return _log_rejection(response, entry) if refused else whole_response(response)
+        return None
 
     def _accept(self, request: HttpRequest, route: EmulatedRoute) -> AcceptedModel:
         try:
@@ -199,7 +214,9 @@ class Emulator:
             if (other := make_replacement(fault, route.wire)) is not None:
                 return _log_rejection(_restate_error(other, route), entry)
         reply = self._reply(route, accepted, turn, entry.model)
-        self._stored.keep(request, accepted, reply, route.wire)
+        later = self._stored.keep(request, accepted, reply, route.wire)
+        if later is not None:
+            return whole_response(later, fault)
         return write_response(route.wire, accepted, reply, fault)
 
     def _reply(

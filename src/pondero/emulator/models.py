@@ -22,8 +22,14 @@ class AcceptedModel(NamedTuple):
     name: str
 
 
+# What a service's table says of the very name: no relative answers, though some are a 404 too.
+_NOT_THE_NAME = ("no_tools", "no_images", "no_media", "other_endpoint", "order")
+
+
 def accept_as_relative(request: HttpRequest, to: EmulatedRoute, refusal: Rejected) -> AcceptedModel:
     """Accept as a relative of an unknown model, same family first; else raise the rejection."""
+    if refusal.rule in _NOT_THE_NAME:
+        raise refusal
     name = to.wire.service().requested_model(request)
     known = _entry(to.provider, name) if name else None
     unknown = known is None or known.inferred

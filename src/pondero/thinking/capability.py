@@ -60,6 +60,7 @@ class Capability(
     sibling       where the name is the switch: the model that thinks if this does not, or the
                   one that does not if this always does
     system_turns  whether it obeys system turns inside a conversation, where its API has them
+    min_output    the smallest max_tokens that it takes, if the service takes smaller ones
     media         prefixes of the media types it takes, if fewer than its wire takes
     replay        thinking of earlier turns: required, tools (required in a tool loop),
                   optional, or none
@@ -78,6 +79,7 @@ class Capability(
     default: str = "unaudited"
     shown: Literal["full", "summary", "ask", "never"] = "full"
     max_output: Limit | None = None
+    min_output: Limit | None = None
     context: Limit | None = None
     forbids: tuple[str, ...] = ()
     forbids_thinking: tuple[str, ...] = ()

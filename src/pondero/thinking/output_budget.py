@@ -13,7 +13,7 @@ def cap(capability: Capability, asked: RequestParameters, surface: ParameterRang
     """Return max_tokens within the limits of the service and the model."""
     if asked.max_tokens is None:
         return None
-    most = int(surface.clamp("max_tokens", asked.max_tokens))
+    most = max(int(surface.clamp("max_tokens", asked.max_tokens)), capability.min_output or 0)
     return most if capability.max_output is None else min(most, capability.max_output)
 
 
@@ -24,7 +24,9 @@ def fit(
     if case.cap != case.asked.max_tokens:
         why = f"this model writes at most {case.cap or 0:,} tokens"
         if (case.cap or 0) > (case.asked.max_tokens or 0):
-            why = f"this service takes max_tokens {case.surface.range_of('max_tokens')}"
+            why = f"this model takes no max_tokens below {case.cap}"
+            if case.capability.min_output != case.cap:
+                why = f"this service takes max_tokens {case.surface.range_of('max_tokens')}"
         case.note("max_tokens_clamped", "max_tokens", case.asked.max_tokens, case.cap, why)
     budget, most = case.capability.budget, case.cap
     if target.budget is None or budget is None:

@@ -10,7 +10,7 @@ WIRE = Wire(
         "google", "https://generativelanguage.googleapis.com/v1beta", {"x-goog-api-key": "test"}
     ),
     model="gemini-3-flash-preview",
-    plain="gemini-2.0-flash",
+    plain="gemini-2.5-flash-lite",
     thinking={"generationConfig": {"thinkingConfig": {"includeThoughts": True}}},
     finishes=("stop", "length", "content_filter"),
     buckets=frozenset({"input", "cache_read", "output", "thinking"}),

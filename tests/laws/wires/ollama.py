@@ -7,8 +7,8 @@ from ..wire import Wire
 WIRE = Wire(
     service="ollama-cloud",  # the one that asks for a key
     target=Target("ollama-cloud", "https://ollama.com", {"authorization": "Bearer test"}),
-    model="qwen3:8b",
-    plain="llama3.2",
+    model="gemma4:31b",
+    plain="mistral-large-3:675b",
     thinking={"think": True},
     finishes=("stop", "length"),
     buckets=frozenset({"input", "output"}),

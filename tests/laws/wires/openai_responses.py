@@ -18,6 +18,9 @@ WIRE = Wire(
         {
             *("top_k", "stop", "cache", "tool_cache", "redacted"),
             *("result_errors", "result_names", "last_thought"),
+            # The wire has it if the input says JSON; that our caller does not say so is shown by
+            # tests/referee/test_callers_on_responses.py.
+            "schemaless_output",
         }
     ),
 )

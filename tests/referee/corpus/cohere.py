@@ -37,6 +37,15 @@ def with_key(headers: dict[str, str]) -> HttpRequest:
 
 PLAIN = "command-a-03-2025"
 SEES = "command-a-vision-07-2025"
+AYA = ("c4ai-aya-expanse-8b", "c4ai-aya-expanse-32b")
+NO_TOOLS = (*AYA, SEES, "c4ai-aya-vision-8b")
+OLDEST = ("command", "command-light", "command-nightly", "command-r", "command-r-03-2024",
+          "command-r-plus", "command-r-plus-04-2024")  # fmt: skip
+OLDER = ("command-r-08-2024", "command-r-plus-08-2024", *OLDEST)
+LATER = (PLAIN, "command-r7b-12-2024", "command-a-reasoning-08-2025", "command-a-plus-05-2026")
+SHAPE = {"type": "json_object", "json_schema": {"type": "object", "required": []}}
+MOST = {"command-r-08-2024": 4096, PLAIN: 8192, SEES: 8192, "command-a-reasoning-08-2025": 32_768,
+        "command-a-plus-05-2026": 65_536}  # fmt: skip
 CASES = [
     Case("no_path", ask(url="https://api.cohere.com/v2/chats"), ask()),
     Case("no_key", with_key({}), with_key(KEY)),
@@ -56,6 +65,29 @@ CASES = [
     Case("choice", ask(tools=[TOOL], tool_choice="AUTO"), ask(tools=[TOOL], tool_choice="NONE")),
     Case("choice_without_tools", ask(tool_choice="REQUIRED"),
          ask(tools=[TOOL], tool_choice="REQUIRED")),
+    *(Case("tools", ask(model=to, tools=[TOOL]), ask(model=to)) for to in NO_TOOLS),
+    *(Case("tools", ask(model=SEES, tools=[TOOL]), ask(model=to, tools=[TOOL]))
+      for to in (*LATER, *OLDER)),
+    *(Case("choice_model", ask(model=to, tools=[TOOL], tool_choice="NONE"),
+           ask(model=to, tools=[TOOL])) for to in OLDER),
+    *(Case("choice_model", ask(model="command-r-08-2024", tools=[TOOL], tool_choice="NONE"),
+           ask(model=to, tools=[TOOL], tool_choice="NONE")) for to in LATER),
+    *(Case("strict_tools", ask(model=to, tools=[TOOL], strict_tools=True),
+           ask(model=to, tools=[TOOL], strict_tools=False)) for to in OLDEST),
+    *(Case("strict_tools", ask(model="command-r", tools=[TOOL], strict_tools=True),
+           ask(model=to, tools=[TOOL], strict_tools=True)) for to in (*LATER, *OLDER[:2])),
+    *(Case("json_schema", ask(model=to, response_format=SHAPE),
+           ask(model=to, response_format={"type": "json_object"})) for to in (*OLDEST, *AYA)),
+    *(Case("json_schema", ask(model="command-r-03-2024", response_format=SHAPE),
+           ask(model=to, response_format=SHAPE)) for to in (*LATER, *OLDER[:2])),
+    Case("json_root", ask(response_format={"type": "json_object", "json_schema": {"type": "array"}}),
+         ask(response_format=SHAPE)),
+    *(Case("max_tokens", ask(model=to, max_tokens=most + 1), ask(model=to, max_tokens=most))
+      for to, most in MOST.items()),
+    Case("too_long", ask(say("four" * 140_000), model="command-r-08-2024"),
+         ask(say("four" * 140_000), model="command-a-03-2025")),
+    Case("many_images", ask(*(image("https://x.test/a.png") for _ in range(21)), model=SEES),
+         ask(*(image("https://x.test/a.png") for _ in range(20)), model=SEES)),
     Case("format_with_tools", ask(tools=[TOOL], response_format={"type": "json_object"}),
          ask(response_format={"type": "json_object"})),
     Case("result_without_call",

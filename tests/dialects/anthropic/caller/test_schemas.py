@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.dialects.anthropic.caller.schemas import make_compilable
-from pondero.dialects.anthropic.service.rules import check_shape
+from pondero.dialects.anthropic.service.checks.schemas import check_shape
 
 texts = st.fixed_dictionaries(
     {"type": st.just("string")}, optional={"maxLength": st.integers(1, 9), "minLength": st.just(1)}

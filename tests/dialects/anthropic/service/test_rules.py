@@ -192,7 +192,7 @@ def test_a_model_may_be_named_with_its_date(model):
         ),
         ({"tools": [TOOL, TOOL]}, "tools: Tool names must be unique."),
         (
-            {"tool_choice": {"type": "auto"}},
+            {"tool_choice": {"type": "any"}},
             "tool_choice may only be specified while providing tools",
         ),
         (
@@ -626,7 +626,11 @@ def test_newer_models_bind_thinking_to_all_that_came_before_it():
 
 
 def test_every_form_of_the_wire_is_read_as_what_it_means():
-    image = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+    image = {
+        "type": "image",
+        "source": {"type": "url", "url": "https://x/a.png"},
+        "transformations": {},
+    }
     cited = {
         "type": "document",
         "source": {"type": "text", "media_type": "text/plain", "data": "x"},
@@ -650,6 +654,7 @@ def test_every_form_of_the_wire_is_read_as_what_it_means():
         tool_choice={"type": "tool", "name": "look", "disable_parallel_tool_use": True},
         metadata={"user_id": "u"},
         stream=True,
+        model="claude-opus-4-8",
     )
     request = sent(body).request
     assert request.messages == (
@@ -691,7 +696,9 @@ def test_what_we_encode_is_read_as_we_meant_it():
         Image(url="https://x/a.png"),
         Blob("application/pdf", b"%PDF", name="a.pdf"),
         Blob("text/plain", b"words"),
-        UnknownPart("anthropic", {"type": "container_upload", "file_id": "file_1"}),
+        UnknownPart(
+            "anthropic", {"type": "search_result", "source": "x", "title": "x", "content": []}
+        ),
         system=(Text("Be kind.", cache=CacheBreakpoint()),),
         tools=(
             Tool("look", "Look.", schema, strict=True),
@@ -721,7 +728,7 @@ def turned(effort):
 @pytest.mark.parametrize("extra", ["eager_input_streaming", "defer_loading"])
 def test_a_function_with_settings_of_its_own_stays_a_function(extra):
     tool = {**TOOL, extra: True}
-    (read,) = sent(raw(user(), tools=[tool])).request.tools
+    read, _ = sent(raw(user(), tools=[tool, {**TOOL, "name": "x"}])).request.tools
     assert (read.name, read.parameters, read.raw) == ("look", {"type": "object"}, tool)
     (typed,) = sent(raw(user(), tools=[{**TOOL, "type": "custom"}])).request.tools
     assert typed.parameters == {"type": "object"}
@@ -748,10 +755,10 @@ def test_an_effort_inside_the_conversation_holds_from_there_on():
     ("model", "messages", "thinking", "beta", "words"),
     [
         ("claude-opus-5", [user(), turned("high")], ADAPTIVE, "", "Extra inputs"),
-        ("claude-opus-4-6", [user(), turned("high")], ADAPTIVE, PER_TURN, "Extra inputs"),
+        ("claude-opus-4-6", [user(), turned("high")], ADAPTIVE, PER_TURN, "role 'system' is not"),
         ("claude-opus-5", [{**user(), "output_config": {"effort": "low"}}], ADAPTIVE, PER_TURN,
          "messages.0.output_config: Extra inputs"),
-        ("claude-opus-5", [user(), turned("high")], {"thinking": {"type": "disabled"}}, PER_TURN,
+        ("claude-opus-5", [user(), turned("low")], {"thinking": {"type": "disabled"}}, PER_TURN,
          "thinking.type.adaptive"),
         ("claude-opus-5", [user(), turned("huge")], ADAPTIVE, PER_TURN, "effort level 'huge'"),
         ("claude-opus-5", [user(), {**turned("low"), "output_config": {"nonsense": 1}}], ADAPTIVE,

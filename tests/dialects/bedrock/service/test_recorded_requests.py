@@ -15,9 +15,7 @@ pytestmark = pytest.mark.recordings
 
 # By id, with the reason. An entry that is no longer needed fails the test.
 OTHERWISE = {
-    "6d67d33ca9-610ca71b13": "answered though its video's format is a media type, which no model of the service has",
     "ec358efc22-dfd2ec385f": "refused for its length, which is not counted here",
-    "53c4fbc487-664d9ede52": "refused for a document elsewhere in a tool's result, which Nova does not fetch",
 }
 
 

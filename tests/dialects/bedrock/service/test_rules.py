@@ -264,7 +264,7 @@ def test_the_address_says_whether_it_is_a_stream():
         ([said("user", {"text": "a", "image": {}})], "exactly one member"),
         ([said("user", {"marvel": 1})], "#/messages/0/content/0: extraneous key [marvel]"),
         ([said("assistant", {"image": {"format": "png", "source": {"bytes": "eA=="}}})], "only a user message"),
-        ([said("user", {"document": {"name": "a", "source": {"bytes": "eA=="}}})], "no text block"),
+        ([said("user", {"document": {"name": "a", "source": {"bytes": "eA=="}}})], "A text block must be included when using documents."),
         ([said("user", {"text": "x"}, {"image": {"format": "png", "source": {}}})], "exactly one member"),
         ([said("user", {"text": "x"}, {"image": {"format": "png", "source": {"bytes": "?"}}})], "base64"),
         ([said("user", {"text": "x"}, {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://a/b"}}}})], "s3Uri"),
@@ -330,7 +330,7 @@ def test_what_was_said_is_read_as_it_was_meant():
                 {"cachePoint": {"type": "default", "ttl": "5m"}},
                 {"image": {"format": "png", "source": {"bytes": "eA=="}}},
                 {"document": {"name": "n", "format": "txt", "source": {"bytes": "eA=="}}},
-                {"document": {"name": "n", "source": {"text": "b"}, "context": "c"}},
+                {"document": {"name": "m", "source": {"text": "b"}, "context": "c"}},
                 {"guardContent": {"text": {"text": "g"}}},
                 {"video": {"format": "three_gp", "source": {"bytes": "eA=="}}},
             ),
@@ -339,7 +339,7 @@ def test_what_was_said_is_read_as_it_was_meant():
             toolConfig={"tools": [TOOL, {"systemTool": {"name": "ground"}}]},
         )
     ).request
-    document = {"document": {"name": "n", "source": {"text": "b"}, "context": "c"}}
+    document = {"document": {"name": "m", "source": {"text": "b"}, "context": "c"}}
     assert accepted.messages[0].parts == (
         Text("a", cache=CacheBreakpoint("5m")),
         Image("image/png", b"x"),

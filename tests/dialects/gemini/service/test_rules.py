@@ -448,17 +448,19 @@ def test_a_configuration_out_of_range_is_refused(config, model, message):
         ),
         (
             {
+                "tools": [{"functionDeclarations": [{"name": "f"}]}],
                 "toolConfig": {
                     "functionCallingConfig": {"mode": "AUTO", "allowedFunctionNames": ["f"]}
-                }
+                },
             },
             "mode is ANY",
         ),
         (
             {
+                "tools": [{"functionDeclarations": [{"name": "g"}]}],
                 "toolConfig": {
                     "functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["f"]}
-                }
+                },
             },
             "not among",
         ),
@@ -599,7 +601,11 @@ def test_what_is_encoded_is_accepted_as_it_was_meant_down_to_the_seals():
         (
             Message(
                 "user",
-                (Text("a"), Image("image/png", b"hi"), Blob("application/pdf", url="gs://f.pdf")),
+                (
+                    Text("a"),
+                    Image("image/png", b"hi"),
+                    Blob("application/pdf", url="https://f.test/f.pdf"),
+                ),
             ),
             Message(
                 "assistant",
@@ -633,7 +639,7 @@ def test_what_is_encoded_is_accepted_as_it_was_meant_down_to_the_seals():
         stop=("a",),
         stream=False,
         extras={
-            "cachedContent": "cachedContents/x",
+            "serviceTier": "standard",
             "generationConfig": {"seed": 3, "responseModalities": ["TEXT"]},
             "toolConfig": {"includeServerSideToolInvocations": True},
         },

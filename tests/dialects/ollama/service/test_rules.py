@@ -116,6 +116,7 @@ def test_a_conversation_is_read_with_its_results_where_their_calls_are():
         {"id": "call_1", "function": {"name": "f", "arguments": {"n": 2}}},
     ]
     accepted = asked(
+        model="gemma4",
         messages=[
             {"role": "system", "content": "be brief"},
             {"role": "user", "content": "look", "images": [PICTURE]},
@@ -124,7 +125,7 @@ def test_a_conversation_is_read_with_its_results_where_their_calls_are():
             {"role": "tool", "content": "gee", "tool_name": "g"},
             {"role": "tool", "content": "one"},
             {"role": "user", "content": "well?"},
-        ]
+        ],
     )
     question, turn, results = accepted.request.messages
     assert accepted.request.system == (Text("be brief"),)

@@ -192,6 +192,21 @@ def test_quirks_of_writing():
     assert "stream_options" not in body
 
 
+def test_quirks_of_turns():
+    """Mistral marks an answer begun, and wants an assistant's turn after a tool's."""
+    results = Message("user", (ToolResult("a", (Text("one"),)), Text("go on")))
+    told = (USER, turn(ToolCall("a", "f", {})), results, turn(Text("So")))
+    quirks = {"prefill_field": "prefix", "bridge": "OK."}
+    target = Target("r", "https://x.test", quirks=quirks)
+    http = CHAT.caller().encode(Request("m", told), plan("openai_chat"), target)
+    assert json.loads(http.body)["messages"][2:] == [
+        {"role": "tool", "tool_call_id": "a", "content": "one"},
+        {"role": "assistant", "content": "OK."},
+        {"role": "user", "content": "go on"},
+        {"role": "assistant", "content": "So", "prefix": True},
+    ]
+
+
 def test_a_quirk_with_a_value_nobody_knows_is_the_catalogs_fault():
     with pytest.raises(BadCatalog):
         sent(quirks={"replay_when": "sometimes"})

@@ -86,7 +86,7 @@ def test_every_provider_of_this_wire_has_a_table():
         ("xai", "grok-4.5", {"reasoning_effort": "xhigh"}, "supports low, medium, high"),
         ("xai", "grok-4.6", {"stop": ["x"]}, "does not support parameter stop"),
         ("xai", "grok-4.3", {"presence_penalty": 1}, "does not support parameter presence_penalty"),
-        ("deepseek", "deepseek-flash", {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "u"}}]}]}, "unknown variant `image_url`, expected `text`"),
+        ("deepseek", "deepseek-v4-flash", {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "u"}}]}]}, "unknown variant `image_url`, expected `text`"),
         ("deepseek", "deepseek-flash", {"response_format": SCHEMA}, "This response_format type is unavailable now"),
         ("deepseek", "deepseek-flash", {"tools": [TOOL], "tool_choice": "required"}, "does not support this tool_choice"),
         ("deepseek", "deepseek-flash", {"messages": CALLED, "tools": [TOOL]}, "must be passed back"),

@@ -41,7 +41,6 @@ def form(request, monkeypatch):
     described = {
         name: models.Provider(
             name=name,
-            key_missing="no key",
             thinking=name,
             usage="always",
             counting="outside" if name == "reasoning" else "inside",

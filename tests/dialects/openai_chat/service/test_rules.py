@@ -485,7 +485,7 @@ def test_what_openai_is_asked_comes_out_as_it_was_meant():
                 (
                     Text("a"),
                     Text("b"),
-                    Image("image/png", b"x", detail="low"),
+                    Image("image/png", b"\x89PNG\r\n\x1a\n", detail="low"),
                     Image(url="https://x.test/i"),
                 ),
             ),
@@ -507,19 +507,18 @@ def test_what_openai_is_asked_comes_out_as_it_was_meant():
             ),
             Message("assistant", (Text("no", ours({"refusal": True})),)),
             Message("system", (Text("now"),)),
-            Message(
-                "user", (Blob("audio/wav", b"x"), Blob("application/pdf", b"%PDF", name="a.pdf"))
-            ),
+            Message("user", (Blob("application/pdf", b"%PDF", name="a.pdf"),)),
             Message("assistant", (ToolCall("c", "shell", "ls", ours({"type": "custom"})),)),
             Message("user", (ToolResult("c", ()),)),
             Message("assistant", (UnknownPart("openai_chat", {"audio": {"id": "au"}}),)),
             Message(
-                "user", (UnknownPart("openai_chat", {"type": "file", "file": {"file_id": "f1"}}),)
+                "user",
+                (UnknownPart("openai_chat", {"type": "file", "file": {"file_id": "file-1"}}),),
             ),
         ),
         system=(Text("x"), Text("y")),
         tools=(
-            Tool("f", "does f", {"type": "object"}, strict=True),
+            Tool("f", "does f", {"type": "object", "additionalProperties": False}, strict=True),
             Tool(
                 "shell",
                 raw={"type": "custom", "custom": {"name": "shell"}},
@@ -536,6 +535,12 @@ def test_what_openai_is_asked_comes_out_as_it_was_meant():
         stream=True,
         extras={"seed": 3, "user": "u"},
     )
+    assert made(request, service=OPENAI, fields={}) == request
+
+
+def test_sound_comes_out_as_it_was_meant():
+    heard = Message("user", (Blob("audio/wav", b"x"), Text("what is it?")))
+    request = Request("gpt-4o-audio-preview", (heard,))
     assert made(request, service=OPENAI, fields={}) == request
 
 
@@ -585,16 +590,15 @@ def services(monkeypatch):
     knobs = (models.Knob(("thinking", "type"), "toggle", ("enabled",), ("disabled",)),)
     strict = models.Provider(
         name="strict",
-        key_missing="no key",
         thinking="reasoning_content",
         strict=True,
         words=("reasoning_content",),
         knob=knobs,
         other=models.Model(thinks="on"),
-        must_replay="The `reasoning_content` in the thinking mode must be passed back to the API.",
+        must_replay=True,
     )
-    stringy = models.Provider(name="s", key_missing="no key", thinking="none", error="string")
-    flat = models.Provider(name="f", key_missing="no key", thinking="none", error="flat")
+    stringy = models.Provider(name="s", thinking="none", error="string")
+    flat = models.Provider(name="f", thinking="none", error="flat")
     described = {"strict": strict, "stringy": stringy, "flat": flat}
     models.provider_of.cache_clear()
     monkeypatch.setattr(models, "_table", lambda name: to_builtins(described[name]))

@@ -102,7 +102,9 @@ def test_a_full_request_is_what_it_was():
             Tool("sh", raw={"type": "custom", "name": "sh"}, dialect=NAME, kind="text"),
         ),
         tool_choice=ToolChoice("tool", "sh", parallel=True),
-        output=OutputFormat({"type": "object"}, "thing", strict=True),
+        output=OutputFormat(
+            {"type": "object", "additionalProperties": False}, "thing", strict=True
+        ),
         max_tokens=100,
         temperature=0.5,
         top_p=0.9,
@@ -162,8 +164,10 @@ def test_the_effective_thinking_is_echoed():
 def test_an_item_may_change_the_effort_where_the_model_takes_it():
     update = {"type": "configuration_update", "reasoning": {"effort": "none"}}
 
-    assert accepted(asking(update, model="gpt-6-sol")).thinks is False
-    assert refused(asking(update))["code"] == "unsupported_parameter"
+    taken = accepted(asking(update, model="gpt-6-sol"))
+    assert taken.thinks is False
+    assert taken.context.reasoning["effort"] == "medium"
+    assert refused(asking(update))["param"] == "input[1].type"
     low = update | {"reasoning": {"effort": "minimal"}}
     assert refused(asking(low, model="gpt-6-sol"))["code"] == "unsupported_value"
 
@@ -215,7 +219,12 @@ def test_what_is_no_json_is_refused(body):
             "model",
             "missing_required_parameter",
         ),
-        ({"stop": ["x"]}, "Unknown parameter: 'stop'.", "stop", "unknown_parameter"),
+        (
+            {"stop": ["x"]},
+            "Unknown parameter: 'stop'. Did you mean 'store'?",
+            "stop",
+            "unknown_parameter",
+        ),
         (
             {"reasoning": {"depth": 3}},
             "Unknown parameter: 'reasoning.depth'.",
@@ -366,8 +375,8 @@ def test_what_is_no_json_is_refused(body):
             "previous_response_id",
             "previous_response_not_found",
         ),
-        ({"input": NOTHING}, None, None, None),
-        ({"input": []}, None, None, None),
+        ({"input": NOTHING}, None, "input", "missing_required_parameter"),
+        ({"input": []}, None, None, "missing_required_parameter"),
         (
             {"input": [5]},
             "Invalid type for 'input[0]': expected an object, but got an integer instead.",
@@ -426,7 +435,7 @@ def test_another_address_is_not_there():
             {"model": "grok-4.20-0309-reasoning", "reasoning": {"effort": "low"}},
             "Model grok-4.20-0309-reasoning does not support parameter reasoningEffort.",
         ),
-        ({"model": "grok-4.3", "stop": ["x"]}, "Unknown parameter: 'stop'."),
+        ({"model": "grok-4.3", "seed": 1}, "Unknown parameter: 'seed'."),
     ],
 )
 def test_a_deployment_says_no_in_its_own_shape(change, message):

@@ -58,8 +58,7 @@ def check_key(http: HttpRequest) -> None:
     """Reject a request without a key, and one with two."""
     key = http.headers.get("x-api-key")
     bearer = http.headers.get("authorization", "")
-    # Anthropic, keys: exactly one (n8n-io/n8n#37930, skill claude-api error-codes, 2026-07-01)
     if not key and not bearer.startswith("Bearer "):
-        raise reject("x-api-key header is required", status=401)
+        reject("no_key")
     if key and bearer:
-        raise reject("only one of x-api-key and authorization may be sent", status=401)
+        reject("two_keys")

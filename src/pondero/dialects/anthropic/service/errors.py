@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import NoReturn
 
 from msgspec.json import encode
 
 from pondero.canon import HttpResponse
 from pondero.dialects.dialect import TOO_LONG, Rejected
+from pondero.dialects.rejections import load_rules
 
 _TYPES: Mapping[int, str] = {
     400: "invalid_request_error",
@@ -56,6 +58,7 @@ def error(
     return HttpResponse(status, headers, encode(body))
 
 
-def reject(message: str, *, status: int = 400) -> Rejected:
-    """Make the rejection to raise."""
-    return Rejected(error(status, message))
+def reject(rule: str, /, **facts: object) -> NoReturn:
+    """Raise the rejection of a rule in rejections.toml; ``facts`` fill its wording."""
+    row = load_rules(__package__).rule[rule]
+    raise Rejected(error(row.status, row.text.format(**facts)), rule)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json
-from pondero.dialects.dialect import Rejected, ServedModel
+from pondero.dialects.dialect import ServedModel
 from pondero.dialects.tables import load_table
 
 from .address import check_key
@@ -44,6 +44,11 @@ class Family(Struct, frozen=True, forbid_unknown_fields=True):
     off_below: tuple[str, ...] | None = None
     bound: bool = False
     turns: bool = False
+    system: Literal["rejected", "ignored", "followed", "unchecked"] = "rejected"
+    formats: bool = True
+    search: bool = True
+    advisor: bool = True
+    pairs: Literal["checked", "unchecked"] = "checked"
     at: str | None = None
 
 
@@ -87,8 +92,7 @@ def counts(http: HttpRequest) -> HttpRequest:
     body: dict[str, Json] = decode_strict(http.body, dict)
     for name in _UNCOUNTED:
         if name in body:
-            # Anthropic, token counting: not a parameter there (SDK 2.8.0 types, 2026-11-10)
-            raise reject(f"{name}: Extra inputs are not permitted")
+            reject("uncounted_field", name=name)
     row = family(str(body.get("model")), http.url)
     room = {"max_tokens": row.max_output if row else 1}
     url = http.url.replace(_COUNT, "/messages")
@@ -108,7 +112,7 @@ def write_list(http: HttpRequest, known: Sequence[ServedModel], _provider: str) 
         return _answer(_page([_describe_served(*row) for row in rows], http))
     row = family(name, http.url)
     if row is None:
-        raise _reject_unknown(name)
+        reject("unknown_model", model=name)
     facts = next((each for each in known if each.name == name), ServedModel(name))
     return _answer(_describe_served(facts, row))
 
@@ -125,13 +129,8 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
     if (name := requested_model(http)) is None:
         return _answer(_page(list(models.values()), http))
     if name not in models:
-        raise _reject_unknown(name)
+        reject("unknown_model", model=name)
     return _answer(models[name])
-
-
-def _reject_unknown(model: str) -> Rejected:
-    # Anthropic, errors: unknown model (recording Mirascope test_model_not_found, 2026-11-15)
-    return reject(f"model: {model}", status=404)
 
 
 def _page(every: list[dict[str, Json]], http: HttpRequest) -> Json:
@@ -139,8 +138,7 @@ def _page(every: list[dict[str, Json]], http: HttpRequest) -> Json:
     ids = [each["id"] for each in every]
     limit = query.get("limit", [str(_PAGE)])[-1]
     if not limit.isdecimal() or not 1 <= int(limit) <= _LONGEST:
-        # Anthropic, list models: limit is 1 to 1000 (vendor page, 2026-11-16; text not recorded)
-        raise reject(f"limit: Input should be from 1 to {_LONGEST}")
+        reject("list_limit", longest=_LONGEST)
     after, before = query.get("after_id", [""])[-1], query.get("before_id", [""])[-1]
     start = ids.index(after) + 1 if after in ids else 0
     end = ids.index(before) if before in ids else len(ids)

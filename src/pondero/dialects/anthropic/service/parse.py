@@ -3,8 +3,8 @@
 import re
 from base64 import b64decode
 from binascii import Error
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Iterable, Mapping
+from typing import NoReturn, TypeVar
 
 from msgspec import DecodeError, Raw, Struct, ValidationError
 from msgspec.json import decode, encode
@@ -37,6 +37,7 @@ from pondero.thinking import UNSET, Intent
 
 from . import types
 from .address import predicts, streams, usual
+from .checks.vendor_tools import vendor_tools
 from .errors import reject
 from .own_blocks import describe_block
 from .types import NAME
@@ -50,9 +51,9 @@ _PLACE = re.compile(r"^(.*?)(?: - at `(?:key in )?\$(.*)`)?$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
 _EXPECTED = re.compile(r"Expected `(.*)`, got `.*`")
-_LEAST = re.compile(r"Expected `int` >= (\d+)")
+_LEAST = re.compile(r"Expected `int` >= (-?\d+)")
 _PATTERN = re.compile(r"Expected `str` matching regex '(.*)'")
-_TAG = re.compile(r"Invalid value '(.*)'", re.DOTALL)
+_TAG = re.compile(r"Invalid (?:enum )?value '(.*)'", re.DOTALL)
 _NAMES: Mapping[str, str] = {
     "int": "a valid integer",
     "float": "a valid number",
@@ -80,6 +81,10 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
         raw = usual(path, raw) | {"stream": streams(path)}
         sent = encode(raw)
     typed = body(sent, unknown)
+    # Other services have no turns that end, so a translation reports that this one stays.
+    unknown.paths += [
+        f"messages.{at}.clear_at" for at, m in enumerate(typed.messages) if m.clear_at
+    ]
     if unknown.paths:
         raw = UnknownFields().strip_unknown(raw, types.LooseBody)
     return ParsedRequest(
@@ -161,12 +166,7 @@ def block(
     if unknown is not None:
         return kind, _known_block(raw, kind, at, unknown)
     if kind not in types.TYPED:
-        # Anthropic, Messages: block types are a closed list (text of public clients, 2026-11-16)
-        tags = ", ".join(f"'{tag}'" for tag in sorted({*types.TYPED, *types.UNTYPED}))
-        raise reject(
-            f"{at}: Input tag '{kind}' found using 'type' does not match any of the expected "
-            f"tags: {tags}"
-        )
+        reject("block_type", at=at, kind=kind, tags=_quote(sorted({*types.TYPED, *types.UNTYPED})))
     return kind, decode_strict(raw, types.TYPED[kind], f"{at}.{kind}")
 
 
@@ -185,8 +185,7 @@ def _tool(raw: Raw, at: str, unknown: UnknownFields | None) -> Tool:
     """Return a tool, with its JSON if it is the service's or has settings that canon lacks."""
     given: Json = decode(raw)
     if not isinstance(given, dict):
-        # Anthropic, Messages: a tool is an object (SDK 2.8.0, 2026-11-10; text not recorded)
-        raise reject(f"{at}: Input should be a valid dictionary or object to extract fields from")
+        reject("tool_not_object", at=at)
     as_given = Tool(str(given.get("name", "")), raw=given)
     if unknown is not None:
         as_given = replace(as_given, dialect=NAME, kind=_kind(given))
@@ -215,16 +214,12 @@ def _kind(given: Mapping[str, Json]) -> ToolKind:
 
 
 def _check_kind(kind: Json, at: str) -> None:
-    name = _DATED.sub("", kind) if isinstance(kind, str) else ""
-    if name in types.TOOLS and (name != kind or name in types.UNDATED_TOOLS):
-        return
-    # Anthropic, tool use: tool types are a closed list (recording pydantic-ai
-    # test_anthropic_bedrock_count_tokens_rejects_server_tools, 2026-08-22)
-    tags = ", ".join(f"'{tag}'" for tag in ("custom", *types.TOOLS))
-    raise reject(
-        f"{at}: Input tag '{kind}' found using 'type' does not match any of the expected tags: "
-        f"{tags}"
-    )
+    if not isinstance(kind, str) or kind not in vendor_tools():
+        reject("tool_type", at=at, kind=kind, tags=_quote(("custom", *vendor_tools())))
+
+
+def _quote(tags: Iterable[str]) -> str:
+    return ", ".join(f"'{tag}'" for tag in tags)
 
 
 def _function(custom: types.CustomTool, given: Json = None) -> Tool:
@@ -318,8 +313,7 @@ def _inner(raw: Raw, at: str, unknown: UnknownFields | None) -> Text | Image | B
     if isinstance(part, Text | Image | Blob | UnknownPart):
         return part
     if unknown is None:
-        # Anthropic, tool use: content of results (SDK 2.8.0 types, 2026-11-10; text is ours)
-        raise reject(f"{at}: a tool result holds text, images and documents")
+        reject("result_content", at=at)
     unknown.paths.append(at)
     return UnknownPart(NAME, decode(raw))
 
@@ -345,8 +339,7 @@ def _medium(
             data = _bytes(source.data)
             if data is None:
                 if unknown is None:
-                    # Anthropic, Messages: base64 (SDK 2.8.0, 2026-11-10; text not recorded)
-                    raise reject(f"{at}.source.base64.data: Invalid base64 data")
+                    reject("base64", at=at)
                 unknown.paths.append(at)
                 return UnknownPart(NAME, decode(raw))
             if picture:
@@ -406,16 +399,12 @@ def _extras(body: types.Body, raw: Mapping[str, Json]) -> Json:
 
 def decode_strict(raw: bytes | Raw, kind: type[T], at: str = "") -> T:
     """Return the JSON as this type; raises Rejected with the path that does not fit."""
-    # Anthropic, Messages: types of the body; texts as in known 400s (recording rig
-    # strict_schema_matrix, themaximalist/llm.js#30, Wei-Shaw/sub2api#6677, 2026-11-15)
     try:
         return decode_json(raw, kind)
     except ValidationError as error:
-        raise reject(_describe_misfit(str(error), at, raw)) from None
+        _reject_misfit(str(error), at, raw)
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise reject(
-            f"The request body is not valid JSON: {describe_invalid_json(error)}"
-        ) from None
+        reject("not_json", why=describe_invalid_json(error))
 
 
 def _decode_lenient(data: bytes | Raw, kind: type[T], unknown: UnknownFields, at: str = "") -> T:
@@ -429,8 +418,7 @@ def _decode_lenient(data: bytes | Raw, kind: type[T], unknown: UnknownFields, at
             return decode_json(encode(known), kind)
         except ValidationError as error:
             if (left := _remove_field(known, str(error))) is None:
-                # as in decode_strict
-                raise reject(_describe_misfit(str(error), at, encode(known))) from None
+                _reject_misfit(str(error), at, encode(known))
             unknown.paths.append(_join(at, left))
 
 
@@ -446,24 +434,27 @@ def _remove_field(value: Json, error: str) -> str | None:
     return ".".join(names)
 
 
-def _describe_misfit(error: str, at: str, raw: bytes | Raw) -> str:
+def _reject_misfit(error: str, at: str, raw: bytes | Raw) -> NoReturn:
     found = _PLACE.match(error)
     problem, place = (found[1], found[2] or "") if found else (error, "")
     path = _path(at, place, raw)
     if unknown := _UNKNOWN.match(problem):
-        return f"{_join(path, unknown[1])}: Extra inputs are not permitted"
+        reject("extra_field", path=_join(path, unknown[1]))
     if missing := _MISSING.match(problem):
-        return f"{_join(path, missing[1])}: Field required"
+        reject("missing_field", path=_join(path, missing[1]))
     if least := _LEAST.match(problem):
-        return f"{path}: Input should be greater than or equal to {least[1]}"
+        reject("too_small", path=path, least=least[1])
     if pattern := _PATTERN.match(problem):
-        return f"{path}: String should match pattern '{pattern[1]}'"
+        reject("wrong_pattern", path=path, pattern=pattern[1])
     if expected := _EXPECTED.match(problem):
         kinds = [_NAMES.get(kind.strip(), kind) for kind in expected[1].split("|")]
-        return f"{path or 'body'}: Input should be {' or '.join(k for k in kinds if k != 'null')}"
-    if tag := _TAG.match(problem):
-        return f"{path}: Input tag '{tag[1]}' does not match any of the expected tags"
-    return f"{path or 'body'}: {problem}"
+        meant = " or ".join(kind for kind in kinds if kind != "null")
+        reject("wrong_type", path=path or "body", kinds=meant)
+    if (tag := _TAG.match(problem)) and path.endswith(".role"):
+        reject("role", path=path, role=tag[1])
+    if tag:
+        reject("wrong_tag", path=path, tag=tag[1])
+    reject("wrong_type", path=path or "body", kinds=problem)
 
 
 def _path(at: str, place: str, raw: bytes | Raw) -> str:

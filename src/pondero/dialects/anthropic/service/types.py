@@ -148,12 +148,6 @@ UNTYPED = frozenset(
 )
 # Hosted tools that several services have, by type, and our word for them.
 HOSTED: dict[str, ToolKind] = {"web_search": "web_search", "code_execution": "code_execution"}
-# Hosted tools by type, without their dates.
-TOOLS = (
-    *("advisor", "bash", "browser_toolset", "code_execution", "computer", "computer_toolset"),
-    *("mcp_toolset", "memory", "text_editor", "tool_search_tool_bm25", "tool_search_tool_regex"),
-    *("web_fetch", "web_search"),
-)
 HOSTED_TOOLS = HostedTools(
     client_run=frozenset(
         {
@@ -171,7 +165,6 @@ HOSTED_TOOLS = HostedTools(
     compacts_at=("context_management", "edits"),
 )
 """Types of SDK 2.8.0; the others run in Anthropic's service."""
-UNDATED_TOOLS = frozenset({"mcp_toolset", "tool_search_tool_bm25", "tool_search_tool_regex"})
 # Further types of content in a tool result.
 UNTYPED_RESULTS = frozenset({"search_result", "tool_reference", "browser_state"})
 
@@ -293,6 +286,7 @@ class MessageIn(Strict, frozen=True):
     role: Literal["user", "assistant", "system"]
     content: str | list[Raw]
     output_config: TurnConfig | None = None
+    clear_at: Literal["never", "next_user_message"] | None = None
 
 
 class Metadata(Strict, frozen=True):
@@ -338,6 +332,7 @@ EXTRAS = (
 )
 # Paths of fields that need a beta, and the prefix of the beta's name.
 BETAS = {
+    "diagnostics": "cache-diagnosis-",
     "output_format": "structured-outputs-",
     "context_management": "context-management-",
     "mcp_servers": "mcp-client-",

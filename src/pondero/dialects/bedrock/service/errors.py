@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from hashlib import sha256
+from typing import NoReturn
 
 from msgspec.json import encode
 
 from pondero.canon import HttpResponse
 from pondero.dialects.dialect import TOO_LONG, Rejected
+from pondero.dialects.rejections import load_rules
 
 _NAMES: Mapping[int, str] = {
     400: "ValidationException",
@@ -46,33 +48,16 @@ def error(
     return HttpResponse(status, headers, encode({"message": message}))
 
 
-def reject(message: str, *, status: int = 400, code: str | None = None) -> Rejected:
-    """Make the rejection to raise."""
-    return Rejected(error(status, message, code=code))
+def reject(rule: str, /, **facts: object) -> NoReturn:
+    """Raise the rejection of a rule in rejections.toml; ``facts`` fill its wording."""
+    row = load_rules(__package__).rule[rule]
+    raise Rejected(error(row.status, row.text.format(**facts), code=row.code), rule)
 
 
-def reject_key(key: str, at: str) -> Rejected:
-    """Make the rejection of an unknown key."""
-    # AWS, Converse: closed objects (zed-industries/zed#31815, 2025-05-31)
+def reject_key(key: str, at: str) -> NoReturn:
+    """Reject an unknown key."""
     where = "/".join(["#", *(name for name in at.split(".") if name)])
-    return reject(
-        f"Malformed input request: {where}: extraneous key [{key}] is not permitted, please "
-        "reformat your input and try again."
-    )
-
-
-def reject_value(at: str, constraint: str) -> Rejected:
-    """Make the rejection of a value that breaks a constraint."""
-    # AWS, Converse: constraints (genkit-ai/aws-bedrock-js-plugin#43, 2025-02-13)
-    return reject(
-        f"1 validation error detected: Value at '{at}' failed to satisfy constraint: {constraint}"
-    )
-
-
-def reject_by_model(message: str) -> Rejected:
-    """Make a rejection by the model, as the service forwards it."""
-    # AWS, Converse: the prefix (recording ruby_llm bedrock nova-2-lite context length, 2026-11-15)
-    return reject(f"The model returned the following errors: {message}")
+    reject("extra_key", where=where, key=key)
 
 
 def request_id(seed: str | bytes) -> str:

@@ -16,7 +16,7 @@ from pondero.dialects.tables import load_table
 from .errors import reject, request_id
 from .types import decode_strict
 
-_REGION = re.compile(r"^(?:us-gov|us|eu|apac|jp|au|in|global)\.")
+_REGION = re.compile(r"^(?:us-gov|us|ca|eu|apac|jp|au|in|global)\.")
 _VERSION = re.compile(r"(?:-preview)?(?:-\d{8})?(?:-v\d+|-1(?=:))?(?::\d+(?::\d+k)?)?")
 
 
@@ -31,11 +31,20 @@ class Family(Struct, frozen=True, forbid_unknown_fields=True):
     off_below: tuple[str, ...] | None = None
     unasked: Literal["off", "on"] = "off"
     display: Literal["shown", "omitted", "redacted", "nothing"] = "shown"
-    sampling: Literal["free", "none"] = "free"
+    sampling: Literal["free", "one", "none"] = "free"
     forced: Literal["free", "adaptive", "thinking_off", "never"] = "free"
     begins: Literal["user", "anyone"] = "user"
     max_output: int | None = None
     bound: bool = False
+    prefill: Literal["free", "never"] = "free"
+    system: Literal["rejected", "ignored", "followed", "unchecked"] = "rejected"
+    formats: bool = True
+    contains: bool = True
+    s3: bool = False
+    citations: bool = False
+    result_media: tuple[str, ...] | None = None
+    results_alone: bool = False
+    result_status: bool = True
 
 
 class _Service(Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,7 +69,11 @@ def family(model: str) -> Family | None:
         if known != begin or _VERSION.fullmatch(name, len(begin)):
             return row
     # An application profile can name any model, and its ARN does not say which.
-    return Family((model,), "any", begins="anyone") if model.startswith("arn:aws") else None
+    return (
+        Family((model,), "any", begins="anyone", system="unchecked", s3=True, citations=True)
+        if model.startswith("arn:aws")
+        else None
+    )
 
 
 _COUNT = re.compile(r".*/model/[^/]+/count-tokens")
@@ -82,8 +95,7 @@ def asks(http: HttpRequest) -> Literal["models", "tokens"] | None:
 
 def write_list(_http: HttpRequest, _known: Sequence[ServedModel], _provider: str) -> HttpResponse:
     """Reject: this endpoint lists no models."""
-    # AWS, bedrock-runtime has no such operation (botocore 1.44.0, 2026-11-15)
-    raise reject("Not Found", status=404, code="UnknownOperationException")
+    reject("no_path")
 
 
 def requested_model(_http: HttpRequest) -> str | None:

@@ -35,10 +35,10 @@ from pondero.dialects.dialect import ParsedRequest
 
 from . import makers, types
 from .address import Address, address_of
-from .errors import reject, reject_key, reject_value
+from .checks.thinking import first_intent, show_of
+from .errors import reject, reject_key
 from .own_blocks import describe_block
-from .thinking import first_intent, show_of
-from .types import NAME, ONE, decode_strict, one_key
+from .types import NAME, decode_strict, one_key
 
 T = TypeVar("T")
 
@@ -113,8 +113,7 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
     """Read a request leniently: for any model and without rules."""
     address = address_of(http)
     if address is None:
-        # AWS, bedrock-runtime: no such operation (botocore 1.44.0, 2026-11-15; text not recorded)
-        raise reject("Not Found", status=404, code="UnknownOperationException")
+        reject("no_path")
     unknown = UnknownFields()
     raw: Json = decode_strict(http.body, dict)
     read = body(http.body, unknown)
@@ -180,8 +179,7 @@ def block(
     if kind in types.UNTYPED or (unknown is not None and kind not in types.TYPED):
         return kind, None
     if kind not in types.TYPED:
-        # AWS, ContentBlock: members of the union (botocore 1.44.0, 2026-11-15)
-        raise reject_key(kind, at)
+        reject_key(kind, at)
     shapes = types.TYPED if unknown is None else types.LOOSE
     return kind, decode_strict(union[kind], shapes[kind], f"{at}.{kind}", unknown)
 
@@ -204,8 +202,8 @@ class _Reader:
 
     def message(self, message: types.MessageIn, at: int) -> Message:
         if message.role not in _ROLES:  # only the lenient types allow another role
-            # AWS, ConversationRole: user, assistant, system (botocore 1.44.0, 2026-11-15)
-            raise reject_value(f"messages.{at}.role", f"Invalid enum value {message.role!r}")
+            why = f"Invalid enum value {message.role!r}"
+            reject("constraint", at=f"messages.{at}.role", why=why)
         return Message(message.role, self._content(message.content, f"messages.{at}.content"))
 
     def _content(self, content: Sequence[types.Union], at: str) -> tuple[Part, ...]:
@@ -245,8 +243,7 @@ class _Reader:
     def _thinking(self, fields: types.Reasoning, raw: Raw, at: str) -> Part:
         text, redacted = fields.reasoning_text, fields.redacted_content
         if (text is None) == (redacted is None) and self._unknown is None:
-            # AWS, ReasoningContentBlock: one member of the union (botocore 1.44.0, 2026-11-15)
-            raise reject_value(f"{at}.reasoningContent", ONE)
+            reject("union", at=f"{at}.reasoningContent")
         if text is not None:
             signed = text.signature or self._unknown is None
             return Thinking(text.text, Signature(NAME, text.signature or "") if signed else None)
@@ -263,30 +260,29 @@ class _Reader:
 
     def _inner(self, union: types.Union, at: str) -> Text | Image | Blob | UnknownPart:
         kind = _kind(union, at, types.RESULTS, self._unknown)
-        # AWS, ToolResultContentBlock: members of the union; both (botocore 1.44.0, 2026-11-15)
         if kind not in types.RESULTS and self._unknown is None:
-            raise reject_key(kind, at)
+            reject_key(kind, at)
         if kind in ("json", "searchResult") or kind not in types.RESULTS:
             return self._own(kind, union[kind])
         fields = decode_strict(union[kind], types.TYPED[kind], f"{at}.{kind}", self._unknown)
         part = self._part(fields, kind, union[kind], at)
         if not isinstance(part, Text | Image | Blob | UnknownPart):
-            raise reject(f"{at}: a tool result holds text, JSON, images, documents and videos")
+            reject_key(kind, at)
         return part
 
     def _medium(self, fields: "_Medium", kind: str, raw: Raw, at: str) -> Part:
         source = fields.source
         told = (source.bytes, source.s3_location, source.text, source.content)
         if sum(each is not None for each in told) != 1 and self._unknown is None:
-            # AWS, DocumentSource and others: one member of the union (botocore 1.44.0, 2026-11-15)
-            raise reject_value(f"{at}.{kind}.source", ONE)
+            reject("union", at=f"{at}.{kind}.source")
         data = None if source.bytes is None else _bytes(source.bytes, f"{at}.{kind}.source.bytes")
         url = source.s3_location.uri if source.s3_location else None
         match fields:
             case types.ImageBlock() if data or url:
                 return Image(f"image/{fields.format}", data, url)
             case types.VideoBlock() if data or url:
-                return Blob(_VIDEOS.get(fields.format, f"video/{fields.format}"), data, url)
+                named = fields.format.removeprefix("video/")
+                return Blob(_VIDEOS.get(named, f"video/{named}"), data, url)
             case types.AudioBlock() if data or url:
                 return Blob(_SOUNDS.get(fields.format, f"audio/{fields.format}"), data, url)
             case types.DocumentBlock() if (data or url) and not self._special(fields, at):
@@ -309,6 +305,8 @@ class _Reader:
                 if texts:
                     texts[-1] = replace(texts[-1], cache=CacheBreakpoint(fields.ttl))
             elif kind == "text" and isinstance(fields, str):
+                if not fields and self._unknown is None:
+                    reject("empty_system", at=at)
                 texts.append(Text(fields))
             elif kind == "guardContent":
                 guarded = self._decode(union, kind, types.GuardContent, f"system.{at}").text
@@ -323,8 +321,7 @@ class _Reader:
     def _pass_over(self, key: str, at: str) -> None:
         """List an unknown key; raises Rejected if read strictly."""
         if self._unknown is None:
-            # AWS, Converse: closed unions (botocore 1.44.0, 2026-11-15)
-            raise reject_key(key, at)
+            reject_key(key, at)
         self._unknown.paths.append(f"{at}.{key}")
 
     # -- tools -----------------------------------------------------------------------------------
@@ -361,11 +358,7 @@ class _Reader:
         common = config.tool_choice if config is not None else None
         if isinstance(own, makers.Claude) and own.tool_choice is not None:
             if common is not None and self._unknown is None:
-                # AWS, Converse: not both choices (pydantic-ai 2.66.0, 2026-11-15; text unrecorded)
-                raise reject(
-                    "The additional field tool_choice conflicts with an existing field. Remove it "
-                    "and try again."
-                )
+                reject("two_choices")
             modes = {"any": "required"}
             mode: Json = modes.get(own.tool_choice.type, own.tool_choice.type)
             return ToolChoice(mode, own.tool_choice.name)
@@ -400,8 +393,7 @@ def _bytes(data: str, at: str) -> bytes:
     try:
         return b64decode(data, validate=True)
     except (Error, ValueError):
-        # AWS, ImageSource bytes: a base64 blob (botocore 1.44.0, 2026-11-15; text is ours)
-        raise reject_value(at, "it is not valid base64") from None
+        reject("base64", at=at)
 
 
 def _output(config: types.OutputConfig | None) -> OutputFormat | None:
@@ -411,8 +403,5 @@ def _output(config: types.OutputConfig | None) -> OutputFormat | None:
     try:
         schema = decode(shape.schema)
     except (DecodeError, UnicodeError, RecursionError):
-        # AWS, JsonSchemaDefinition: schema is JSON text (botocore 1.44.0, 2026-11-15; text is ours)
-        raise reject(
-            "The value at outputConfig.textFormat.structure.jsonSchema.schema is not valid JSON."
-        ) from None
+        reject("format_json")
     return OutputFormat(schema) if shape.name is None else OutputFormat(schema, shape.name)

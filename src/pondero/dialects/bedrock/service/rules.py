@@ -9,13 +9,17 @@ from msgspec.structs import replace
 from pondero.canon import HttpRequest, Json, ToolChoice
 from pondero.dialects.dialect import AcceptedRequest
 
-from . import conversation, makers, parse, types
+from . import makers, parse, types
 from .address import address_of
-from .errors import reject, reject_by_model
+from .checks import conversation
+from .checks.media import check_media
+from .checks.schemas import check_schemas
+from .checks.system_turns import check_system_turns
+from .checks.thinking import resolve_thinking
+from .errors import reject
 from .models import Family, family
 from .parse import Context
 from .signatures import make_signer
-from .thinking import resolve_thinking
 
 _SIGNED = re.compile(
     r"AWS4-HMAC-SHA256 Credential=[^/,\s]+/\d{8}/[a-z0-9-]+/bedrock/aws4_request, *"
@@ -30,12 +34,10 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
     _check_auth(http)
     address = address_of(http)
     if http.method != "POST" or address is None:
-        # AWS, bedrock-runtime: no such operation (botocore 1.44.0, 2026-11-15; text not recorded)
-        raise reject("Not Found", status=404, code="UnknownOperationException")
+        reject("no_path")
     row = family(address.model)
     if row is None:
-        # AWS, Converse: unknown model (OpenTelemetry test_converse_with_invalid_model, 2026-11-15)
-        raise reject("The provided model identifier is invalid.")
+        reject("unknown_model")
     raw: Json = types.decode_strict(http.body, dict)
     body = parse.body(http.body)
     own = parse.own_fields(body.additional_model_request_fields, row.control)
@@ -45,7 +47,12 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
     choice = request.tool_choice or ToolChoice()
     resolved = resolve_thinking(body, own, row, forced=choice.forced)
     _check_choice(choice.name, [tool.name for tool in request.tools])
+    check_schemas(body, row)
     _check_conversation(body, raw, own, row)
+    if row.system == "ignored":
+        request = replace(
+            request, messages=tuple(m for m in request.messages if m.role != "system")
+        )
     return AcceptedRequest(
         request=request,
         intent=resolved.intent,
@@ -60,38 +67,35 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
 
 
 def _check_auth(http: HttpRequest) -> None:
-    # AWS, common errors: MissingAuthenticationToken, IncompleteSignature (vendor page, 2026-11-16)
     given = http.headers.get("authorization", "")
     if not given:
-        code = "MissingAuthenticationTokenException"
-        raise reject("Missing Authentication Token", status=403, code=code)
+        reject("no_key")
     if given.startswith("Bearer ") and given.removeprefix("Bearer ").strip():
         return
     if not _SIGNED.fullmatch(given) or "x-amz-date" not in http.headers:
-        code = "IncompleteSignatureException"
-        raise reject("Authorization header requires a good signature", status=403, code=code)
+        reject("bad_signature")
 
 
 def _check_govcloud(own: makers.Own | None) -> None:
     thinking = own.thinking if isinstance(own, makers.Claude) else None
     if thinking is not None and thinking.display is not None:
-        # AWS, GovCloud: no thinking.display (pi-ai 1.5.0, 2026-11-15; text is the Messages API's)
-        raise reject_by_model(f"thinking.{thinking.type}.display: Extra inputs are not permitted")
+        reject("govcloud", kind=thinking.type)
 
 
 def _check_choice(name: str | None, names: list[str]) -> None:
-    # AWS, ToolConfiguration: distinct; both (inferred from Messages API, 2026-11-15; no recording)
     if len(set(names)) < len(names):
-        raise reject("The toolConfig field has tools with the same name.")
+        reject("tool_names")
     if name is not None and name not in names:
-        raise reject(f"The tool {name} of toolConfig.toolChoice is not among the tools.")
+        reject("chosen_tool", name=name)
 
 
 def _check_conversation(body: types.Body, raw: Json, own: makers.Own | None, row: Family) -> None:
+    check_system_turns(body.messages, row)
     known = conversation.turns(body)
     conversation.check_turns(known, row, tools=body.tool_config is not None)
-    if row.control == "claude":
-        conversation.check_sources(known)
+    check_media(known, row)
+    if row.prefill == "never" and known[-1].role == "assistant":
+        reject("no_prefill")
     thinking = own.thinking or own.reasoning_config if isinstance(own, makers.Claude) else None
     if thinking is not None and thinking.type == "enabled":
         conversation.check_begin(known)
@@ -102,6 +106,5 @@ def _drops(own: makers.Own | None, thinking: makers.ClaudeThinking | None) -> bo
     if not isinstance(own, makers.Claude) or thinking is None or thinking.block_binding is None:
         return False
     if not any(beta.startswith(_BINDING) for beta in own.anthropic_beta or ()):
-        # Anthropic, beta headers: the field needs its beta (Wei-Shaw/sub2api#6677, 2026-11-15)
-        raise reject("thinking.adaptive.block_binding: Extra inputs are not permitted")
+        reject("binding_beta")
     return thinking.block_binding.prefix_mismatch_behavior == "drop_block"

@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, NoReturn, TypeVar
 
 from msgspec import DecodeError, Meta, Raw, Struct, ValidationError
 from msgspec.json import decode, encode
 
 from pondero.canon import Json, ToolKind, decode_json
 from pondero.dialects.bodies import UnknownFields, describe_invalid_json, make_lenient_type
-from pondero.dialects.dialect import Rejected
 
-from .errors import reject, reject_key, reject_value
+from .errors import reject, reject_key
 
 NAME = "bedrock"
 
@@ -64,9 +63,11 @@ class DocumentBlock(Strict, frozen=True):
 
 
 class VideoBlock(Strict, frozen=True):
-    """A video."""
+    """A video; formats are also taken as media types (recording rig us.amazon.nova-pro-v1:0)."""
 
-    format: Literal["mkv", "mov", "mp4", "webm", "flv", "mpeg", "mpg", "wmv", "three_gp"]
+    format: Annotated[
+        str, Meta(pattern="^(?:video/)?(?:mkv|mov|mp4|webm|flv|mpeg|mpg|wmv|three_gp)$")
+    ]
     source: Source
 
 
@@ -297,7 +298,6 @@ BESIDE = (
 
 T = TypeVar("T")
 
-ONE = "exactly one member of the union must be set"
 _PLACE = re.compile(r"^(.*?)(?: - at `(?:key in )?\$(.*)`)?$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
@@ -308,41 +308,34 @@ def decode_strict(
     raw: bytes | Raw, kind: type[T], at: str = "", unknown: UnknownFields | None = None
 ) -> T:
     """Return the JSON as this type; ``unknown`` collects extra fields and turns off ranges."""
-    # AWS, Converse: types, constraints; all (botocore 1.44.0, 2026-11-15; bad JSON not recorded)
     try:
         return decode_json(raw, kind)
     except ValidationError as error:
         if unknown is None:
-            raise _misfit(str(error), at) from None
+            _reject_misfit(str(error), at)
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise reject(
-            f"The request body is not valid JSON: {describe_invalid_json(error)}",
-            code="SerializationException",
-        ) from None
+        reject("not_json", why=describe_invalid_json(error))
     try:
         known = unknown.strip_unknown(decode(raw), kind, at=at)
         read: T = decode_json(encode(known), make_lenient_type(kind))
     except ValidationError as error:
-        raise _misfit(str(error), at) from None
+        _reject_misfit(str(error), at)
     return read
 
 
 def one_key(union: Mapping[str, Raw], at: str) -> str:
     """Return the only key of a union; raises Rejected if it has none or several."""
     if len(union) != 1:
-        # AWS, Converse: tagged unions (botocore 1.44.0, 2026-11-15; text not recorded)
-        raise reject_value(at, ONE)
+        reject("union", at=at)
     return next(iter(union))
 
 
-def _misfit(error: str, at: str) -> Rejected:
+def _reject_misfit(error: str, at: str) -> NoReturn:
     found = _PLACE.match(error)
     said, place = (found[1], found[2] or "") if found else (error, "")
     path = _INDEX.sub(r".\1", f"{at}{place}").lstrip(".")
     if unknown := _UNKNOWN.match(said):
-        return reject_key(unknown[1], path)
+        reject_key(unknown[1], path)
     if missing := _MISSING.match(said):
-        return reject_value(
-            f"{path}.{missing[1]}" if path else missing[1], "Member must not be null"
-        )
-    return reject_value(path, said)
+        reject("missing_member", at=f"{path}.{missing[1]}" if path else missing[1])
+    reject("constraint", at=path, why=said)

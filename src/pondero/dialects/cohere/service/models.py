@@ -28,6 +28,11 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
     match: tuple[str, ...]
     thinks: bool = False
     images: bool = False
+    tools: bool = True
+    chooses: bool = True
+    strict: bool = True
+    output: int = 4096
+    window: int = 131_072
 
 
 class Table(Struct, frozen=True, forbid_unknown_fields=True):

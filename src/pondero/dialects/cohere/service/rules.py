@@ -1,5 +1,7 @@
 """Every check of the service, in its order: address, key, JSON, fields, model, then every rule."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from pondero.canon import HttpRequest
@@ -9,6 +11,9 @@ from . import types
 from .errors import reject
 from .models import Model, check_key, table
 from .parse import CHOICES, body, canon, image_of, intent_of, json_value, serves
+
+_BYTES = 4  # of a token, as the emulator counts them
+_IMAGES = 20
 
 
 def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[None]:
@@ -21,7 +26,9 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[None]:
         reject("unknown_model", model=read.model)
     thinks = _thinks(read.thinking, model)
     _check_dependent_fields(read)
+    _check_abilities(read, model)
     _check_messages(read.messages, model)
+    _check_length(read, model, len(http.body))
     request = canon(read, raw)
     return AcceptedRequest(
         request=request,
@@ -58,8 +65,51 @@ def _check_dependent_fields(body: types.Body) -> None:
         reject("format_with_tools")
 
 
+def _check_abilities(body: types.Body, model: Model) -> None:
+    if body.tools and not model.tools:
+        reject("tools")
+    if body.tool_choice is not None and not model.chooses:
+        reject("choice_model")
+    if body.strict_tools and not (model.strict and model.tools):
+        reject("strict_tools")
+    shape = body.response_format
+    if isinstance(shape, types.ObjectFormat) and shape.json_schema is not None:
+        if not model.strict:
+            reject("json_schema")
+        if shape.json_schema.get("type", "object") != "object":
+            reject("json_root")
+    if body.max_tokens is not None and body.max_tokens > model.output:
+        reject("max_tokens", most=model.output, tokens=body.max_tokens)
+
+
+def _check_length(body: types.Body, model: Model, size: int) -> None:
+    """Count only what could be too long: a token is four bytes here."""
+    if size <= model.window * _BYTES:
+        return
+    texts = (text for message in body.messages for text in _texts(message))
+    tokens = sum(len(text.encode("utf-8", "replace")) for text in texts) // _BYTES
+    if tokens > model.window:
+        reject("too_long", most=model.window, tokens=tokens)
+
+
+def _texts(message: types.Message) -> Iterator[str]:
+    content = message.content
+    if isinstance(content, str):
+        yield content
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, types.TextPart):
+            yield part.text
+
+
 def _check_messages(messages: list[types.Message], model: Model) -> None:
     called: set[str] = set()
+    images = sum(
+        isinstance(part, types.ImagePart)
+        for message in messages
+        for part in (message.content if isinstance(message.content, list) else ())
+    )
+    if images > _IMAGES and model.images:
+        reject("many_images", count=images)
     for message in messages:
         match message:
             case types.ToolAnswer() if message.tool_call_id not in called:

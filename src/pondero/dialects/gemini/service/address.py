@@ -84,7 +84,6 @@ def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface
     key = headers.get("x-goog-api-key") or in_query
     token = headers.get("authorization", "").removeprefix("Bearer ").strip()
     if not key and not token:
-        # Google, keys: 403 without one (recording tmc/langchaingo TestGoogleAIErrorHandling)
         raise surface.rejection("nobody")
     if key and _BAD_KEY.match(key):
         info = {
@@ -93,12 +92,10 @@ def authorise(headers: Mapping[str, str], in_query: str | None, surface: Surface
             "domain": "googleapis.com",
             "metadata": {"service": "generativelanguage.googleapis.com"},
         }
-        text = surface.words["bad_key"]
+        text = surface.text("bad_key")
         local = {"@type": f"{RPC}.LocalizedMessage", "locale": "en-US", "message": text}
-        # Google, keys: a bad one is 400 (recording crewAI google streaming_returns_usage_metrics)
         raise surface.rejection("bad_key", details=[info, local])
     if not key and _BAD_KEY.match(token):
-        # Google, errors: a bad token is 401 UNAUTHENTICATED (vendor page, 2026-11-15)
         raise surface.rejection("bad_token")
 
 

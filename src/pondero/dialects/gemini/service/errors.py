@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from pondero.canon import HttpResponse, Json
 from pondero.dialects.dialect import TOO_LONG, Rejected
+from pondero.dialects.rejections import load_rules
 
 JSON = "application/json; charset=UTF-8"
 RPC = "type.googleapis.com/google.rpc"
@@ -43,18 +44,40 @@ _COUNTS = re.compile(r"(\d+) tokens > (\d+)")
 
 
 class Surface(Struct, frozen=True, forbid_unknown_fields=True):
-    """How one deployment rejects: the sentence and status of each rule, by its name."""
+    """One row of models.toml: what a deployment takes, and how it rejects.
 
-    words: dict[str, str]
+    ``words`` and ``statuses`` are those of rules that rejections.toml has otherwise.
+    """
+
+    harms: tuple[str, ...]
+    files: tuple[str, ...]
+    absent: tuple[str, ...]
+    lacking: tuple[str, ...]
+    candidates: int = 0
+    streams_logprobs: bool = True
+    announces_tools: bool = False
+    fetches_by_model: bool = False
+    words: dict[str, str] = {}
     statuses: dict[str, int] = {}
 
+    def lacks(self, name: str) -> bool:
+        """Return whether a stored file or cache of this name does not exist."""
+        return name.rpartition("/")[2] in self.absent
+
+    def text(self, rule: str, /, **facts: Json) -> str:
+        """Return the sentence of a rule about these facts."""
+        return self.words.get(rule, load_rules(__package__).rule[rule].text).format(**facts)
+
     def rejection(
-        self, name: str, /, *, details: list[Json] | None = None, **facts: Json
+        self, rule: str, /, *, details: list[Json] | None = None, **facts: Json
     ) -> Rejected:
         """Return the error to raise for this rule."""
-        status = self.statuses.get(name, 400)
-        message = self.words[name].format(**facts)
-        return Rejected(_response(status, _STATUS_WORDS.get(status), message, details))
+        return self.reject_as(rule, self.text(rule, **facts), details=details)
+
+    def reject_as(self, rule: str, message: str, *, details: list[Json] | None = None) -> Rejected:
+        """Return the error to raise for a rule that was broken in several places."""
+        status = self.statuses.get(rule, load_rules(__package__).rule[rule].status)
+        return Rejected(_response(status, _STATUS_WORDS.get(status), message, details), rule)
 
 
 def error(

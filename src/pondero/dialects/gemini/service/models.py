@@ -26,6 +26,21 @@ _LONGEST = 1_000
 _LABEL = re.compile(r"[a-z]+|\d[\d.]*")
 
 
+HOSTED = (
+    *("google_search", "code_execution", "url_context", "google_maps", "file_search"),
+    *("retrieval", "enterprise_web_search", "mcp_servers", "parallel_ai_search", "exa_ai_search"),
+)
+"""Hosted tools of a usual model."""
+
+
+class Media(Struct, frozen=True, forbid_unknown_fields=True):
+    """Kinds of media: patterns of those that are known, and those of them that are not."""
+
+    kinds: tuple[str, ...]
+    unknown: tuple[str, ...]
+    families: tuple[str, ...]
+
+
 class Model(Struct, frozen=True, forbid_unknown_fields=True):
     """One row of models.toml, which explains each field."""
 
@@ -39,6 +54,17 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
     thinks: bool = True
     signs: bool = False
     settled: bool = False
+    window: int = 1_048_576
+    system: bool = True
+    functions: bool = True
+    json: bool = True
+    mixes: bool = False
+    fetches: bool = True
+    candidates: int = 1
+    logprobs: tuple[str, ...] = ("vertex",)
+    takes: tuple[str, ...] = ("image", "audio", "video")
+    makes: tuple[tuple[str, ...], ...] = (("TEXT",),)
+    hosted: tuple[str, ...] = HOSTED
 
     @property
     def can_think(self) -> bool:
@@ -50,13 +76,12 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything in models.toml."""
 
     surfaces: dict[str, Surface]
+    media: Media
     models: tuple[Model, ...]
 
     def surface(self, provider: str) -> Surface:
-        """Return how a deployment rejects; an unknown one rejects like the first."""
-        first = next(iter(self.surfaces.values()))
-        own = self.surfaces.get(provider, first)
-        return Surface(first.words | own.words, first.statuses | own.statuses)
+        """Return how a deployment rejects; an unknown one rejects like Google's own."""
+        return self.surfaces.get(provider) or self.surfaces[HOME]
 
     def model(self, name: str, *, provider: str) -> Model | None:
         """Return the row of a model, by the longest beginning of its name."""

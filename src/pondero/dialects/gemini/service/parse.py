@@ -39,7 +39,7 @@ from .models import HOME, table
 from .protobuf import Reader, camel, fields_of, from_base64, snake
 from .schemas import json_schema
 from .signatures import is_stand_in
-from .types import NAME
+from .words import HOSTED, NAME
 
 _SAID = {"contents", "system_instruction", "tools", "tool_config", "generation_config", "model"}
 _CONFIG_SAID = {
@@ -72,7 +72,6 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
     surface = table().surface(HOME)
     address = address_of(http)
     if address is None:
-        # Google, errors: an unknown path is 404 NOT_FOUND (vendor page, 2026-11-15)
         raise surface.rejection("no_address")
     model, raw = split_model(json_object(http.body, surface), address, surface)
     unknown = UnknownFields()
@@ -97,11 +96,9 @@ def json_object(data: bytes, surface: Surface) -> dict[str, Json]:
     try:
         raw = msgspec.json.decode(data)
     except UNREADABLE as error:
-        # Google, JSON: any other body is 400 (known issue gera2ld/ai.nvim#13, 2024-05-19)
         raise surface.rejection("bad_json", why=describe_invalid_json(error)) from error
     if not isinstance(raw, dict):
-        # Google, JSON: the root is a message (public protocol buffers, v1beta)
-        raise surface.rejection("bad_json", why="Root element must be a message.")
+        raise surface.rejection("bad_root")
     return raw
 
 
@@ -113,8 +110,7 @@ def split_model(
         return address.model, raw
     name, inner = raw.get("model"), raw.get("request")
     if not isinstance(name, str) or not isinstance(inner, dict):
-        # Cloud Code Assist, body: model and request (gemini-cli-core 0.61.0, 2026-11-15)
-        raise surface.rejection("invalid")
+        raise surface.rejection("unwrapped")
     return name, {k: v for k, v in inner.items() if k not in ("session_id", "sessionId")}
 
 
@@ -122,7 +118,7 @@ def body(
     raw: dict[str, Json], surface: Surface, unknown: UnknownFields | None = None
 ) -> types.GenerateContentRequest:
     """Return the request in the service's types; strict, unless ``unknown`` collects."""
-    reader = Reader(unknown)
+    reader = Reader(surface.text, unknown, surface.lacking if unknown is None else ())
     read = reader.message(types.GenerateContentRequest, raw)
     if not reader.violations:
         return read
@@ -132,8 +128,7 @@ def body(
     ]
     detail = {"@type": f"{RPC}.BadRequest", "fieldViolations": found}
     text = "\n".join(each.description for each in reader.violations)
-    # Google, fields: 400 (gera2ld/ai.nvim#13, prism-php/prism#974, BerriAI/litellm#42237)
-    raise surface.rejection("as_found", text=text, details=[detail])
+    raise surface.reject_as(reader.violations[0].rule, text, details=[detail])
 
 
 def intent_of(asked: types.ThinkingConfig) -> Intent:
@@ -275,7 +270,7 @@ def _tools(tool: types.Tool, *, lenient: bool) -> Iterator[Tool]:
             yield Tool(next(iter(own)), raw=own)
         return
     for name, settings in own.items():
-        kind = types.HOSTED.get(name, "other")
+        kind = HOSTED.get(name, "other")
         yield Tool(name, raw={name: settings}, dialect=NAME, kind=kind)
 
 

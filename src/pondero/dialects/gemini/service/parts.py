@@ -18,7 +18,7 @@ from pondero.canon import (
 )
 from pondero.dialects.citations import web_page
 
-from .types import NAME
+from .words import NAME
 
 _WORDS: dict[Finish, str] = {
     "stop": "STOP",

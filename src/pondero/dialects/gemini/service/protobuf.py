@@ -3,6 +3,7 @@
 import base64
 import binascii
 import re
+from collections.abc import Callable, Container
 from functools import cache
 from types import NoneType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -13,7 +14,8 @@ from msgspec import Struct
 from pondero.canon import Json
 from pondero.dialects.bodies import UnknownFields
 
-from .types import Base64, Schema, Wire
+from .types import Schema, Wire
+from .words import Base64, Int64
 
 _PACKAGE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
 _HUMP = re.compile(r"(?<!^)([A-Z])")
@@ -21,15 +23,18 @@ _TYPES: dict[Any, str] = {
     str: "TYPE_STRING",
     bool: "TYPE_BOOL",
     int: "TYPE_INT32",
+    Int64: "TYPE_INT64",
     float: "TYPE_FLOAT",
     Base64: "TYPE_BYTES",
 }
+_LEAST: dict[Any, int] = {int: -(2**31), Int64: -(2**63)}
 _M = TypeVar("_M", bound=Wire)
 
 
 class Violation(Struct, frozen=True):
-    """What is wrong with which field."""
+    """What is wrong with which field, and the name of the broken rule."""
 
+    rule: str
     field: str
     description: str
 
@@ -38,24 +43,31 @@ class Reader:
     """Reads messages; leaves misfits out and lists them in ``violations``.
 
     With ``unknown``, most misfits go there by path; wrong messages and base64 stay violations.
+    ``lacking`` are fields that this deployment does not have, with the names of their messages.
     """
 
-    def __init__(self, unknown: UnknownFields | None = None) -> None:
+    def __init__(
+        self,
+        text: Callable[..., str],
+        unknown: UnknownFields | None = None,
+        lacking: Container[str] = (),
+    ) -> None:
         self.violations: list[Violation] = []
+        self._text = text
         self._unknown = unknown
+        self._lacking = lacking
 
     def message(self, kind: type[_M], raw: Json, path: str = "") -> _M:
         """Return one message."""
         if not isinstance(raw, dict):
-            text = f"Invalid value at '{path}' ({_PACKAGE}.{kind.__name__}), {_quote(raw)}"
-            self._misfit(path, Violation(path, text), passable=kind is Schema)
+            self._invalid(path, f"{_PACKAGE}.{kind.__name__}", raw, passable=kind is Schema)
             return kind()
         fields = fields_of(kind)
         found: dict[str, Json] = {}
         for key, value in raw.items():
             name = snake(key)
-            if name not in fields:
-                self._reject_name(path, key, "Cannot find field.")
+            if name not in fields or f"{kind.__name__}.{name}" in self._lacking:
+                self._reject_name("unknown_name", path, key)
             elif value is not None:
                 read = self._field(fields[name], value, f"{path}.{name}" if path else name, key)
                 if read is not None:
@@ -70,7 +82,7 @@ class Reader:
             return [one for one in found if one is not None]
         if isinstance(value, list) and kind is not Any:
             above = path.rpartition(".")[0]
-            return self._reject_name(above, key, "Proto field is not repeating, cannot start list.")
+            return self._reject_name("list", above, key)
         if get_origin(kind) is dict and inner[1] is not Any and isinstance(value, dict):
             return {
                 name: self._one(inner[1], one, f"{path}[{number}].value")
@@ -89,9 +101,8 @@ class Reader:
         if kind is Base64 and isinstance(value, str):
             if self._unknown is not None and path.endswith(".thought_signature"):
                 return value
-            why = f"Base64 decoding failed for {_quote(value)}"
-            text = f"Invalid value at '{path}' (TYPE_BYTES), {why}"
-            return self._misfit(path, Violation(path, text), passable=False)
+            text = self._text("bad_base64", path=path, value=_quote(value))
+            return self._misfit(path, Violation("bad_base64", path, text), passable=False)
         return self._invalid(path, _TYPES.get(kind, "TYPE_MESSAGE"), value)
 
     def _word(self, words: tuple[str, ...], value: Json, path: str) -> Json:
@@ -101,14 +112,13 @@ class Reader:
             return words[value]
         return self._invalid(path, f"{_PACKAGE}.{camel(path.rpartition('.')[2])}", value)
 
-    def _reject_name(self, path: str, key: str, why: str) -> None:
-        at = f" at '{path}'" if path else ""
-        text = f'Invalid JSON payload received. Unknown name "{key}"{at}: {why}'
-        self._misfit(f"{path}.{key}" if path else key, Violation(path, text))
+    def _reject_name(self, rule: str, path: str, key: str) -> None:
+        text = self._text(rule, name=key, at=f" at '{path}'" if path else "")
+        self._misfit(f"{path}.{key}" if path else key, Violation(rule, path, text))
 
-    def _invalid(self, path: str, kind: str, value: Json) -> None:
-        text = f"Invalid value at '{path}' ({kind}), {_quote(value)}"
-        self._misfit(path, Violation(path, text))
+    def _invalid(self, path: str, kind: str, value: Json, *, passable: bool = True) -> None:
+        text = self._text("wrong_type", path=path, kind=kind, value=_quote(value))
+        self._misfit(path, Violation("wrong_type", path, text), passable=passable)
 
     def _misfit(self, path: str, violation: Violation, *, passable: bool = True) -> None:
         if self._unknown is not None and passable:
@@ -153,20 +163,27 @@ def _without_none(hint: Any) -> Any:
 def _scalar(kind: Any, value: Json) -> Json:
     if kind is Any:
         return value
-    if kind in (int, float):
-        return _number(kind, value)
+    if kind in _LEAST:
+        return _whole(value, _LEAST[kind])
+    if kind is float:
+        return _number(value)
     if kind is Base64:
         return value if isinstance(value, str) and from_base64(value) is not None else None
     plain = get_origin(kind) or kind
     return value if isinstance(value, plain) else None
 
 
-def _number(kind: Any, value: Json) -> Json:
+def _whole(value: Json, least: int) -> Json:
+    read = _number(value)
+    fits = read is not None and read == read // 1 and least <= read < -least
+    return int(read) if fits else None
+
+
+def _number(value: Json) -> Json:
     if isinstance(value, str) and re.fullmatch(r"-?\d{1,18}(\.\d{1,18})?", value):
         value = float(value)
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        return None
-    return value if kind is float else int(value) if value == value // 1 else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else None
 
 
 def _quote(value: Json) -> str:

@@ -10,7 +10,7 @@ from pondero.canon import Json, Part, Text, ToolCall, ToolResult
 from pondero.dialects.dialect import Signer
 
 from .protobuf import from_base64
-from .types import NAME
+from .words import NAME
 
 _SECRET = b"pondero emulator: thought signatures"
 _MARK = b"\x0a\x50"

@@ -1,51 +1,23 @@
 """Types of the body of generateContent (google-genai 3.1.0, public protocol buffers v1beta)."""
 
-from typing import Any, Literal, NewType
+from typing import Any
 
 from msgspec import Struct
 
-from pondero.canon import Json, ToolKind
+from pondero.canon import Json
 
-NAME = "gemini"
+from .words import (
+    Base64,
+    HarmBlockThreshold,
+    HarmCategory,
+    Int64,
+    Modality,
+    Mode,
+    ThinkingLevel,
+    Type,
+)
 
-HOSTED: dict[str, ToolKind] = {
-    "googleSearch": "web_search",
-    "googleSearchRetrieval": "web_search",
-    "enterpriseWebSearch": "web_search",
-    "codeExecution": "code_execution",
-}
-"""What the service does itself and others do too, by the name of its field."""
-
-Base64 = NewType("Base64", str)
 Object = dict[str, Any]
-ThinkingLevel = Literal["THINKING_LEVEL_UNSPECIFIED", "LOW", "MEDIUM", "HIGH", "MINIMAL"]
-Mode = Literal["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"]
-Type = Literal[
-    "TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"
-]
-HarmCategory = Literal[
-    "HARM_CATEGORY_UNSPECIFIED",
-    "HARM_CATEGORY_DEROGATORY",
-    "HARM_CATEGORY_TOXICITY",
-    "HARM_CATEGORY_VIOLENCE",
-    "HARM_CATEGORY_SEXUAL",
-    "HARM_CATEGORY_MEDICAL",
-    "HARM_CATEGORY_DANGEROUS",
-    "HARM_CATEGORY_HARASSMENT",
-    "HARM_CATEGORY_HATE_SPEECH",
-    "HARM_CATEGORY_SEXUALLY_EXPLICIT",
-    "HARM_CATEGORY_DANGEROUS_CONTENT",
-    "HARM_CATEGORY_CIVIC_INTEGRITY",
-    "HARM_CATEGORY_JAILBREAK",
-]
-HarmBlockThreshold = Literal[
-    "HARM_BLOCK_THRESHOLD_UNSPECIFIED",
-    "BLOCK_LOW_AND_ABOVE",
-    "BLOCK_MEDIUM_AND_ABOVE",
-    "BLOCK_ONLY_HIGH",
-    "BLOCK_NONE",
-    "OFF",
-]
 
 
 class Wire(Struct, frozen=True, kw_only=True):
@@ -130,6 +102,33 @@ class ToolResponse(Wire, frozen=True):
     response: Object = {}
 
 
+class VideoMetadata(Wire, frozen=True):
+    """Which piece of a video, and how many pictures of it."""
+
+    start_offset: str = ""
+    end_offset: str = ""
+    fps: float | None = None
+
+
+class MediaResolution(Wire, frozen=True):
+    """How finely a medium is seen."""
+
+    level: str = ""
+    num_tokens: int | None = None
+
+
+class Transcription(Wire, frozen=True):
+    """What was said in a recording."""
+
+    text: str = ""
+    finished: bool = False
+    language_code: str = ""
+    speaker_label: str = ""
+    words: list[Object] = []
+    start_offset: str = ""
+    end_offset: str = ""
+
+
 class Part(Wire, frozen=True):
     """Exactly one kind of data, and what goes with it."""
 
@@ -144,11 +143,12 @@ class Part(Wire, frozen=True):
     tool_response: ToolResponse | None = None
     thought: bool = False
     thought_signature: Base64 | None = None
-    video_metadata: Object | None = None
+    video_metadata: VideoMetadata | None = None
     part_metadata: Object | None = None
-    media_resolution: Object | None = None
-    media_processing: Object | None = None
-    audio_transcription: Object | None = None
+    media_resolution: MediaResolution | None = None
+    media_processing: str = ""
+    audio_transcription: Transcription | None = None
+    speech_metadata: Object | None = None
 
 
 class Content(Wire, frozen=True):
@@ -168,17 +168,17 @@ class Schema(Wire, frozen=True):
     nullable: bool = False
     enum: list[str] = []
     items: "Schema | None" = None
-    min_items: int | None = None
-    max_items: int | None = None
+    min_items: Int64 | None = None
+    max_items: Int64 | None = None
     properties: dict[str, "Schema"] = {}
     required: list[str] = []
     property_ordering: list[str] = []
-    min_properties: int | None = None
-    max_properties: int | None = None
+    min_properties: Int64 | None = None
+    max_properties: Int64 | None = None
     minimum: float | None = None
     maximum: float | None = None
-    min_length: int | None = None
-    max_length: int | None = None
+    min_length: Int64 | None = None
+    max_length: Int64 | None = None
     pattern: str = ""
     example: Json = None
     default: Json = None
@@ -197,20 +197,69 @@ class FunctionDeclaration(Wire, frozen=True):
     response_json_schema: Json = None
 
 
+class GoogleSearch(Wire, frozen=True):
+    """Search of the web."""
+
+    search_types: Object | None = None
+    blocking_confidence: str = ""
+    exclude_domains: list[str] = []
+    time_range_filter: Object | None = None
+
+
+class GoogleMaps(Wire, frozen=True):
+    """Places on a map."""
+
+    auth_config: Object | None = None
+    enable_widget: bool = False
+    grounding_types: Object | None = None
+
+
+class FileSearch(Wire, frozen=True):
+    """Search of stored files."""
+
+    file_search_store_names: list[str] = []
+    top_k: int | None = None
+    metadata_filter: str = ""
+
+
+class ComputerUse(Wire, frozen=True):
+    """Use of a screen, a keyboard and a mouse."""
+
+    environment: str = ""
+    excluded_predefined_functions: list[str] = []
+    enable_prompt_injection_detection: bool = False
+    disabled_safety_policies: list[str] = []
+
+
+class McpServer(Wire, frozen=True):
+    """A server of tools."""
+
+    name: str = ""
+    streamable_http_transport: Object | None = None
+
+
 class Tool(Wire, frozen=True):
     """Functions, or something the service does itself."""
 
     function_declarations: list[FunctionDeclaration] = []
-    google_search: Object | None = None
+    google_search: GoogleSearch | None = None
     google_search_retrieval: Object | None = None
-    google_maps: Object | None = None
+    google_maps: GoogleMaps | None = None
     code_execution: Object | None = None
     url_context: Object | None = None
-    file_search: Object | None = None
-    computer_use: Object | None = None
+    file_search: FileSearch | None = None
+    computer_use: ComputerUse | None = None
     retrieval: Object | None = None
     enterprise_web_search: Object | None = None
-    mcp_servers: list[Object] = []
+    parallel_ai_search: Object | None = None
+    exa_ai_search: Object | None = None
+    mcp_servers: list[McpServer] = []
+
+    @property
+    def kinds(self) -> list[str]:
+        """Return the names of the fields that are set."""
+        fields = (name for name in self.__struct_fields__ if name != "raw")
+        return [name for name in fields if getattr(self, name) not in (None, [])]
 
 
 class FunctionCallingConfig(Wire, frozen=True):
@@ -221,11 +270,18 @@ class FunctionCallingConfig(Wire, frozen=True):
     stream_function_call_arguments: bool = False
 
 
+class RetrievalConfig(Wire, frozen=True):
+    """Where the user is, and in which language."""
+
+    lat_lng: Object | None = None
+    language_code: str = ""
+
+
 class ToolConfig(Wire, frozen=True):
     """What holds for all tools."""
 
     function_calling_config: FunctionCallingConfig = FunctionCallingConfig()
-    retrieval_config: Object | None = None
+    retrieval_config: RetrievalConfig | None = None
     include_server_side_tool_invocations: bool = False
 
 
@@ -245,6 +301,44 @@ class ThinkingConfig(Wire, frozen=True):
     thinking_level: ThinkingLevel | None = None
 
 
+class SpeechConfig(Wire, frozen=True):
+    """How the answer sounds."""
+
+    voice_config: Object | None = None
+    language_code: str = ""
+    multi_speaker_voice_config: Object | None = None
+
+
+class AudioTranscriptionConfig(Wire, frozen=True):
+    """How a recording is written down."""
+
+    language_codes: list[str] = []
+    language_auto: Object | None = None
+    language_hints: Object | None = None
+    custom_vocabulary: list[str] = []
+    adaptation_phrases: list[str] = []
+    word_timestamp: bool = False
+    diarization: bool = False
+    mode: str = ""
+    source_text: str = ""
+
+
+class TranslationConfig(Wire, frozen=True):
+    """Into which language the answer is translated."""
+
+    echo_target_language: bool = False
+    target_language_code: str = ""
+
+
+class ResponseFormat(Wire, frozen=True):
+    """The form of the answer in one modality."""
+
+    audio: Object | None = None
+    image: Object | None = None
+    text: Object | None = None
+    video: Object | None = None
+
+
 class GenerationConfig(Wire, frozen=True):
     """How the answer is made."""
 
@@ -258,19 +352,20 @@ class GenerationConfig(Wire, frozen=True):
     response_mime_type: str = ""
     response_schema: Schema | None = None
     response_json_schema: Json = None
-    response_format: Object | None = None
-    response_modalities: list[str] = []
+    response_format: list[ResponseFormat] = []
+    response_modalities: list[Modality] = []
     response_logprobs: bool = False
     logprobs: int | None = None
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     thinking_config: ThinkingConfig = ThinkingConfig()
     media_resolution: str = ""
-    speech_config: Object | None = None
+    speech_config: SpeechConfig | None = None
     image_config: Object | None = None
     routing_config: Object | None = None
     model_selection_config: Object | None = None
-    audio_transcription_config: Object | None = None
+    audio_transcription_config: AudioTranscriptionConfig | None = None
+    translation_config: TranslationConfig | None = None
     audio_timestamp: bool = False
     enable_affective_dialog: bool = False
     enable_enhanced_civic_answers: bool = False

@@ -7,6 +7,7 @@ import msgspec
 
 from pondero.canon import HttpResponse
 from pondero.dialects.dialect import TOO_LONG, Rejected
+from pondero.dialects.rejections import load_rules
 
 JSON = "application/json; charset=utf-8"
 
@@ -27,19 +28,21 @@ def error(
     return HttpResponse(status, headers, msgspec.json.encode({"error": message}))
 
 
-def reject(message: str, *, status: int = 400) -> NoReturn:
-    """Raise the rejection."""
-    raise Rejected(error(status, message))
+def reject(rule: str, **facts: object) -> NoReturn:
+    """Raise the rejection of a rule in rejections.toml; ``facts`` fill its wording."""
+    row = load_rules(__package__).rule[rule]
+    raise Rejected(error(row.status, row.text.format(**facts)), rule)
 
 
 def reject_type(misfit: msgspec.ValidationError) -> NoReturn:
     """Reject a value of the wrong type, in the words of Go's JSON library."""
     found = _WRONG.match(str(misfit))
     if found is None:
-        reject(str(misfit))
+        reject("misfit", why=str(misfit))
     wanted, got = found["wanted"].partition(" | ")[0], found["got"]
-    field = re.sub(r"\[\.*\d*\]", "", found["path"])
     reject(
-        f"json: cannot unmarshal {_TYPES.get(got, got)} into Go struct field "
-        f"ChatRequest.{field} of type {_TYPES.get(wanted, wanted)}"
+        "wrong_type",
+        got=_TYPES.get(got, got),
+        field=re.sub(r"\[\.*\d*\]", "", found["path"]),
+        wanted=_TYPES.get(wanted, wanted),
     )

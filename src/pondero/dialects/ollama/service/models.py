@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import Literal
+from typing import Literal, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -35,22 +35,47 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
     thinks: Literal["no", "on", "always"]
 
 
+class Abilities(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a model takes besides text; models.toml explains each field."""
+
+    match: tuple[str, ...] = ()
+    tools: bool = True
+    images: bool = True
+    strict: bool = False
+    cloud: bool = True
+
+
+Row = TypeVar("Row", Model, Abilities)
+
+
 class Table(Struct, frozen=True, forbid_unknown_fields=True):
     """Everything in models.toml."""
 
     keyless: tuple[str, ...]
     absent: tuple[str, ...]
     words: tuple[str, ...]
+    abilities: tuple[Abilities, ...]
     models: tuple[Model, ...]
 
-    def model(self, name: str) -> Model | None:
-        """Return the row with the longest match of a name; None if the model is not pulled."""
-        bare = name.rpartition("/")[2]
-        if bare.partition(":")[0] in self.absent:
-            return None
-        rows = {beginning: row for row in self.models for beginning in row.match}
-        fitting = [each for each in rows if _begins(each).match(bare)]
-        return rows[max(fitting, key=len)]
+    def model(self, name: str, provider: str = "") -> Model | None:
+        """Return the row of a name; None if the model is not pulled, or not in the cloud."""
+        missing = _bare(name).partition(":")[0] in self.absent
+        in_cloud = not provider or provider in self.keyless or self.ability(name).cloud
+        return None if missing or not in_cloud else _longest(self.models, name)
+
+    def ability(self, name: str) -> Abilities:
+        """Return what a model takes."""
+        return _longest(self.abilities, name) or Abilities()
+
+
+def _bare(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+def _longest(table: Sequence[Row], name: str) -> Row | None:
+    rows = {beginning: row for row in table for beginning in row.match}
+    fitting = [each for each in rows if _begins(each).match(_bare(name))]
+    return rows[max(fitting, key=len)] if fitting else None
 
 
 @cache
@@ -91,8 +116,7 @@ def check_key(http: HttpRequest, provider: str) -> None:
     """Reject a request without a key, if the deployment wants one."""
     scheme, _, token = http.headers.get("authorization", "").partition(" ")
     if provider not in table().keyless and (scheme.lower() != "bearer" or not token.strip()):
-        # Ollama, cloud: a bearer key, else 401 (vendor page cloud, 2026-11-15)
-        reject("unauthorized", status=401)
+        reject("no_key")
 
 
 def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpResponse:
@@ -107,8 +131,7 @@ def write_any_list(http: HttpRequest, known: Sequence[ServedModel]) -> HttpRespo
     name = requested_model(http)
     facts = next((each for each in known if each.name == name), None)
     if facts is None:
-        # Ollama, models: an unknown one is 404 (recording maruel/genai ollama errors/bad_model)
-        reject(f"model '{name}' not found", status=404)
+        reject("unknown_model", model=name)
     return _respond(_describe(facts))
 
 

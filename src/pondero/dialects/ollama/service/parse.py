@@ -34,7 +34,6 @@ from .errors import reject, reject_type
 _CHAT, _GENERATE = "/api/chat", "/api/generate"
 _SAID = ("model", "messages", "tools", "format", "options", "stream", "think")
 _PICTURES = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp"}
-_UNKNOWN_PICTURE = "Failed to create new sequence: failed to process inputs: image: unknown format"
 
 
 class Body(NamedTuple):
@@ -65,15 +64,15 @@ def body(http: HttpRequest, unknown: UnknownFields | None = None) -> Body:
     try:
         raw = msgspec.json.decode(http.body)
     except UNREADABLE as error:
-        # Ollama, body: JSON, and not empty (server/routes.go, 2026-08-21)
-        reject(describe_invalid_json(error) if http.body else "missing request body")
+        if not http.body:
+            reject("no_body")
+        reject("not_json", why=describe_invalid_json(error))
     if context_of(http).generates and isinstance(raw, dict):
         raw = _with_messages(raw)
     known = raw if unknown is None else _without_strange_tools(raw)
     try:
         return Body(raw, (unknown or UnknownFields()).convert(known, types.Body))
     except msgspec.ValidationError as error:
-        # Ollama, fields: known ones of their types (api/types.go, 2026-08-21)
         reject_type(error)
 
 
@@ -170,22 +169,22 @@ def _output(said: Json, unknown: UnknownFields | None) -> OutputFormat | None:
     if isinstance(said, dict):
         return OutputFormat(said)
     if unknown is None:
-        # Ollama, format: "json" or a schema (llm/server.go, 2026-08-21)
-        reject(
-            f"invalid format: {msgspec.json.encode(said).decode()}; "
-            'expected "json" or a valid JSON Schema object'
-        )
+        reject("format", format=msgspec.json.encode(said).decode())
     unknown.paths.append("format")
     return None
 
 
 # -- options ---------------------------------------------------------------------------------
 
-_INTEGERS = ("num_predict", "top_k", "seed", "num_ctx", "num_keep", "repeat_last_n", "num_gpu")
+_INTEGERS = (
+    *("num_predict", "top_k", "seed", "num_ctx", "num_keep", "repeat_last_n", "num_gpu"),
+    *("num_batch", "main_gpu", "num_thread"),
+)
 _NUMBERS = (
     *("temperature", "top_p", "min_p", "typical_p"),
     *("repeat_penalty", "presence_penalty", "frequency_penalty"),
 )
+_SWITCHES = ("use_mmap",)
 _IN_CANON = ("num_predict", "top_k", "temperature", "top_p", "stop")
 
 
@@ -207,8 +206,7 @@ def _options(raw: dict[str, Json], unknown: UnknownFields | None) -> _Options:
         if (wanted := _misfit(name, given[name])) is None:
             continue
         if unknown is None:
-            # Ollama, options: typed (api/types.go, 2026-08-21)
-            reject(f'option "{name}" must be of type {wanted}')
+            reject("option", option=name, wanted=wanted)
         unknown.paths.append(f"options.{name}")
         rest[name] = given.pop(name)
     cap = int(given.get("num_predict", 0))
@@ -229,6 +227,8 @@ def _misfit(name: str, value: Json) -> str | None:
         return "integer"
     if name in _NUMBERS and not _is_number(value):
         return "float32"
+    if name in _SWITCHES and not isinstance(value, bool):
+        return "boolean"
     strings = isinstance(value, list) and all(isinstance(each, str) for each in value)
     return "array" if name == "stop" and not strings else None
 
@@ -320,13 +320,11 @@ def _picture(text: str, *, strict: bool) -> Image:
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
-        # Ollama, images: base64 (api/types.go and Go's JSON library, 2026-08-21)
-        reject("illegal base64 data at input byte 0")
+        reject("image_data")
     found = (kind for magic, kind in _PICTURES.items() if data.startswith(magic))
     kind = next(found, None)
     if kind is None and strict:
-        # Ollama, images: 500 for an unknown format (recording maruel/genai ollama gemma4-e2b)
-        reject(_UNKNOWN_PICTURE, status=500)
+        reject("image_kind")
     return Image(kind, data)
 
 

@@ -1,5 +1,7 @@
 """Every check of the server, in its own words, and how much each model thinks when asked to."""
 
+import re
+
 from pondero.canon import HttpRequest
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import AcceptedRequest
@@ -8,6 +10,8 @@ from . import parse, types
 from .errors import reject
 from .models import Model, check_key, table
 
+_DURATION = re.compile(r"[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+)")  # Go's
+
 
 def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
     """Return what was asked, or raise Rejected in the server's own words."""
@@ -15,15 +19,16 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
     body = parse.body(http)
     typed = body.typed
     if not typed.model:
-        # Ollama, chat: model is required (server/routes.go, 2026-08-21)
-        reject("model is required")
-    model = table().model(typed.model)
+        reject("no_model")
+    model = table().model(typed.model, provider)
     if model is None:
-        # Ollama, models: an unknown one is 404 (recording maruel/genai ollama errors/bad_model)
-        reject(f"model '{typed.model}' not found", status=404)
+        reject("unknown_model", model=typed.model)
+    _check_values(typed)
     _check_think(typed, model)
+    request = parse.canon(body)  # raises if an image cannot be read
+    _check_abilities(typed)
     return AcceptedRequest(
-        request=parse.canon(body),
+        request=request,
         intent=parse.intent_of(typed.think, UnknownFields()),
         thinks=_thinks(typed, model),
         context=parse.context_of(http),
@@ -33,26 +38,40 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
 
 def _check_door(http: HttpRequest, provider: str) -> None:
     if not parse.serves(http.url.partition("?")[0]):
-        # Ollama, paths: those of its router, gin (server/routes.go, 2026-08-21)
-        reject("404 page not found", status=404)
+        reject("no_path")
     if http.method != "POST":
-        # Ollama, methods: 405 for any but POST (server/routes.go, 2026-08-21)
-        reject("405 method not allowed", status=405)
+        reject("method")
     check_key(http, provider)
+
+
+def _check_values(body: types.Body) -> None:
+    if body.top_logprobs is not None and not 0 <= body.top_logprobs <= 20:
+        reject("top_logprobs")
+    if isinstance(body.keep_alive, str) and not _DURATION.fullmatch(body.keep_alive):
+        reject("keep_alive", value=body.keep_alive)
+
+
+def _check_abilities(body: types.Body) -> None:
+    able = table().ability(body.model)
+    messages = body.messages or []
+    if body.tools and not able.tools:
+        tagged = body.model if ":" in body.model else f"{body.model}:latest"
+        reject("tools", model=tagged)
+    if not able.images and any(message.images for message in messages):
+        reject("images")
+    if able.strict and any(message.role == "system" for message in messages[1:]):
+        reject("strict_system")
 
 
 def _check_think(body: types.Body, model: Model) -> None:
     think, words = body.think, table().words
     if think is not None and not isinstance(think, bool) and think not in words:
         if not isinstance(think, str):
-            # Ollama, think: a boolean or a string (api/types.go, 2026-08-21)
-            reject("think must be a boolean or string")
+            reject("think_type")
         listed = ", ".join(f'"{word}"' for word in words)
-        # Ollama, think: a known word (api/types.go, 2026-08-21)
-        reject(f'invalid think value: "{think}" (must be {listed}, true, or false)')
+        reject("think_word", think=think, words=listed)
     if think not in (None, False) and model.thinks == "no":
-        # Ollama, think: 400 on a model that cannot think (server/routes.go, 2026-08-21)
-        reject(f'"{body.model}" does not support thinking')
+        reject("thinking", model=body.model)
 
 
 def _thinks(body: types.Body, model: Model) -> bool:

@@ -37,7 +37,9 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
 
     Writing: ``usage_in_stream``: whether the request must ask for counts; ``cache_marks``: the
     field for cache breakpoints; ``tool_call_ids``: the form of ids; ``media``: beginnings of
-    accepted media types; ``system_turns``: where system turns may stand.
+    accepted media types; ``system_turns``: where system turns may stand; ``prefill_field``: what
+    marks an answer begun for the model; ``bridge``: an assistant's words between a tool's message
+    and a user's, which may not follow it.
     """
 
     thinking_fields: tuple[ThinkingField, ...] = (
@@ -67,6 +69,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     cache_marks: Literal["none", "cache_control", "prompt_cache_breakpoint"] = "none"
     tool_call_ids: Literal["any", "9 alphanumerics"] = "any"
     media: tuple[str, ...] = ("",)
+    prefill_field: str | None = None
+    bridge: str | None = None
     unsaid: tuple[Literal["schema"], ...] = ()  # features without a field; go into the prompt
 
 

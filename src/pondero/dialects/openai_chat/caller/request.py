@@ -141,6 +141,8 @@ class _Messages:
         self._points = quirks.cache_marks
         self._nine = quirks.tool_call_ids == "9 alphanumerics"
         self._by_place = quirks.results_by_place
+        self._prefill_field = quirks.prefill_field
+        self._bridge = quirks.bridge
         self._replay = Replay(quirks, model)
         self._answers: dict[str, dict[str, Json]] = {}  # to calls that came without an id
 
@@ -156,6 +158,9 @@ class _Messages:
                 self._user(message, messages)
             else:
                 messages.append(self._system(message.parts))
+        last = messages[-1] if messages else {}
+        if self._prefill_field and last.get("role") == "assistant" and "tool_calls" not in last:
+            last[self._prefill_field] = True
         return messages
 
     def _system(self, parts: Iterable[Part]) -> Json:
@@ -173,6 +178,8 @@ class _Messages:
             else:
                 rest.append(part)
         if rest:
+            if self._bridge and messages and messages[-1]["role"] == "tool":
+                messages.append({"role": "assistant", "content": self._bridge})
             messages.append({"role": "user", "content": _content(rest, points=self._points)})
 
     def _result(self, result: ToolResult) -> Json:

@@ -1,4 +1,7 @@
-"""Errors in the shapes of this wire's providers; their own texts are in ``providers/NAME.toml``."""
+"""Errors in the shapes of this wire's providers.
+
+The rules and OpenAI's texts are in rejections.toml, others' texts in ``providers/NAME.toml``.
+"""
 
 import re
 from collections.abc import Mapping
@@ -8,6 +11,7 @@ import msgspec
 
 from pondero.canon import HttpResponse, Json
 from pondero.dialects.dialect import TOO_LONG, Rejected
+from pondero.dialects.rejections import load_rules
 
 Shape = Literal["nested", "flat", "string", "object", "router"]
 _TYPES = {
@@ -42,6 +46,8 @@ _MISSING = re.compile(r"Object missing required field `(.*)`")
 _TYPE = re.compile(r"Expected `(.*)`, got `(.*)`")
 _VALUE = re.compile(r"Invalid (?:enum )?value (.*)")
 _SHORT = re.compile(r"Expected `(array|str)` of length >= 1")
+_LONG = re.compile(r"Expected `str` of length <= (\d+)")
+_PATTERN = re.compile(r"Expected `str` matching regex '(.*)'")
 _ARTICLES = {
     "str": "a string",
     "int": "an integer",
@@ -52,17 +58,24 @@ _ARTICLES = {
     "null": "null",
 }
 _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
-_INVALID = "invalid_value"
+# OpenAI's errors for these name no parameter (public clients, 2026-11-15).
+_UNPLACED = frozenset({"unknown_argument", "no_effort", "no_model", "model_id", "no_tools"})
 _PARTS = ("text", "image_url", "input_audio", "refusal", "audio", "file")
 
 
-class RejectionText(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A provider's own text for one rejection, with its status, code and type."""
+class RejectionText(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A provider's own text for a rule, with its status, code and type, its source and date.
+
+    ``upstream`` is what a router got from the model's service.
+    """
 
     text: str
+    source: str
+    checked: str
     status: int = 400
     code: str | None = None
     kind: str | None = None
+    upstream: str | None = None
 
 
 def write_error(
@@ -142,80 +155,62 @@ class Rejecter:
         self._shape = shape
         self._says = says
 
+    def knows(self, rule: str) -> bool:
+        """Return whether the provider has its own words for a rule that only some have."""
+        return rule in self._says
+
     def reject(
         self,
-        message: str,
+        rule: str,
         *,
-        status: int = 400,
         param: str | None = None,
         code: str | None = None,
-        kind: str | None = None,
         upstream: str | None = None,
+        **facts: Json,
     ) -> NoReturn:
-        """Raise Rejected; each caller names the source of its rule."""
-        error = write_error(
-            status, message, param=param, code=code, kind=kind, upstream=upstream, shape=self._shape
-        )
-        raise Rejected(error)
+        """Raise the rejection of a rule in rejections.toml; ``facts`` fill its wording.
 
-    def reject_as(self, name: str, *, param: str | None = None, **facts: Json) -> None:
-        """Raise the rejection of this name if the provider's table has a text for it."""
-        if (own := self._says.get(name)) is not None:  # the table names the source
-            text = own.text.format(param=param, **facts)
-            self.reject(text, status=own.status, param=param, code=own.code, kind=own.kind)
+        ``code``: where it depends on the place of the fault, not on the rule alone.
+        """
+        own = self._says.get(rule)
+        if own is not None and own.upstream is not None:
+            upstream = own.upstream.format(param=param, **facts)
+        row = own or load_rules(__package__).rule[rule]
+        error = write_error(
+            row.status,
+            row.text.format(param=param, **facts),
+            param=None if own is None and rule in _UNPLACED else param,
+            code=code or row.code,
+            kind=row.kind,
+            upstream=upstream,
+            shape=self._shape,
+        )
+        raise Rejected(error, rule)
 
     def reject_unknown(self, param: str) -> NoReturn:
         """Reject an unknown field; OpenAI's text differs at the top level."""
-        self.reject_as("unknown", param=param)
-        # OpenAI, errors: unknown_parameter, Unrecognized ... (public clients, 2026-11-15)
-        if "." in param or "[" in param:
-            self.reject(f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
-        self.reject(f"Unrecognized request argument supplied: {param}")
-
-    def reject_unsupported(
-        self, param: str, *, model: str = "", instead: str | None = None
-    ) -> NoReturn:
-        """Reject a parameter that this model does not take."""
-        self.reject_as("unsupported", param=param, model=model)
-        # OpenAI, models: unsupported_parameter (mirascope recording
-        # test_call_with_params/openai_gpt_5_mini_completions, 2026-01-27)
-        message = f"Unsupported parameter: '{param}' is not supported with this model."
-        if instead is not None:
-            message += f" Use '{instead}' instead."
-        self.reject(message, param=param, code="unsupported_parameter")
-
-    def reject_value(self, param: str, value: Json, *, only: str) -> NoReturn:
-        """Reject a value that this model does not take."""
-        # OpenAI, models: unsupported_value (Kilo-Org/cloud#3807, 2026-11-15)
-        said = f"'{value}'" if isinstance(value, str) else f"{value:g}"
-        message = f"Unsupported value: '{param}' does not support {said} with this model. {only}"
-        self.reject(message, param=param, code="unsupported_value")
+        nested = "." in param or "[" in param
+        self.reject("unknown_parameter" if nested else "unknown_argument", param=param)
 
     def reject_invalid(self, error: str) -> NoReturn:
         """Reject a body that does not fit the types; ``error`` is msgspec's message."""
-        # OpenAI, errors: codes and texts (public clients quote them, 2026-11-16)
         found = _AT.match(error)
         problem, path = (found["what"], found["path"] or "") if found else (error, "")
         if unknown := _UNKNOWN.match(problem):
             self.reject_unknown(f"{path}.{unknown[1]}" if path else unknown[1])
         if missing := _MISSING.match(problem):
-            param = f"{path}.{missing[1]}" if path else missing[1]
-            message = f"Missing required parameter: '{param}'."
-            self.reject(message, param=param, code="missing_required_parameter")
+            self.reject("missing", param=f"{path}.{missing[1]}" if path else missing[1])
         if wrong := _TYPE.match(problem):
-            message = f"Invalid type for '{path}': {_describe_types(wrong[1], wrong[2])} instead."
-            self.reject(message, param=path, code="invalid_type")
+            self.reject("wrong_type", param=path, why=_describe_types(wrong[1], wrong[2]))
         if value := _VALUE.match(problem):
-            message = f"Invalid value: {value[1]}.{_list_supported(path)}"
-            self.reject(message, param=path, code=_INVALID)
+            self.reject("wrong_value", param=path, value=value[1], supported=_list_supported(path))
         if short := _SHORT.match(problem):
-            kind, article = ("array", "an") if short[1] == "array" else ("string", "a")
-            message = (
-                f"Invalid '{path}': empty {kind}. Expected {article} {kind} "
-                f"with minimum length 1, but got an empty {kind} instead."
-            )
-            self.reject(message, param=path, code=f"empty_{kind}")
-        self.reject(f"Invalid '{path}': {problem}.", param=path or None, code=_INVALID)
+            self.reject("empty_array" if short[1] == "array" else "empty_string", param=path)
+        if pattern := _PATTERN.match(problem):
+            self.reject("pattern", param=path, pattern=pattern[1])
+        if length := _LONG.match(problem):
+            self.reject("long_string", param=path, most=length[1])
+        self.reject("wrong_value", param=path or None, value=problem, supported="")
 
 
 def _describe_types(expected: str, got: str) -> str:
@@ -223,7 +218,7 @@ def _describe_types(expected: str, got: str) -> str:
     first = "one of " + " or ".join(named) if len(named) > 1 else named[0]
     if set(named) == {"a string", "an array"}:
         first = "one of a string or array of objects"
-    return f"expected {first}, but got {_ARTICLES.get(got, got)}"
+    return f"expected {first}, but got {_ARTICLES.get(got, got)} instead"
 
 
 def _list_supported(path: str) -> str:

@@ -1,7 +1,7 @@
 """The tables of this wire's providers (``providers/NAME.toml``), and their lists of models."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
@@ -26,6 +26,9 @@ Place = Literal[
     "think_tags",
 ]
 Forced = Literal["taken", "unthinking", "not_thinking", "refused"]
+Capability = Literal[
+    "system", "later_system", "developer", "tools", "schemas", "search", "images", "audio"
+]
 Form = Literal["signed", "plain", "summary", "text", "encrypted"]
 
 _SNAPSHOT = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{4}|latest)$")
@@ -38,8 +41,10 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     ``thinks``: never, off by default, on by default, or always; a ``deaf`` model accepts off and
     still thinks. ``tools``: it accepts function tools while it thinks. ``shows``: the default place
-    of its thinking. ``refuses``: parameters that it rejects. ``elsewhere``: it is on the Responses
-    API only. ``forced``, ``form``, ``sampling`` and ``must_replay`` override the provider's.
+    of its thinking. ``refuses``: parameters that it rejects. ``lacks``: what it cannot do, though
+    others of the API can; ``later_system`` is a system message that is not first. ``elsewhere``: it
+    is on the Responses API only. ``min_output``: the smallest maximum of tokens. ``forced``,
+    ``form``, ``sampling`` and ``must_replay`` override the provider's.
     """
 
     match: tuple[str, ...] = ()
@@ -47,6 +52,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     efforts: tuple[str, ...] = ()
     default: str | None = None
     max_output: int | None = None
+    min_output: int | None = None
     tools: bool = True
     refuses: tuple[str, ...] = ()
     elsewhere: bool = False
@@ -55,7 +61,8 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shows: Place | None = None
     form: Form | None = None
     sampling: Literal["any", "default"] | None = None
-    must_replay: str | None = None
+    must_replay: bool = False
+    lacks: tuple[Capability, ...] = ()
 
 
 class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,6 +84,17 @@ class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     alone: tuple[str, ...] = ()
 
 
+class Order(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which roles may follow each role, and end a conversation, with some models.
+
+    A role without a row may be followed by any.
+    """
+
+    match: tuple[str, ...]
+    after: dict[str, tuple[str, ...]] = {}
+    last: tuple[str, ...] = ()
+
+
 class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One provider's table.
 
@@ -87,8 +105,16 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     any value or only the default. ``vocabulary``: all efforts of all models. ``apart``: pairs of
     fields that exclude each other. ``forced``: a forced tool choice is taken, answered without
     thinking, rejected while thinking, or rejected. ``schemas``: answers can have a schema.
-    ``must_replay``: its error for a call that comes back without thinking. ``call_ids``: a pattern.
-    ``says``: its own texts of rejections.
+    ``checks_schemas``: it rejects schemas outside its subset. ``json_word``: JSON answers need the
+    word in a message. ``image_formats``: of images in a request. ``integers`` and ``lengths``: the
+    bounds of whole numbers, and the longest lists. ``must_replay``: a call must come back with its
+    thinking. ``call_ids``: a pattern. ``lacks``: by capability (checks.providers), the names and
+    patterns of models that are known not to have it. ``roles``: those it knows, if not all.
+    ``order``: of roles, the first row that matches a model. ``format_needs``: parts of a
+    json_schema format. ``videos``: their formats. ``updates``: the models that take
+    `configuration_update`. ``context``: the sizes of context windows, by pattern.
+    ``bad_seal_upstream``: what the model's service says of a signature. ``says``: its own texts of
+    rejections, whose ``source`` and ``checked`` are the file's unless a text has its own.
 
     Answers. ``thinking``: its place; ``form``: the form of a detail. ``counting``: thinking tokens
     are inside the completion, outside it, or not counted. ``usage`` and ``usage_at``: when and on
@@ -99,8 +125,9 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     name: str
-    key_missing: str
     thinking: Place
+    source: str = ""
+    checked: str = ""
 
     strict: bool = False
     words: tuple[str, ...] = ()
@@ -118,9 +145,20 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     apart: tuple[tuple[str, str], ...] = ()
     forced: Forced = "taken"
     schemas: bool = True
-    must_replay: str | None = None
+    checks_schemas: bool = False
+    json_word: bool = False
+    image_formats: tuple[str, ...] = ()
+    integers: dict[str, tuple[int, int]] = {}
+    lengths: dict[str, int] = {}
+    must_replay: bool = False
     call_ids: str | None = None
-    bad_seal: str = "The signature of a thought that was sent back is not valid."
+    lacks: dict[str, tuple[str, ...]] = {}
+    roles: tuple[str, ...] = ()
+    order: tuple[Order, ...] = ()
+    format_needs: tuple[str, ...] = ()
+    videos: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
+    context: dict[str, int] = {}
     bad_seal_upstream: str | None = None
     says: dict[str, RejectionText] = {}
 
@@ -153,6 +191,12 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
         return known[0] if known else self.other
 
+    @staticmethod
+    def lists(patterns: Iterable[str], name: str) -> bool:
+        """Return whether a pattern matches a name, with or without the variant after its colon."""
+        names = (name, name.partition(":")[0])
+        return any(fnmatchcase(each, pattern) for pattern in patterns for each in names)
+
 
 @cache
 def provider_of(name: str) -> Provider:
@@ -173,7 +217,9 @@ def _table(name: str) -> dict[str, Any] | None:
         return None
     own: dict[str, Any] = msgspec.toml.decode(path.read_text(encoding="utf-8"))
     below = _table(own.pop("like")) if "like" in own else None
-    says = {**(below or {}).get("says", {}), **own.get("says", {})}
+    known = {"source": own.get("source", ""), "checked": own.get("checked", "")}
+    texts = {rule: {**known, **row} for rule, row in own.get("says", {}).items()}
+    says = {**(below or {}).get("says", {}), **texts}
     return {**(below or {}), **own, "says": says, "name": name}
 
 
@@ -195,9 +241,7 @@ def _write_found(http: HttpRequest, models: Mapping[str, Json], table: Provider)
     if (name := requested_model(http)) is None:
         return _answer({"object": "list", "data": list(models.values())})
     if name not in models:
-        # OpenAI, models: 404 for an unknown model (public clients, 2026-11-16)
-        message = f"The model '{name}' does not exist"
-        table.rejecter.reject(message, status=404, param="model", code="model_not_found")
+        table.rejecter.reject("no_listed_model", param="model", model=name)
     return _answer(models[name])
 
 
@@ -208,8 +252,7 @@ def check_key(http: HttpRequest, provider: Provider) -> None:
     key = http.headers.get("authorization", "")
     scheme, _, token = key.partition(" ")
     if not http.headers.get("api-key") and (scheme.lower() != "bearer" or not token.strip()):
-        # OpenAI, authentication: 401 without a key (public clients, 2026-11-16)
-        provider.rejecter.reject(provider.key_missing, status=401)
+        provider.rejecter.reject("no_key")
 
 
 def _model(name: str, provider: str) -> Json:

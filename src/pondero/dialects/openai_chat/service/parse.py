@@ -63,14 +63,12 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
 
 def load_body(data: bytes, provider: Provider) -> dict[str, Json]:
     """Return the body as a JSON object, or reject it."""
-    # OpenAI, errors: a body that is not JSON (public clients, 2026-11-16)
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        provider.rejecter.reject("We could not parse the JSON body of your request.")
+        provider.rejecter.reject("not_json")
     if not isinstance(raw, dict):
-        text = "Invalid type for the request body: expected an object."
-        provider.rejecter.reject(text, code="invalid_type")
+        provider.rejecter.reject("not_object")
     return raw
 
 
@@ -105,7 +103,6 @@ def body(
     try:
         return convert_json(fields, types.Body)
     except msgspec.ValidationError as error:
-        # OpenAI, chat completions: the types of openai 3.49.0 (2026-11-10)
         if passed is None:
             provider.rejecter.reject_invalid(str(error))
     try:

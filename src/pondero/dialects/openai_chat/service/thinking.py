@@ -103,29 +103,17 @@ class _Knobs:
     def _effort(self, value: Json, name: str) -> None:
         model, rejecter = self._model, self._rejecter
         if not isinstance(value, str):
-            # OpenAI, errors: invalid_type (public clients, 2026-11-16)
-            text = f"Invalid type for '{name}': expected a string."
-            rejecter.reject(text, param=name, code="invalid_type")
+            rejecter.reject("wrong_type", param=name, why="expected a string")
         facts = _facts(value, self._body.model, model.efforts)
         if self._provider.vocabulary and value not in self._provider.vocabulary:
-            # Mistral, reasoning_effort: 422 outside the enum (mistral-vibe#1117, 2026-11-15)
-            rejecter.reject_as("word", param=name, **facts)
+            rejecter.reject("word", param=name, **facts)
         if not model.efforts:
-            # Not on others: OpenAI (public clients), xAI (grok2api#814), 2026-11-15
-            rejecter.reject_as("no_effort", param=name, **facts)
-            rejecter.reject_unknown(name)
-        if value == _OFF and value not in model.efforts:
-            # OpenRouter, reasoning: mandatory on some models (claude-code-router#1229, 2026-11-15)
-            rejecter.reject_as("off", param=name, **facts)
+            rejecter.reject("no_effort", param=name, **facts)
         if value not in model.efforts:
-            # Words by model: OpenAI (Kilo-Org/cloud#3807), Mistral (SmartHopper#647), 2026-11-15
-            rejecter.reject_as("effort", param=name, **facts)
-            rejecter.reject_value(
-                name, value, only=f"Supported values are: {join_words(model.efforts)}."
-            )
-        if self._level is not None and value != self._level:
-            # OpenRouter, reasoning: no other reasoning_effort (openrouter 1.3.84, 2026-11-15)
-            rejecter.reject_as("two_efforts", param=name, **facts)
+            off = value == _OFF and rejecter.knows("off")
+            rejecter.reject("off" if off else "effort", param=name, **facts)
+        if self._level not in (None, value) and rejecter.knows("two_efforts"):
+            rejecter.reject("two_efforts", param=name, **facts)
         self._level, self._kind = value, "off" if value == _OFF else "level"
 
     def _switch(self, knob: Knob, value: Json, name: str) -> None:
@@ -135,35 +123,24 @@ class _Knobs:
         elif value in knob.on:
             self._kind = "on" if self._kind == "unset" else self._kind
         elif value not in knob.idle:
-            # llama.cpp, enable_thinking: a JSON boolean (tools/server, 2026-08-22); text ours
-            text = f"Invalid value for '{name}': {value!r}."
-            self._rejecter.reject(text, param=name, code="invalid_value")
+            self._rejecter.reject("wrong_switch", param=name, value=value)
 
     def _check_off(self, name: str) -> None:
         if self._model.thinks == "always" and not self._model.deaf:
-            # Always: GLM-5.3 (hermes-agent#97286), Moonshot K2.7, K3 (pi-ai 1.5.0), 2026-11-15
             facts = _facts(_OFF, self._body.model, self._model.efforts)
-            self._rejecter.reject_as("off", param=name, **facts)
-            text = f"Thinking cannot be disabled for {self._body.model}."
-            self._rejecter.reject(text, param=name, code="invalid_value")
+            self._rejecter.reject("off", param=name, **facts)
 
     def _number(self, knob: Knob, value: Json, name: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < knob.least:
-            # vLLM 0.32.0, thinking_token_budget: an integer of at least 0, or -1 (2026-11-15)
-            self._rejecter.reject_as("budget", param=name, value=value)
-            text = f"Invalid '{name}': must be a non-negative integer."
-            self._rejecter.reject(text, param=name, code="invalid_value")
+            self._rejecter.reject("budget", param=name, value=value)
         return value
 
     def _choose_place(self, knob: Knob, value: Json, name: str) -> Place:
         word = str(value).lower() if isinstance(value, bool) else value
         if not isinstance(word, str) or word not in knob.places:
-            # Groq, reasoning_format: parsed, raw, hidden (groq 1.7.0 types, 2026-11-15); text ours
-            text = f"Invalid value for '{name}': {value!r}."
-            self._rejecter.reject(text, param=name, code="invalid_value")
+            self._rejecter.reject("wrong_place", param=name, value=value)
         if word in knob.alone and (self._body.tools or self._body.response_format):
-            # Groq, reasoning_format: raw not with tools or JSON (vendor page, 2026-11-15)
-            self._rejecter.reject_as("alone", param=name, value=value)
+            self._rejecter.reject("alone", param=name, value=value)
         return knob.places[word]
 
 
@@ -172,6 +149,7 @@ def _facts(value: str, model: str, words: tuple[str, ...]) -> dict[str, Json]:
         "value": value,
         "model": model,
         "words": ", ".join(words),
+        "listed": join_words(words),
         "ticked": " or ".join(f"`{word}`" for word in words),
         "members": ", ".join(f"<ReasoningEffort.{word}: '{word}'>" for word in words),
     }

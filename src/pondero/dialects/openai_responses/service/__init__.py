@@ -10,7 +10,7 @@ from pondero.dialects.dialect import (
     StoredResponses,
 )
 
-from . import address, errors, models, parse, reply, rules, stored_ids, stream
+from . import address, errors, models, parse, reply, rules, stored_calls, stored_ids, stream
 from . import stored_responses as stored
 from .depth import DEPTH
 from .types import HOSTED_TOOLS
@@ -35,7 +35,19 @@ SERVICE = Service(
         write_any_list=models.write_any_list,
     ),
     stored_responses=StoredResponses(
-        previous_id=stored.previous_id, stored_id=stored.stored_id, resume=stored.resume
+        previous_id=stored.previous_id,
+        stored_id=stored.stored_id,
+        resume=stored.resume,
+        conversation_id=stored.conversation_id,
+        resume_conversation=stored.resume_conversation,
+        resumed_conversation=stored.resumed_conversation,
+        references=stored.references,
+        put_items=stored.put_items,
+        list_items=stored.list_items,
+        is_background=stored.is_background,
+        classify=stored_calls.classify,
+        write=stored_calls.write,
+        write_conversation=stored_calls.write_conversation,
     ),
     stored_ids=StoredIds(
         find=stored_ids.find,

@@ -1,5 +1,8 @@
 """The address of this wire: its path, the model a request names, and the key it needs."""
 
+import re
+from typing import NoReturn
+
 from pondero.canon import HttpRequest
 from pondero.dialects.bodies import model_of, with_model
 
@@ -8,13 +11,11 @@ from .errors import reject
 __all__ = ["HOME", "check_address", "check_key", "model_of", "serves", "with_model"]
 
 HOME = "openai"  # the default provider
+CREATED_AT = 1_763_164_800  # this room has no clock, and the field is required
+STATE_HEADER = "x-emulated-state"
+"""Header with how far a stored answer is that a request is about; without it, none is stored."""
+_STORED = re.compile(r".*/responses/([^/]+)(?:/cancel|/input_items)?")
 _PATH = "/responses"
-_NO_KEY = (
-    "You didn't provide an API key. You need to provide your API key in an Authorization header "
-    "using Bearer auth (i.e. Authorization: Bearer YOUR_KEY), or as the password field (with blank "
-    "username) if you're accessing the API from your browser and are prompted for a username and "
-    "password."
-)
 
 
 def serves(path: str) -> bool:
@@ -25,15 +26,23 @@ def serves(path: str) -> bool:
 def check_address(http: HttpRequest) -> None:
     """Reject any other address or method, then a request without a key."""
     path = http.url.partition("?")[0].partition("://")[2].partition("/")[2]
+    if found := _STORED.fullmatch(f"/{path}"):
+        check_key(http)
+        reject_stored(found[1], http.headers.get(STATE_HEADER, ""))
     if not serves(f"/{path}") or http.method != "POST":
-        # OpenAI, API reference: 404 for an unknown route (public clients quote it, 2026-11-16)
-        reject(f"Invalid URL ({http.method} /{path})", param=None, status=404)
+        reject("no_path", method=http.method, path=path)
     check_key(http)
+
+
+def reject_stored(id: str, status: str) -> NoReturn:
+    """Reject a request about an answer that is not stored, or that cannot be cancelled."""
+    if status:
+        reject("cancel_foreground")
+    reject("unknown_response", id=id)
 
 
 def check_key(http: HttpRequest) -> None:
     """Reject a request without a key."""
     key = http.headers.get("authorization", "").removeprefix("Bearer").strip()
     if not (key or http.headers.get("api-key")):
-        # OpenAI, authentication: 401 without a key (public clients quote it, 2026-11-16)
-        reject(_NO_KEY, param=None, status=401)
+        reject("no_key")

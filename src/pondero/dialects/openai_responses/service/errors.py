@@ -1,4 +1,4 @@
-"""Errors in the service's shape; texts are OpenAI's, from recordings and reports (2026-11-15)."""
+"""Errors in the service's shape; the wording of rejections is in rejections.toml."""
 
 import math
 from collections.abc import Iterable
@@ -8,6 +8,7 @@ import msgspec
 
 from pondero.canon import HttpResponse, Json
 from pondero.dialects.dialect import TOO_LONG, Rejected
+from pondero.dialects.rejections import load_rules
 
 _TYPES = {
     401: "invalid_request_error",
@@ -25,6 +26,10 @@ _CODES = {
 _TOO_LONG = (
     "Your input exceeds the context window of this model. Please adjust your input and try again."
 )
+_XAI = {
+    ("unknown_model", "model"): "xai_unknown_model",
+    ("unsupported_parameter", "reasoning.effort"): "xai_effort",
+}
 _OUT_OF_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
@@ -55,64 +60,49 @@ def error(
     return msgspec.structs.replace(told, headers={**told.headers, **headers})
 
 
+def build_rejection(
+    rule: str, *, param: str | None = None, code: str | None = None, **facts: object
+) -> HttpResponse:
+    """Build the answer of a rule in rejections.toml; ``facts`` fill its wording."""
+    row = load_rules(__package__).rule[rule]
+    message = row.text.format(param=param, **facts)
+    return build_error(row.status, message, param=param, code=code or row.code)
+
+
 def reject(
-    message: str, *, param: str | None, code: str | None = None, status: int = 400
+    rule: str, *, param: str | None = None, code: str | None = None, **facts: object
 ) -> NoReturn:
-    """Raise Rejected; each caller names the source of its rule."""
-    raise Rejected(build_error(status, message, param=param, code=code))
-
-
-def reject_missing(param: str) -> NoReturn:
-    """Reject a request that lacks a parameter."""
-    # OpenAI, errors: missing_required_parameter (public clients, 2026-11-16)
-    message = f"Missing required parameter: '{param}'."
-    reject(message, param=param, code="missing_required_parameter")
-
-
-def reject_unknown(param: str) -> NoReturn:
-    """Reject a parameter that the wire does not have."""
-    # OpenAI, errors: unknown_parameter for a field the API lacks (public clients, 2026-11-16)
-    reject(f"Unknown parameter: '{param}'.", param=param, code="unknown_parameter")
+    """Raise the rejection of a rule in rejections.toml; ``code`` if it has several."""
+    raise Rejected(build_rejection(rule, param=param, code=code, **facts), rule)
 
 
 def reject_invalid(value: object, supported: Iterable[str], *, param: str) -> NoReturn:
     """Reject a word that the wire does not have."""
-    # OpenAI, errors: invalid_value lists the words of an enum (public clients, 2026-11-16)
-    message = f"Invalid value: '{value}'. Supported values are: {join_words(supported)}."
-    reject(message, param=param, code="invalid_value")
+    reject("invalid_value", param=param, value=value, supported=join_words(supported))
 
 
 def reject_value(value: str, model: str, supported: Iterable[str], *, param: str) -> NoReturn:
     """Reject a word that this model does not take."""
-    # OpenAI, reasoning effort: each model has its own words
-    # (mirascope recording openai_responses/encodes-thoughts-as-text, 2026-01-30; opencode#4451)
-    message = (
-        f"Unsupported value: '{value}' is not supported with the '{model}' model. "
-        f"Supported values are: {join_words(supported)}."
-    )
-    reject(message, param=param, code="unsupported_value")
+    words = join_words(supported)
+    reject("unsupported_value", param=param, value=value, model=model, supported=words)
 
 
-def reject_parameter(param: str) -> NoReturn:
-    """Reject a parameter that this model does not take."""
-    # OpenAI, models: unsupported_parameter
-    # (vercel/ai recording reasoning-model-temperature-error, 2026-11-15)
-    message = f"Unsupported parameter: '{param}' is not supported with this model."
-    reject(message, param=param, code="unsupported_parameter")
-
-
-def flatten_error(rejection: HttpResponse, *, model: Json) -> HttpResponse:
-    """Restate a rejection as xAI writes it: two plain strings, always with status 400."""
-    # xAI, errors: {"code", "error"} (rig recordings xai/response_identity, 2026-11-15)
-    told = msgspec.json.decode(rejection.body)["error"]
-    message = told["message"]
-    if told["code"] == "model_not_found":
-        message = f"Model not found: {model}"  # rig recording xai/response_identity, 2026-11-15
-    elif told["code"] == "unsupported_parameter" and told["param"] == "reasoning.effort":
-        # xAI, reasoning_effort: rejected by models without it (grok2api#814, 2026-11-15)
-        message = f"Model {model} does not support parameter reasoningEffort."
-    body = msgspec.json.encode({"code": "invalid-argument", "error": message})
-    return HttpResponse(400, rejection.headers, body)
+def restate(rejection: Rejected, shape: str, *, model: Json) -> Rejected:
+    """Restate a rejection as a deployment writes its errors."""
+    if shape == "openai":
+        return rejection
+    told = msgspec.json.decode(rejection.response.body)["error"]
+    rule, message, status = rejection.rule, told["message"], rejection.response.status
+    said: Json = {"detail": message}  # ChatGPT (a recorded 401)
+    if shape == "xai":  # always 400 (rig recordings xai/response_identity, 2026-11-15)
+        if (rule, told["param"]) in _XAI:
+            rule = _XAI[rule, told["param"]]
+            message = load_rules(__package__).rule[rule].text.format(model=model)
+        status, said = 400, {"code": "invalid-argument", "error": message}
+    elif shape == "openrouter":  # openrouter wire types (2026-11-15)
+        said = {"error": {"code": status, "message": message}}
+    body = msgspec.json.encode(said)
+    return Rejected(HttpResponse(status, rejection.response.headers, body), rule)
 
 
 def join_words(words: Iterable[str]) -> str:

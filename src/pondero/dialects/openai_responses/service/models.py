@@ -41,18 +41,26 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     concise: bool = False
     phases: bool = False
     sampling: bool = False
+    caches_a_day: bool = False
+    runs: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
     hosted: tuple[str, ...] = ()
     elsewhere: bool = False
 
 
-class Deployment(Struct, frozen=True, forbid_unknown_fields=True):
-    """The differences of one deployment.
+class Deployment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The differences of one deployment; models.toml says what each column means."""
 
-    ``flat``: its errors are two plain strings. ``tools``: its own types of tools.
-    ``runs_custom``: it reports its own tool runs as completed custom calls.
-    """
-
-    flat: bool = False
+    errors: Literal["openai", "xai", "detail", "openrouter"] = "openai"
+    like: str = ""
+    ignores_unknown: bool = False
+    insists: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = ()
+    min_output: int = 1
+    strict: bool = False
+    updates: bool = False
+    no_updates: tuple[str, ...] = ()
+    adjacent_calls: bool = False
     tools: tuple[str, ...] = ()
     runs_custom: bool = False
 
@@ -70,25 +78,27 @@ ANY = Model(
     updates=True,
     concise=True,
     sampling=True,
+    provider="",
 )
 """Any model of a deployment without a table: it takes everything."""
 
 
 def model_of(name: str, *, provider: str) -> Model:
     """Return the row of a model, or reject a name that the deployment does not have."""
-    rows = table().get(provider)
+    like = deployment_of(provider).like
+    rows = table().get(like or provider)
     if rows is None:
         return ANY
     plain = name.split(":")[1] if name.startswith("ft:") else name
+    if like:  # it has names of its own too: whatever a user called it, or vendor/model
+        plain = plain.rpartition("/")[2]
     row = rows.get(plain) or rows.get(_DATE.sub("", plain))
+    if like and (row is None or row.elsewhere):
+        return ANY  # a deployment's name does not say what it is
     if row is None:
-        # OpenAI, models: 400 model_not_found (rig recording openai/error_envelope, 2026-11-15)
-        message = f"The requested model '{name}' does not exist."
-        reject(message, param="model", code="model_not_found")
+        reject("unknown_model", param="model", model=name)
     if row.elsewhere:
-        # OpenAI, models: Chat Completions only (req_llm recording o1_mini/basic, 2025-10-04)
-        message = f"The requested model '{name}' is not supported with the Responses API."
-        reject(message, param="model", code="model_not_found")
+        reject("model_elsewhere", param="model", model=name)
     return row
 
 
@@ -143,9 +153,7 @@ def _write_found(http: HttpRequest, models: Mapping[str, Json]) -> HttpResponse:
     if (name := requested_model(http)) is None:
         return _json({"object": "list", "data": list(models.values())})
     if name not in models:
-        # OpenAI, models: 404 for an unknown model (public clients quote it, 2026-11-16)
-        message = f"The model '{name}' does not exist"
-        reject(message, param="model", code="model_not_found", status=404)
+        reject("unknown_listed_model", param="model", model=name)
     return _json(models[name])
 
 

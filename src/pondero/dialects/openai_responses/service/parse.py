@@ -22,7 +22,7 @@ from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent
 
-from .errors import reject, reject_invalid, reject_missing
+from .errors import reject, reject_invalid
 from .input.conversation import Conversation
 from .input.validation import read, read_kind
 from .types import (
@@ -39,11 +39,8 @@ from .types import (
 ENCRYPTED = "reasoning.encrypted_content"
 RESUMED_HEADER = "x-emulated-previous-response"
 """Header with the id of the stored response whose conversation was added to the input."""
-_NOT_JSON = (
-    "We could not parse the JSON body of your request. (HINT: This likely means you aren't using "
-    "your HTTP library correctly. The OpenAI API expects a JSON payload, but what was sent was not "
-    "valid JSON.)"
-)
+CONVERSATION_HEADER = "x-emulated-conversation"
+"""Header with the id of the stored conversation that was added to the input."""
 _MODES: dict[str, Literal["none", "auto", "required"]] = {
     "none": "none",
     "auto": "auto",
@@ -75,7 +72,8 @@ class Context(Struct, frozen=True, kw_only=True):
 
     The answer repeats ``settings`` unchanged and ``reasoning`` as the service understood it.
     ``sealed``: thinking has ``encrypted_content``. ``stored``: the answer is stored. ``previous``:
-    the stored response it continues. ``namespaces``: the namespace of each tool that has one.
+    the stored response it continues, ``conversation`` the stored conversation. ``background``: it
+    is fetched later. ``namespaces``: the namespace of each tool that has one.
 
     Only the rules set two facts of the model: ``phases`` (messages are marked as commentary or
     final answer) and ``preliminary`` (a stream announces thinking with preliminary content).
@@ -86,6 +84,8 @@ class Context(Struct, frozen=True, kw_only=True):
     sealed: bool = False
     stored: bool = True
     previous: str | None = None
+    conversation: str | None = None
+    background: bool = False
     namespaces: Mapping[str, str] = {}
     phases: bool = False
     preliminary: bool = False
@@ -111,13 +111,12 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
 
 def json_of(data: bytes) -> dict[str, Any]:
     """Return the body as a JSON object, or reject it."""
-    # OpenAI, errors: a body that is not JSON (public clients quote it, 2026-11-16)
     try:
         raw = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        reject(_NOT_JSON, param=None)
+        reject("not_json")
     if not isinstance(raw, dict):
-        reject(_NOT_JSON, param=None)
+        reject("not_json")
     return raw
 
 
@@ -173,6 +172,7 @@ def context_of(create: Create, raw: dict[str, Json]) -> Context:
         reasoning={"effort": asked.effort, "summary": asked.summary or asked.generate_summary},
         sealed=ENCRYPTED in (create.include or ()) or create.store is False,
         stored=create.store is not False,
+        background=create.background is True,
         namespaces=_namespaces(create),
     )
 
@@ -334,14 +334,11 @@ def _choice(
         return _object_choice(create, choice, extras, unknown) or default
     if choice not in _MODES:
         if unknown is None:
-            # OpenAI, tool_choice: the words of openai 3.49.0 types (2026-11-10)
             reject_invalid(choice, _MODES, param="tool_choice")
         unknown.paths.append("tool_choice")
         return default
     if choice == "required" and not create.tools and unknown is None:
-        # OpenAI, tool_choice: required needs tools (public clients quote it, 2026-11-16)
-        message = "Tool choice 'required' must be specified with 'tools' parameter."
-        reject(message, param="tool_choice")
+        reject("required_without_tools", param="tool_choice")
     return ToolChoice(_MODES[choice], parallel=parallel)
 
 
@@ -354,14 +351,11 @@ def _object_choice(
         name = choice.get("name")
         if name is None:
             if unknown is None:
-                # OpenAI, tool_choice: name is required (openai 3.49.0 types, 2026-11-10)
-                reject_missing("tool_choice.name")
+                reject("missing", param="tool_choice.name")
             unknown.paths.append("tool_choice")
             return None
         if unknown is None and not any(tool.get("name") == name for tool in tools):
-            # OpenAI, tool_choice: only offered tools (public clients quote it, 2026-11-16)
-            message = f"Tool choice '{kind}' not found in 'tools' parameter."
-            reject(message, param="tool_choice")
+            reject("choice_not_offered", param="tool_choice", kind=kind)
         return ToolChoice("tool", name, parallel)
     if set(choice) == {"type"} and any(tool.get("type") == kind for tool in tools):
         return ToolChoice("tool", kind, parallel)
@@ -387,7 +381,6 @@ def _output(
         return OutputFormat()
     if kind != "json_schema":
         if unknown is None:
-            # OpenAI, text.format: the types of openai 3.49.0 (2026-11-10)
             reject_invalid(kind, ("text", "json_object", "json_schema"), param="text.format.type")
         unknown.paths.append("text.format")
         return None

@@ -18,11 +18,11 @@ from pondero.canon import (
 )
 from pondero.dialects.dialect import ReplyContext
 
+from .address import CREATED_AT
 from .parse import Context
 from .parts import Item, Writer
 from .signatures import stem_of
 
-_CREATED_AT = 1_763_164_800  # this room has no clock, and the field is required
 _INCOMPLETE = {
     "length": "max_output_tokens",
     "exhausted": "max_output_tokens",
@@ -102,13 +102,15 @@ def answer(
     """Return the response object; without ``end``, as a stream begins with it."""
     settings = answering.context.settings
     done = end is not None and end.status == "completed"
+    held = answering.context.conversation
     return {
+        **({} if held is None else {"conversation": {"id": held}}),
         "id": response_id(answering),
         "object": "response",
-        "created_at": _CREATED_AT,
+        "created_at": CREATED_AT,
         "status": end.status if end else "in_progress",
-        "background": False,
-        "completed_at": _CREATED_AT if done else None,
+        "background": answering.context.background,
+        "completed_at": CREATED_AT if done else None,
         "error": _FAILED if end and end.status == "failed" else None,
         "frequency_penalty": 0.0,
         "incomplete_details": {"reason": end.reason} if end and end.reason else None,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder
 from pondero.dialects.dialect import StoredId
 
-from .errors import build_error
+from .errors import build_rejection
 
 MARK = b'"response"'
 """In every event of a stream that has the response."""
@@ -88,15 +88,11 @@ def _iter_objects(several: Json) -> Iterator[dict[str, Any]]:
 def reject(stored: StoredId) -> HttpResponse:
     """Return the service's answer to an id that it does not know."""
     if stored.field == "previous_response_id":
-        # OpenAI, conversation state: unknown id (public clients, 2026-11-16)
-        message = f"Previous response with id '{stored.id}' not found."
-        return build_error(400, message, param=stored.field, code="previous_response_not_found")
+        return build_rejection("unknown_previous", param=stored.field, id=stored.id)
     if stored.is_item:
-        # OpenAI, conversation state: 404 for an item that is not stored (vercel/ai#7543)
-        return build_error(404, f"Item with id '{stored.id}' not found.", param="input")
-    # openai 3.49.0: NotFoundError; the wording is ours, modelled on the two above
+        return build_rejection("unknown_item", param="input", id=stored.id)
     what = stored.field.capitalize() if stored.of_account else "Container"
-    return build_error(404, f"{what} with id '{stored.id}' not found.", param=stored.field)
+    return build_rejection("unknown_stored", param=stored.field, what=what, id=stored.id)
 
 
 class _Environment(Struct):

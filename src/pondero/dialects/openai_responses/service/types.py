@@ -67,7 +67,7 @@ class Create(Strict, frozen=True):
     image: Object | None = None
     include: list[str] | None = None
     instructions: str | None = None
-    max_output_tokens: Annotated[int, Meta(ge=16)] | None = None
+    max_output_tokens: int | None = None  # each deployment has its own least
     max_tool_calls: Annotated[int, Meta(ge=1)] | None = None
     metadata: dict[str, str] | None = None
     moderation: Object | None = None
@@ -104,7 +104,6 @@ class AnyReasoning(Reasoning, frozen=True):
 class AnyCreate(Create, frozen=True):
     """The body without ranges."""
 
-    max_output_tokens: int | None = None
     max_tool_calls: int | None = None
     reasoning: AnyReasoning | None = None
     temperature: float | None = None
@@ -144,6 +143,17 @@ HOSTED_TOOLS = HostedTools(
     own_results=frozenset({"tool_search"}),
 )
 """Types of openai 3.49.0. The input is counted once, with all results (recorded exchanges)."""
+
+
+TOOL_FIELDS: dict[str, tuple[str, ...]] = {
+    "custom": ("name",),
+    "namespace": ("name", "description", "tools"),
+    "file_search": ("vector_store_ids",),
+    "computer_use_preview": ("display_height", "display_width", "environment"),
+    "mcp": ("server_label",),
+    "code_interpreter": ("container",),
+}
+"""What tools of these types must have besides their type; functions have a type of their own."""
 
 
 class Function(Struct, frozen=True, kw_only=True):
@@ -194,6 +204,27 @@ class InputMessage(Strict, frozen=True):
     status: Status | None = None
     phase: Phase | None = None
     internal_chat_message_metadata_passthrough: Object | None = None  # Codex, on its own messages
+
+
+class EffortUpdate(Strict, frozen=True):
+    """`reasoning` of an update: only the effort can be changed."""
+
+    effort: Effort | None = None
+
+
+class FormatUpdate(Strict, frozen=True):
+    """`text` of an update: only the format can be changed."""
+
+    format: Object
+
+
+class ConfigurationUpdate(Strict, frozen=True):
+    """A change of configuration, from its place in the conversation on."""
+
+    type: Literal["configuration_update"]
+    id: str | None = None
+    reasoning: EffortUpdate | None = None
+    text: FormatUpdate | None = None
 
 
 class SummaryText(Strict, frozen=True):

@@ -29,7 +29,7 @@ def without(item, *keys):
 
 def test_an_answer_comes_back_whole():
     thought, call = first(Thinking("hm"), ToolCall("c1", "f", {}))
-    thought2, said = first(Thinking("hm2"), Text("42"))
+    thought2, said = first(Thinking("hm2"), Text("42"), metadata={"turn": "2"})
 
     assert accepted(asking(thought, call, result("c1"), thought2, said, store=False))
 

@@ -26,7 +26,7 @@ from pondero.canon import (
 from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import Rejected
 
-from ..errors import reject, reject_invalid, reject_missing
+from ..errors import reject, reject_invalid
 from ..types import (
     ANSWERED,
     ANY_ITEMS,
@@ -95,7 +95,6 @@ class Conversation:
             self._add_hosted(raw, kind, at)
             return
         if kind not in ITEMS:
-            # OpenAI, input items: the types of openai 3.49.0 (2026-11-10)
             reject_invalid(kind, sorted((*ITEMS, *HOSTED)), param=f"{at}.type")
         kinds = ITEMS if self._unknown is None else ANY_ITEMS
         item = read(raw, kinds[kind], at=at, unknown=self._unknown)
@@ -125,6 +124,8 @@ class Conversation:
         if item.role == "assistant":
             self._answer(item, raw, at)
             return
+        if item.phase is not None and self._unknown is None:
+            reject("unknown_parameter", param=f"{at}.phase")
         self._turn("user" if item.role == "user" else "system", spoken=True)
         self._parts += parse_content(item.content, at=f"{at}.content", unknown=self._unknown)
 
@@ -140,8 +141,7 @@ class Conversation:
     def _add_hosted(self, raw: Json, kind: str, at: str) -> None:
         for name in HOSTED[kind]:
             if name not in raw:
-                # OpenAI, input items: required fields of openai 3.49.0 types (2026-11-10)
-                reject_missing(f"{at}.{name}")
+                reject("missing", param=f"{at}.{name}")
         callers = kind in _OF_CALLERS or (kind == "shell_call_output" and "id" not in raw)
         self._keep(raw, callers=callers)
 
@@ -243,7 +243,6 @@ def _content(
     try:
         kind = read_kind(raw, at=at)
         if kind not in kinds:
-            # OpenAI, content: the types of openai 3.49.0 (2026-11-10)
             reject_invalid(kind, kinds, param=f"{at}.type")
         return read(raw, kinds[kind], at=at, unknown=unknown)
     except Rejected:
@@ -286,12 +285,7 @@ def _image(part: InputImage, url: str, at: str) -> Image:
         data = _bytes(inline[2], f"{at}.image_url")
         return Image(inline[1], data=data, detail=part.detail, cache=cache)
     if not url.startswith(("http://", "https://")):
-        # OpenAI, images: a URL or a data URL (public clients quote it, 2026-11-16)
-        param = f"{at}.image_url"
-        message = (
-            f"Invalid '{param}'. Expected a valid URL, but got a value with an invalid format."
-        )
-        reject(message, param=param, code="invalid_value")
+        reject("image_url", param=f"{at}.image_url")
     return Image(url=url, detail=part.detail, cache=cache)
 
 
@@ -302,9 +296,7 @@ def _file(part: InputFile, at: str) -> Part:
         return Blob(media, url=part.file_url, name=part.filename, cache=cache)
     inline = _INLINE.fullmatch(part.file_data or "")
     if inline is None:
-        # OpenAI, file inputs: base64 data URL (public clients quote it, 2026-11-16)
-        message = f"Invalid '{at}.file_data'. Expected a base64-encoded data URL."
-        reject(message, param=f"{at}.file_data", code="invalid_value")
+        reject("file_data", param=f"{at}.file_data")
     data = _bytes(inline[2], f"{at}.file_data")
     # The caller's side sends a nameless file with this name, because the wire requires one.
     nameless = part.filename == f"file.{inline[1].rpartition('/')[2]}"
@@ -315,9 +307,7 @@ def _bytes(text: str, param: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except (NotBase64, ValueError):
-        # OpenAI, file inputs: base64 (public clients quote it, 2026-11-16)
-        message = f"Invalid '{param}'. Expected a base64-encoded value."
-        reject(message, param=param, code="invalid_value")
+        reject("base64", param=param)
 
 
 def _cache(point: Breakpoint | None) -> CacheBreakpoint | None:

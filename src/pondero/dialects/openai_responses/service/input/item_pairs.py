@@ -4,7 +4,7 @@ from typing import NoReturn
 
 from pondero.canon import Json
 
-from ..errors import reject, reject_missing
+from ..errors import reject
 from ..signatures import ItemId, decrypt, parse_id, write_id
 
 _PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
@@ -16,6 +16,7 @@ _NEVER_FOLLOW = (*_ANSWERS, "configuration_update", "additional_tools", "compact
 def check_pairs(items: list[Json], *, store: bool, done: frozenset[str] = frozenset()) -> None:
     """Reject ids, calls or thinking without a counterpart; ``done``: calls the service ran."""
     _check_ids(items)
+    _check_duplicates(items)
     _check_calls(items, done)
     _check_thinking(items, store=store)
 
@@ -26,10 +27,29 @@ def _check_ids(items: list[Json]) -> None:
         if _is_given(item):
             continue
         if isinstance(id, str) and not id.startswith(prefix):
-            # OpenAI, input items: an id begins with its type's prefix (public clients, 2026-11-16)
-            param = f"input[{number}].id"
-            message = f"Invalid '{param}': '{id}'. Expected an ID that begins with '{prefix}'."
-            reject(message, param=param, code="invalid_value")
+            reject("id_prefix", param=f"input[{number}].id", id=id, prefix=prefix)
+
+
+def _check_duplicates(items: list[Json]) -> None:
+    seen: set[str] = set()
+    for item in items:
+        if isinstance(id := item.get("id"), str):
+            if id in seen:
+                reject("duplicate_item", param="input", id=id)
+            seen.add(id)
+
+
+def check_adjacent(items: list[Json]) -> None:
+    """Reject anything between a call and its result but other calls and results."""
+    open_calls: list[str] = []
+    for item in items:
+        kind = _type(item)
+        if kind in _CALLS:
+            open_calls.append(item["call_id"])
+        elif kind in _ANSWERS:
+            open_calls = [each for each in open_calls if each != item["call_id"]]
+        elif open_calls:
+            reject("deepseek_adjacent", param="input", id=open_calls[0])
 
 
 def find_hosted_calls(items: list[Json], tools: list[Json]) -> frozenset[str]:
@@ -50,14 +70,10 @@ def _check_calls(items: list[Json], done: frozenset[str]) -> None:
     answered = {item["call_id"] for item in items if _type(item) in _ANSWERS}
     for item in items:
         if _type(item) in _ANSWERS and item["call_id"] not in known:
-            # OpenAI, function calling: an output needs its call (public clients, 2026-11-16)
-            call_id = item["call_id"]
-            message = f"No tool call found for function call output with call_id {call_id}."
-            reject(message, param="input")
+            reject("output_without_call", param="input", id=item["call_id"])
     for call_id in called:
         if call_id not in answered and call_id not in done:
-            # OpenAI, function calling: a call needs its output (public clients, 2026-11-16)
-            reject(f"No tool output found for function call {call_id}.", param="input")
+            reject("call_without_output", param="input", id=call_id)
 
 
 def _check_thinking(items: list[Json], *, store: bool) -> None:
@@ -85,28 +101,15 @@ def _check_source(item: Json, number: int, *, store: bool) -> str | None:
     if item.get("content"):
         return id
     if id is None:
-        # OpenAI, reasoning items: id is required (openai 3.49.0 types, 2026-11-10)
-        reject_missing(f"input[{number}].id")
+        reject("missing", param=f"input[{number}].id")
     item_id = parse_id(id)
     if item_id is None or not item_id.stored:
-        # OpenAI, conversation state: store false keeps no items (vercel/ai#7543, 2026-11-15)
-        hint = (
-            " Items are not persisted when `store` is set to false. Try again with `store` set to "
-            "true, or remove this item from your input."
-        )
-        message = f"Item with id '{id}' not found.{'' if store else hint}"
-        reject(message, param="input", status=404)
+        reject("unknown_item" if store else "unstored_item", param="input", id=id)
     return id
 
 
 def _reject_signature(text: str) -> NoReturn:
-    # OpenAI, encrypted reasoning: invalid_encrypted_content (openai/codex#8145, 2026-11-15)
-    short = f"{text[:4]}...{text[-4:]}"
-    message = (
-        f"The encrypted content {short} could not be verified. "
-        "Reason: Encrypted content could not be decrypted or parsed."
-    )
-    reject(message, param=None, code="invalid_encrypted_content")
+    reject("encrypted_content", short=f"{text[:4]}...{text[-4:]}")
 
 
 def _check_follower(items: list[Json], number: int, *, store: bool) -> None:
@@ -123,25 +126,15 @@ def _check_follower(items: list[Json], number: int, *, store: bool) -> None:
             ours, item_id = parse_id(thought["id"]), parse_id(follower["id"])
             if ours is None or item_id is None or item_id.stem == ours.stem:
                 return
-    # OpenAI, reasoning items: need the next item (pydantic-ai recording
-    # test_openai_responses_thinking_with_modified_history, 2026-08-22)
-    message = (
-        f"Item '{thought['id']}' of type 'reasoning' was provided without its required "
-        "following item."
-    )
-    reject(message, param="input")
+    reject("thinking_without_follower", param="input", id=thought["id"])
 
 
 def _check_thought(item: Json, item_id: ItemId, present: set[tuple[str, int]]) -> None:
     if (item_id.stem, item_id.thought) in present:
         return
     thinking = write_id("rs", ItemId(item_id.stem, item_id.thought or 0, None, item_id.stored))
-    # OpenAI, reasoning items: the next item needs them (public clients, 2026-11-16)
-    message = (
-        f"Item '{item['id']}' of type '{_type(item)}' was provided without its required "
-        f"'reasoning' item: '{thinking}'."
-    )
-    reject(message, param="input")
+    rule = "follower_without_thinking"
+    reject(rule, param="input", id=item["id"], kind=_type(item), thinking=thinking)
 
 
 def _parse_own_id(item: Json) -> ItemId | None:

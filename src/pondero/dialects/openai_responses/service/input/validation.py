@@ -1,8 +1,4 @@
-"""Reads JSON into the wire's types, and rejects misfits in OpenAI's recorded words.
-
-Recordings: decimal_below_min_value (pydantic-ai test_openai_responses_model_http_error,
-2026-08-22), integer_below_min_value (req_llm o1_mini/usage, 2025-10-04).
-"""
+"""Reads JSON into the wire's types, and rejects misfits in OpenAI's recorded words."""
 
 import re
 from typing import Any, NoReturn, TypeVar, get_args, get_type_hints
@@ -13,7 +9,7 @@ from msgspec import Struct
 from pondero.canon import Json, convert_json
 from pondero.dialects.bodies import UnknownFields
 
-from ..errors import reject, reject_invalid, reject_missing, reject_unknown
+from ..errors import reject, reject_invalid
 
 T = TypeVar("T", bound=Struct)
 
@@ -21,7 +17,15 @@ _AT = re.compile(r"^(.*?)(?: - at `(.*)`)?$", re.DOTALL)
 _FIELD = re.compile(r"(unknown|required) field `(.*)`")
 _KIND = re.compile(r"Expected `([a-z]+).*`, got `([a-z]+)`")
 _BOUND = re.compile(r"Expected `(int|float)` (<=|>=) (-?[\d.]+)")
+_LENGTH = re.compile(r"Expected `str` of length (<=|>=) (\d+)")
+_PATTERN = re.compile(r"Expected `str` matching regex '(.*)'")
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+_RANGES = {
+    ("int", ">="): "integer_below",
+    ("int", "<="): "integer_above",
+    ("float", ">="): "decimal_below",
+    ("float", "<="): "decimal_above",
+}
 _NAMES = {
     "int": "an integer",
     "float": "a decimal",
@@ -41,7 +45,6 @@ def read(raw: Json, kind: type[T], *, at: str = "", unknown: UnknownFields | Non
         if unknown is not None:
             return _read_leniently(raw, kind, at, unknown)
         what, inner = _locate(error)
-        # OpenAI: the types of openai 3.49.0 (2026-11-10)
         _reject_misfit(what, _join_path(at, inner.removeprefix("$")), raw, inner, kind)
 
 
@@ -83,41 +86,34 @@ def read_kind(raw: Json, *, at: str, otherwise: str | None = None) -> str:
     """Return the `type` of an object, or reject one without it."""
     kind = raw.get("type", otherwise) if isinstance(raw, dict) else None
     if kind is None:
-        reject_missing(f"{at}.type")  # OpenAI: type is required (openai 3.49.0, 2026-11-10)
+        reject("missing", param=f"{at}.type")
     if not isinstance(kind, str):
-        # OpenAI, errors: invalid_type (public clients quote it, 2026-11-16)
-        message = f"Invalid type for '{at}.type': expected a string, but got another instead."
-        reject(message, param=f"{at}.type", code="invalid_type")
+        reject("invalid_type", param=f"{at}.type", wanted="a string", got="another")
     return kind
 
 
 def _reject_misfit(problem: str, param: str, raw: Json, inner: str, kind: type[Struct]) -> NoReturn:
-    # OpenAI, errors: codes and texts (public clients quote them, 2026-11-16)
     if field := _FIELD.search(problem):
         name = _join_path(param, f".{field[2]}")
-        reject_unknown(name) if field[1] == "unknown" else reject_missing(name)
+        reject("unknown_parameter" if field[1] == "unknown" else "missing", param=name)
     value = _value(raw, inner)
     if problem.startswith("Invalid enum value"):
         reject_invalid(value, _words(kind, inner), param=param)
     if bound := _BOUND.search(problem):
         _reject_range(bound, value, param)
-    if mismatch := _KIND.search(problem):
-        wanted, got = _NAMES.get(mismatch[1], mismatch[1]), _NAMES.get(mismatch[2], mismatch[2])
-        message = f"Invalid type for '{param}': expected {wanted}, but got {got} instead."
-        reject(message, param=param, code="invalid_type")
-    reject(f"Invalid '{param}': {problem}.", param=param, code="invalid_value")
+    if isinstance(value, str) and (length := _LENGTH.search(problem)):
+        rule = "string_above" if length[1] == "<=" else "string_empty"
+        reject(rule, param=param, bound=length[2], length=len(value))
+    if pattern := _PATTERN.search(problem):
+        reject("string_pattern", param=param, bound=pattern[1])
+    mismatch = _KIND.search(problem)
+    wanted, got = (mismatch[1], mismatch[2]) if mismatch else ("another value", "this one")
+    reject("invalid_type", param=param, wanted=_NAMES.get(wanted, wanted), got=_NAMES.get(got, got))
 
 
 def _reject_range(bound: re.Match[str], value: Json, param: str) -> NoReturn:
-    # OpenAI, errors: the bound and the value are named (recordings: above)
-    noun = "integer" if bound[1] == "int" else "decimal"
-    below = bound[2] == ">="
-    limit = float(bound[3])
-    message = (
-        f"Invalid '{param}': {noun} {'below minimum' if below else 'above maximum'} value. "
-        f"Expected a value {bound[2]} {limit:g}, but got {value} instead."
-    )
-    reject(message, param=param, code=f"{noun}_{'below_min' if below else 'above_max'}_value")
+    rule = _RANGES[bound[1], bound[2]]
+    reject(rule, param=param, bound=f"{float(bound[3]):g}", value=value)
 
 
 def _join_path(at: str, path: str) -> str:

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from pondero.canon import Json
-from pondero.dialects.claude import LOOP_START, Proof, describe_binding
+from pondero.dialects.claude import Proof
 
-from . import types
-from .errors import reject, reject_by_model
-from .models import Family, family
-from .parse import block
-from .signatures import KEY, prefix_digest, verify_redacted
-
-_NO_TOOLS = "The toolConfig field must be defined when using toolUse and toolResult content blocks."
-_SIGNATURE = "reasoningContent.reasoningText.signature"
+from .. import types
+from ..errors import reject
+from ..models import Family, family
+from ..parse import block
+from ..signatures import KEY, prefix_digest, verify_redacted
 
 
 class PlacedBlock(NamedTuple):
@@ -58,28 +55,14 @@ def turns(body: types.Body) -> list[Turn]:
 def _check_message(role: str, at: int, blocks: Sequence[PlacedBlock]) -> None:
     kinds = {placed.kind for placed in blocks}
     if not blocks:
-        # AWS, Message: content is not empty (theopenco/llmgateway#3127, 2026-07-18)
-        raise reject(
-            f"The content field in the Message object at messages.{at} is empty. Add a "
-            "ContentBlock object to the content field and try again."
-        )
+        reject("empty_message", at=at)
     for placed in blocks:
         if isinstance(placed.fields, str) and not placed.fields:
-            # AWS, ContentBlock: nor is text (aws-samples/bedrock-engineer#8, 2025-02-25)
-            raise reject(
-                f"The text field in the ContentBlock object at {placed.at} is blank. Add text to "
-                "the text field, and try again."
-            )
-    # AWS, Message: media from the user, documents with text; both (page, 2026-11-16; texts ours)
+            reject("empty_text", at=placed.at)
     if role != "user" and kinds & {"image", "document", "toolResult"} - _own_tool_kinds(blocks):
-        raise reject(
-            f"The message at messages.{at} has a content block that only a user message may have."
-        )
+        reject("user_content", at=at)
     if "document" in kinds and "text" not in kinds:
-        raise reject(
-            f"The message at messages.{at} has a document block and no text block. Add a text "
-            "block and try again."
-        )
+        reject("document_text", at=at)
 
 
 def _own_tool_kinds(blocks: Sequence[PlacedBlock]) -> set[str]:
@@ -88,56 +71,23 @@ def _own_tool_kinds(blocks: Sequence[PlacedBlock]) -> set[str]:
     return {"toolResult"} if own else set()
 
 
-def check_sources(known: list[Turn]) -> None:
-    """Reject media in S3, for models that do not fetch it."""
-    for turn in known:
-        if any(_is_in_s3(placed.fields) for placed in turn.blocks):
-            # AWS, Converse: no S3 (pydantic-ai test_multimodal_tool_return_matrix, 2026-08-22)
-            raise reject("This model doesn't support the s3Uri field. Remove s3Uri and try again.")
-
-
-def _is_in_s3(fields: types.Typed | None) -> bool:
-    if isinstance(fields, types.ToolResultBlock):
-        raws = (raw for union in fields.content for raw in union.values())
-        return any(b'"s3Location"' in bytes(raw) for raw in raws)
-    media = types.ImageBlock | types.DocumentBlock | types.VideoBlock | types.AudioBlock
-    return isinstance(fields, media) and fields.source.s3_location is not None
-
-
 def check_turns(known: list[Turn], row: Family, *, tools: bool) -> None:
     """Reject a conversation that the wrong role begins, and calls and results without a pair."""
     if not known:
-        # AWS, Converse: messages is not empty (inferred, 2026-11-15; text as for toolConfig.tools)
-        raise reject(
-            "1 validation error detected: Value at 'messages' failed to satisfy constraint: "
-            "Member must have length greater than or equal to 1"
-        )
+        reject("no_messages")
     if row.begins == "user" and known[0].role == "assistant":
-        # AWS, Converse: the user begins (pydantic/pydantic-ai#4495, 2026-03-02)
-        raise reject(
-            "A conversation must start with a user message. Try again with a conversation that "
-            "starts with a user message."
-        )
+        reject("first_role")
     spoken = [turn for turn in known if turn.role != "system"]
     for number, turn in enumerate(spoken):
         called, answered = _calls(turn), _results(turn)
         if (called or answered) and not tools:
-            # AWS, Converse: calls need a toolConfig (onyx-dot-app/onyx#7842, 2026-01-27)
-            raise reject(_NO_TOOLS)
+            reject("no_tools")
         after = _results(spoken[number + 1]) if number + 1 < len(spoken) else []
         before = _calls(spoken[number - 1]) if number else []
         if missing := [id for id in called if id not in after]:
-            # AWS, Converse: results follow calls (zeroclaw-labs/zeroclaw#1476, 2026-02-23)
-            raise reject(
-                f"Expected toolResult blocks at messages.{turn.at + 1}.content for the following "
-                f"Ids: {', '.join(missing)}"
-            )
+            reject("call_without_result", at=turn.at + 1, ids=", ".join(missing))
         if [id for id in answered if id not in before]:
-            # AWS, Converse: a result has a call (Just-Curieous/Curie#16, 2025-03-07)
-            raise reject(
-                f"The number of toolResult blocks at messages.{turn.at}.content exceeds the number "
-                "of toolUse blocks of previous turn."
-            )
+            reject("result_without_call", at=turn.at)
 
 
 def _calls(turn: Turn) -> list[str]:
@@ -154,7 +104,6 @@ def _results(turn: Turn) -> list[str]:
 
 def check_signatures(known: list[Turn], raw: Json, row: Family, *, drops: bool) -> None:
     """Reject thinking whose signature does not verify, or is bound to another conversation."""
-    # Anthropic, preserved thinking (anomalyco/opencode#48637); makers (pi-ai 1.5.0, 2026-11-15)
     for turn in known:
         for placed in turn.blocks:
             if not isinstance(placed.fields, types.Reasoning):
@@ -166,12 +115,9 @@ def check_signatures(known: list[Turn], raw: Json, row: Family, *, drops: bool) 
                     and _is_bound(proof.model)
                     and proof.prefix != _digest_before(raw, placed)
                 ):
-                    raise reject_by_model(describe_binding(placed.at, "`signature` in `thinking`"))
+                    reject("bound_signature", at=placed.at)
             elif row.control != "any" and _is_signed(placed.fields):
-                raise reject(
-                    f"This model doesn't support the {_SIGNATURE} field. Remove {_SIGNATURE} and "
-                    "try again."
-                )
+                reject("foreign_signature")
 
 
 def _is_signed(fields: types.Reasoning) -> bool:
@@ -180,18 +126,17 @@ def _is_signed(fields: types.Reasoning) -> bool:
 
 
 def _proof(at: str, fields: types.Reasoning) -> Proof:
-    # Anthropic, preserved thinking: signed; both (vendor page and pi-ai 1.5.0, 2026-11-15)
     text = fields.reasoning_text
     if text is None:
         proof = verify_redacted(fields.redacted_content or "")
         field = "`data` in `redacted_thinking`"
     elif text.signature is None:
-        raise reject_by_model(f"{at}.thinking.signature: Field required")
+        reject("no_signature", at=at)
     else:
         proof = KEY.verify(text.text, text.signature)
         field = "`signature` in `thinking`"
     if proof is None:
-        raise reject_by_model(f"{at}: Invalid {field} block")
+        reject("signature", at=at, field=field)
     return proof
 
 
@@ -217,8 +162,4 @@ def check_begin(known: list[Turn]) -> None:
     if first < len(known) and known[first].role == "assistant":
         begin = next(iter(known[first].blocks), None)
         if begin is not None and begin.kind != "reasoningContent":
-            # Anthropic, extended thinking: a tool loop keeps its thinking (vendor page, 2026-11-15)
-            raise reject_by_model(
-                f"{begin.at}.type: Expected `thinking` or `redacted_thinking`, but found "
-                f"`{begin.kind}`. {LOOP_START}"
-            )
+            reject("loop_start", at=begin.at, kind=begin.kind)

@@ -6,20 +6,12 @@ from msgspec import Raw
 from msgspec.json import decode
 
 from pondero.canon import Json
-from pondero.dialects.claude import LOOP_START, describe_binding
 
-from . import types
-from .errors import reject
-from .models import family
-from .parse import block
-from .signatures import prefix_digest, verify_signature
-
-_NO_RESULT = (
-    "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
-)
-_NO_CALL = (
-    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
-)
+from .. import types
+from ..errors import reject
+from ..models import Family, family
+from ..parse import block
+from ..signatures import prefix_digest, verify_signature
 
 
 class PlacedBlock(NamedTuple):
@@ -66,55 +58,48 @@ def _blocks(content: str | list[Raw], at: str) -> list[PlacedBlock]:
 def check_texts(found: list[Turn]) -> None:
     """Reject empty messages and empty texts."""
     if not found:
-        # Anthropic, Messages: at least one (text of public clients, 2026-11-16)
-        raise reject("messages: at least one message is required")
+        reject("no_messages")
     for number, turn in enumerate(found):
         last = number == len(found) - 1 and turn.role == "assistant"
         if not turn.blocks and not last and turn.role != "system":
-            # Anthropic, Messages: content is not empty (anthropics/claude-code#6774, 2025-08-28)
-            raise reject(
-                f"{turn.at}: all messages must have non-empty content except for the optional "
-                "final assistant message"
-            )
+            reject("empty_message", at=turn.at)
         for placed in turn.blocks:
             if isinstance(placed.fields, types.TextBlock) and not placed.fields.text:
-                # Anthropic, Messages: nor are texts (anthropics/claude-code#59812, 2026-05-16)
-                raise reject("messages: text content blocks must be non-empty")
+                reject("empty_text")
 
 
-def check_pairs(found: list[Turn]) -> None:
+def check_pairs(found: list[Turn], row: Family) -> None:
+    """Reject a call without its result, and a result without its call or not at the begin."""
     """Reject a call without its result, and a result without its call."""
     seen: set[str] = set()
     spoken = [turn for turn in found if turn.role != "system"]
     for number, turn in enumerate(spoken):
         calls = _ids(turn, types.ToolUseBlock)
         if len(set(calls)) < len(calls) or seen & set(calls):
-            # Anthropic, tool use: ids are unique (trycua/cua#524, 2026-11-16)
-            raise reject("messages: `tool_use` ids must be unique")
+            reject("call_ids")
         seen |= set(calls)
         following = spoken[number + 1] if number + 1 < len(spoken) else None
         answered = _ids(following, types.ToolResultBlock) if following else []
+        if row.pairs == "unchecked" and answered:
+            continue
         if turn.role == "assistant" and (missing := [c for c in calls if c not in answered]):
-            # Anthropic, tool use: results follow calls (anthropics/claude-code#8210, 2025-09-26)
-            raise reject(
-                f"{turn.at}: `tool_use` ids were found without `tool_result` blocks immediately "
-                f"after: {', '.join(missing)}. {_NO_RESULT}"
-            )
-        if turn.role == "user":
+            reject("call_without_result", at=turn.at, ids=", ".join(missing))
+        if turn.role == "user" and row.pairs == "checked":
             _check_results(turn, spoken[number - 1] if number else None)
 
 
 def _check_results(turn: Turn, before: Turn | None) -> None:
     asked = _ids(before, types.ToolUseBlock) if before else []
+    late = False
     for placed in turn.blocks:
         if isinstance(placed.fields, types.ToolResultBlock):
             id = placed.fields.tool_use_id
             if id not in asked:
-                # Anthropic, tool use: calls precede (anthropics/claude-code#18947, 2026-01-18)
-                raise reject(
-                    f"{placed.at}: unexpected `tool_use_id` found in `tool_result` blocks: {id}. "
-                    f"{_NO_CALL}"
-                )
+                reject("result_without_call", at=placed.at, id=id)
+            if late:
+                reject("late_result", at=before.at if before else turn.at, id=id)
+        else:
+            late = True
 
 
 def _ids(turn: Turn, kind: type[types.ToolUseBlock] | type[types.ToolResultBlock]) -> list[str]:
@@ -124,7 +109,6 @@ def _ids(turn: Turn, kind: type[types.ToolUseBlock] | type[types.ToolResultBlock
 
 def check_signatures(found: list[Turn], raw: Json, *, drops: bool) -> list[str]:
     """Reject thinking with a bad signature; return the paths of blocks that are dropped instead."""
-    # Anthropic, preserved thinking; both (vendor page and anomalyco/opencode#48637, 2026-11-15)
     dropped = []
     for turn in found:
         for number, placed in enumerate(turn.blocks):
@@ -138,12 +122,12 @@ def check_signatures(found: list[Turn], raw: Json, *, drops: bool) -> list[str]:
                 case _:
                     continue
             if proof is None:
-                raise reject(f"{placed.at}: Invalid {field} block")
+                reject("signature", at=placed.at, field=field)
             if _is_bound(proof[0]) and proof[1] != _digest_before(
                 raw, placed, turn.blocks[:number]
             ):
                 if not drops:
-                    raise reject(describe_binding(placed.at, field))
+                    reject("bound_signature", at=placed.at, field=field)
                 dropped.append(placed.at)
     return dropped
 
@@ -171,11 +155,7 @@ def check_begin(found: list[Turn]) -> None:
     if first < len(found) and found[first].role == "assistant":
         begin = next(iter(found[first].blocks), None)
         if begin is not None and begin.kind not in ("thinking", "redacted_thinking"):
-            # Anthropic, thinking in a loop (page, 2026-11-15; OpenRouterTeam/ai-sdk-provider#162)
-            raise reject(
-                f"{begin.at}.type: Expected `thinking` or `redacted_thinking`, but found "
-                f"`{begin.kind}`. {LOOP_START}"
-            )
+            reject("loop_start", at=begin.at, kind=begin.kind)
 
 
 def ends_with_words(found: list[Turn]) -> bool:
@@ -191,12 +171,7 @@ def check_prefill(found: list[Turn], *, thinks: bool) -> None:
     last = found[-1]
     kinds = [placed.kind for placed in last.blocks]
     if not thinks and ("thinking" in kinds or "redacted_thinking" in kinds):
-        # Anthropic, extended thinking: none in a prefill (tailcallhq/forgecode#1853, 2025-11-07)
-        raise reject(
-            "When thinking is disabled, an `assistant` message in the final position cannot "
-            "contain `thinking`. To use thinking blocks, enable `thinking` in your request."
-        )
+        reject("prefill_thinking")
     end = last.blocks[-1].fields if last.blocks else None
     if isinstance(end, types.TextBlock) and end.text != end.text.rstrip():
-        # Anthropic, prefill: no trailing whitespace (tailcallhq/forgecode#1872, 2025-11-08)
-        raise reject("messages: final assistant content cannot end with trailing whitespace")
+        reject("prefill_whitespace")

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from pondero.dialects import claude
 from pondero.thinking import UNSET, Intent
 
-from . import makers, types
-from .errors import reject, reject_by_model
-from .models import Family
+from .. import makers, types
+from ..errors import reject
+from ..models import Family
 
 
 class ResolvedThinking(NamedTuple):
@@ -79,17 +79,14 @@ def resolve_thinking(
     """Resolve the requested level for a model; raises Rejected for unsupported parameters."""
     limits = body.inference_config or types.Limits()
     if row.max_output is not None and (limits.max_tokens or 0) > row.max_output:
-        # AWS, Converse: maximum output (sigoden/aichat#813, 2024-08-30)
-        raise reject(
-            f"The maximum tokens you requested exceeds the model limit of {row.max_output}. Try "
-            f"again with a maximum tokens value that is lower than {row.max_output}."
-        )
+        reject("max_output", most=row.max_output)
     effort = body.output_config.effort if body.output_config else None
     if effort is not None and not isinstance(own, makers.Claude):
-        # AWS, Converse: effort only for Claude (inferred from botocore 1.44.0, 2026-11-15)
-        raise _reject_field("outputConfig.effort")
+        reject("unsupported_field", field="outputConfig.effort")
     if row.sampling == "none":
         _check_no_sampling(limits)
+    if row.sampling == "one" and limits.temperature is not None and limits.top_p is not None:
+        reject("one_sampling")
     match own:
         case makers.Claude():
             return _resolve_claude(own, effort, limits, row, forced=forced)
@@ -109,26 +106,17 @@ def _use_default(row: Family) -> ResolvedThinking:
     return ResolvedThinking(UNSET, thinks=row.unasked == "on", shown=row.display == "shown")
 
 
-def _reject_field(field: str) -> Exception:
-    # AWS, Converse (recording pydantic-ai test_multimodal_tool_return_matrix, s3Uri, 2026-08-22)
-    return reject(f"This model doesn't support the {field} field. Remove {field} and try again.")
-
-
 def _check_no_sampling(limits: types.Limits) -> None:
-    # AWS, Converse: no sampling on Claude 4.7+, GPT and Grok (pydantic-ai 2.66.0, 2026-11-15)
     for field, value in (("temperature", limits.temperature), ("topP", limits.top_p)):
         if value is not None:
-            raise _reject_field(field)
+            reject("no_sampling", field=field)
 
 
 def _resolve_level(own: makers.Own, field: str, word: str | None, row: Family) -> ResolvedThinking:
     if word is None:
         return _use_default(row)
     if word not in row.efforts:
-        # AWS, Converse: levels by family (pydantic-ai 2.66.0, verified live, 2026-11-15; text ours)
-        raise reject_by_model(
-            f"{field}: '{word}' is not one of the supported values: {', '.join(row.efforts)}"
-        )
+        reject("level", field=field, word=word, levels=", ".join(row.efforts))
     if word == "none":
         return ResolvedThinking(intent_of(own))
     thinks = row.thinks_at is None or word in row.thinks_at
@@ -139,19 +127,12 @@ def _resolve_nova(own: makers.Nova, limits: types.Limits, row: Family) -> Resolv
     said = own.reasoning_config
     if said is None:
         return _use_default(row)
-    # AWS, Nova 2; all three (langchain-aws 1.9.1, @ai-sdk/amazon-bedrock 5.0.101, 2026-11-15)
     if not row.efforts:
-        raise reject_by_model(
-            "Malformed input request: #: extraneous key [reasoningConfig] is not permitted, "
-            "please reformat your input and try again."
-        )
+        reject("nova_reasoning")
     if said.type == "disabled":
         return ResolvedThinking(intent_of(own))
     if said.max_reasoning_effort not in row.efforts:
-        raise reject_by_model(
-            f"reasoningConfig.maxReasoningEffort must be one of {', '.join(row.efforts)} when "
-            "reasoning is enabled"
-        )
+        reject("nova_effort", levels=", ".join(row.efforts))
     if said.max_reasoning_effort == "high":
         _check_unlimited(limits)
     return ResolvedThinking(intent_of(own), thinks=True, shown=row.display == "shown")
@@ -164,8 +145,8 @@ def _check_unlimited(limits: types.Limits) -> None:
         "topP": limits.top_p,
     }
     for field, value in given.items():
-        if value is not None:  # see _resolve_nova
-            raise reject_by_model(f"{field} must be unset when maxReasoningEffort is high")
+        if value is not None:
+            reject("nova_limits", field=field)
 
 
 def _resolve_claude(
@@ -178,11 +159,11 @@ def _resolve_claude(
         _check_thinking(thinking, limits, row)
     if effort is not None:
         limit = row.off_below if kind in ("disabled", "between_tools") else None
-        claude.check_effort(effort, row.efforts, reject_by_model, off_accepted=limit)
+        claude.check_effort(effort, row.efforts, reject, off_accepted=limit)
     if forced:
-        claude.check_forced(kind, row.forced, reject_by_model)
+        claude.check_forced(kind, row.forced, reject)
     if kind in ("enabled", "adaptive"):
-        claude.check_sampling(limits.temperature, own.top_k, limits.top_p, reject_by_model)
+        claude.check_sampling(limits.temperature, own.top_k, limits.top_p, reject)
     shown = show_of(own)
     shown = row.display == "shown" if shown is None else shown
     intent = intent_of(own, effort)
@@ -197,15 +178,12 @@ def _resolve_claude(
 
 
 def _check_thinking(thinking: makers.ClaudeThinking, limits: types.Limits, row: Family) -> None:
-    claude.check_type(thinking.type, row.thinking, reject_by_model)
+    claude.check_type(thinking.type, row.thinking, reject)
     if thinking.type != "enabled":
         return
-    # Anthropic, extended thinking: budget_tokens from 1024 on; both (LibreChat#8346, 2026-11-15)
     if thinking.budget_tokens is None:
-        raise reject_by_model("thinking.enabled.budget_tokens: Field required")
+        reject("no_budget")
     if thinking.budget_tokens < 1024:
-        raise reject_by_model(
-            "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
-        )
+        reject("small_budget")
     if limits.max_tokens is not None:
-        claude.check_budget(thinking.budget_tokens, limits.max_tokens, reject_by_model)
+        claude.check_budget(thinking.budget_tokens, limits.max_tokens, reject)

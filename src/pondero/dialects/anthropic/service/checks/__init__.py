@@ -1,0 +1,1 @@
+"""What the service rejects once a request is read; ``rules.accept`` calls these in its order."""

@@ -1,0 +1,1 @@
+"""The service's checks of the parts of a request."""

@@ -1,0 +1,1 @@
+"""Checks of one subject each: schemas, tools, stored state, updates, thinking."""

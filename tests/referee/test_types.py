@@ -1,0 +1,106 @@
+"""A negative corpus from the vendors' own types: wrong JSON is rejected, right JSON is accepted."""
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+import pytest
+from tests.referee.cases import post
+from tests.referee.vendor_requests import VENDORS, Vendor
+from tests.referee.vendor_types import fields_of, places, right_value, wrong_value
+
+from pondero.dialects import Rejected, get_dialect
+
+Json = Any
+
+
+class Trial(NamedTuple):
+    """A request with one field that is set to a value."""
+
+    path: str
+    body: Json
+
+
+def refusal(vendor: Vendor, body: Json) -> tuple[int, str] | None:
+    try:
+        request = post(vendor.url, body, vendor.headers)
+        get_dialect(vendor.dialect).service().accept(request, vendor.provider)
+    except Rejected as rejection:
+        return rejection.response.status, str(rejection)
+    return None
+
+
+def put(body: Json, path: tuple[str | int, ...], value: Json) -> Json:
+    changed = deepcopy(body)
+    at = changed
+    for key in path[:-1]:
+        at = at[key]
+    at[path[-1]] = value
+    return changed
+
+
+def named(path: tuple[str | int, ...]) -> str:
+    return ".".join("*" if isinstance(key, int) else key for key in path)
+
+
+def hosts(vendor: Vendor) -> Iterator[Trial]:
+    """Yield the good request, and it with each other field of each object that it has."""
+    yield Trial("", dict(vendor.body))
+    for place in places(vendor.body, vendor.hint):
+        for name, each in fields_of(place.leaf).items():
+            path = (*place.path, name)
+            at: Json = vendor.body
+            for key in place.path:
+                at = at[key]
+            if name not in at:
+                value = vendor.values.get(named(path), right_value(each.hint))
+                alone = vendor.unions and fnmatchany(named(place.path), vendor.unions)
+                with_it = put(vendor.body, place.path, {name: value}) if alone else vendor.body
+                yield Trial(named(path), put(with_it, path, value))
+
+
+def fnmatchany(path: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(path, pattern.replace("*", "[*]")) for pattern in patterns)
+
+
+def faults(vendor: Vendor) -> Iterator[Trial]:
+    """Yield the requests with one value of a wrong kind, in each that is otherwise accepted."""
+    seen = set()
+    for host in hosts(vendor):
+        if refusal(vendor, host.body) is not None:
+            continue
+        for place in places(host.body, vendor.hint):
+            for name, each in fields_of(place.leaf).items():
+                path = (*place.path, name)
+                value = wrong_value(each.hint)
+                if value is not None and (named(path), place.leaf) not in seen:
+                    seen.add((named(path), place.leaf))
+                    yield Trial(named(path), put(host.body, path, value))
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda each: each.provider)
+def test_a_right_value_of_every_field_is_accepted(vendor):
+    refused = {
+        trial.path: no[1]
+        for trial in hosts(vendor)
+        if not fnmatchany(trial.path, vendor.apart)
+        and (no := refusal(vendor, trial.body)) is not None
+    }
+    assert refused == {}
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda each: each.provider)
+def test_a_wrong_value_of_every_field_is_rejected(vendor):
+    accepted = [
+        trial.path
+        for trial in faults(vendor)
+        if not fnmatchany(trial.path, vendor.unread)
+        and not 400 <= (refusal(vendor, trial.body) or (200, ""))[0] < 500
+    ]
+    assert accepted == []
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda each: each.provider)
+def test_there_are_many_faults(vendor):
+    assert len(list(faults(vendor))) > 15
