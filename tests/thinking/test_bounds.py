@@ -8,6 +8,7 @@ from pondero.thinking.bounds import LevelBounds
 
 LOOKUP = Lookup(load_shipped())
 LOW = parse_intent("low")
+MODELS = ("anthropic:nobody-knows-it", "compatible:nobody-knows-it", "gemini-2.5-flash", "gpt-5")
 
 
 def clamped(model, wish):
@@ -22,13 +23,13 @@ def clamped(model, wish):
     return bounds.clamp(parse_intent(wish))
 
 
-@pytest.mark.parametrize("model", ["compatible:nobody-knows-it", "gemini-2.5-flash", "gpt-5"])
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("wish", [None, "on", "high", 20_000])
 def test_a_cap_holds_whoever_decides_the_depth(model, wish):
     assert clamped(model, wish) == (LOW, "cap")
 
 
-@pytest.mark.parametrize("model", ["compatible:nobody-knows-it", "gemini-2.5-flash", "gpt-5"])
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("wish", ["off", "low"])
 def test_what_is_within_a_cap_stays(model, wish):
     assert clamped(model, wish) == (parse_intent(wish), None)
