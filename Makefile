@@ -91,6 +91,10 @@ test-thinking: $(READY) ## the same level on every provider
 	$(BIN)/pondero contract --scenario 'thinking_*'
 	$(BIN)/pondero contract --scenario 'thinking_*' --cassettes tests/cassettes
 
+.PHONY: mutants
+mutants: $(READY) ## plant known defects in a copy, one by one: the tests named for each must fail; ROWS="A93 E36"
+	$(BIN)/python tests/mutations/run.py $(ROWS)
+
 .PHONY: lint
 lint: $(READY) ## ruff, mypy, import-linter, and the limits on names and prose
 	$(BIN)/ruff check

@@ -1,12 +1,15 @@
 """The rules of the house that import-linter cannot say. New rooms and dialects join by being there."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from pondero.thinking.target_level import FIGURES
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "pondero"
@@ -18,6 +21,25 @@ NAMES_OF_SERVICES = {
     *("cerebras", "mistral", "cohere", "xai", "deepseek", "openrouter", "bedrock", "ollama"),
     *(path.stem for path in (SOURCE / "catalog" / "data" / "providers").glob("*.toml")),
     *(path.parent.name for path in DIALECTS.glob("*/__init__.py")),
+}
+NAMES_OF_MODELS = {
+    *("claude", "gpt", "chatgpt", "gemini", "gemma", "grok", "magistral", "qwen", "kimi", "glm"),
+}
+# A field, a header or the shape of a key has a service's name in it; a demo asks one model.
+NAMED_INSIDE = {
+    SOURCE / "batch" / "wires" / "requests.py",
+    *(SOURCE / "emulator" / "batches").glob("*.py"),
+    SOURCE / "store" / "key_shapes.py",
+    SOURCE / "sweep" / "demo.py",
+    *(SOURCE / "cli").rglob("*.py"),
+}
+# The rooms between a wish and the wire, and where they may name a level: what a list of someone
+# else says, what a model with a bare switch is listed with, and the cap that allows everything.
+BETWEEN = ("canon", "catalog", "handoff", "exchange", "transport", "batch", "client", "gateway")
+LEVELS_NAMED = {
+    SOURCE / "catalog" / "litellm.py",
+    SOURCE / "gateway" / "requests" / "model_list.py",
+    SOURCE / "gateway" / "levels" / "level_rules.py",
 }
 HEAVY = {
     *("httpx2", "aiohttp", "anyio", "starlette", "uvicorn", "botocore", "genai_prices", "keyring"),
@@ -153,16 +175,42 @@ def docstrings_in(tree: ast.Module) -> set[int]:
     }
 
 
+def texts_in(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines and the words of a file's texts, those in f-strings too; no docstrings."""
+    known = docstrings_in(tree_of(path))
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in known:
+            yield node.lineno, node.value.lower()
+
+
+def names_a_service(path: Path, text: str) -> bool:
+    """Return whether a text is a service's name, or a part of one to compare with."""
+    if text in NAMES_OF_SERVICES:
+        return True
+    if path in NAMED_INSIDE or " " in text:  # words for people may name anyone
+        return False
+    return not {*NAMES_OF_SERVICES, *NAMES_OF_MODELS}.isdisjoint(re.split(r"[^a-z]+", text))
+
+
 def test_no_service_is_named_outside_dialects_and_catalog_data():
     strays = [
-        f"{at(path, node.lineno)}: {node.value!r}"
+        f"{at(path, line)}: {text!r}"
         for path in FILES
         if DIALECTS not in path.parents
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Constant)
-        and isinstance(node.value, str)
-        and node.value.lower() in NAMES_OF_SERVICES
-        and id(node) not in docstrings_in(tree_of(path))
+        for line, text in texts_in(path)
+        if names_a_service(path, text)
+    ]
+
+    assert strays == []
+
+
+def test_no_level_is_named_between_the_wish_and_the_wire():
+    strays = [
+        f"{at(path, line)}: {text!r}"
+        for path in FILES
+        if room_of(path) in BETWEEN and path not in LEVELS_NAMED
+        for line, text in texts_in(path)
+        if text in FIGURES
     ]
 
     assert strays == []

@@ -76,6 +76,17 @@ def test_some_expired_some_failed_some_without_a_word(name):
         assert isinstance(answers["q2"].error, ServiceTimeout)
 
 
+def test_a_result_in_the_wrong_lot_takes_no_place():
+    service = SERVICES["openai"]()
+    batch = Client(transport=service).batch(
+        [{"prompt": "say a", "model": "gpt-5.5"}, {"prompt": "say b", "model": "gpt-5.4"}]
+    )
+    first, second = ((made.asks, made.asks[0]) for made in service.made.values())
+    for (asks, (_, body)), (_, (other, _)) in ((first, second), (second, first)):
+        asks.append((other, body))  # with the id of the other lot's question
+    assert [answer.text for answer in batch.wait().values()] == ["a", "b"]
+
+
 @pytest.mark.parametrize("name", ["openai", "groq", "mistral", "openrouter", "google"])
 def test_a_batch_that_expires_whole_was_not_billed(name):
     _, batch = sent(name, state="expired", ends=lambda _: "absent")

@@ -105,9 +105,19 @@ def test_keys_in_headers_query_body_and_error_text_are_not_in_the_file(path, mon
     monkeypatch.setenv("SOME_API_KEY", "value-of-the-variable")
     request = HttpRequest(
         "POST",
-        f"https://api.test/v1?key={KEY}-query",
-        {"x-api-key": f"{KEY}-header", "authorization": f"Bearer {KEY}-bearer"},
-        json.dumps({"note": "named-secret", "b64": b64encode(b"named-secret").decode()}).encode(),
+        f"https://api.test/v1?key={KEY}-query&apikey={KEY}-plain-query",
+        {
+            "x-api-key": f"{KEY}-header",
+            "apikey": f"{KEY}-plain-header",
+            "authorization": f"Bearer {KEY}-bearer",
+        },
+        json.dumps(
+            {
+                "note": "named-secret",
+                "b64": b64encode(b"named-secret").decode(),
+                "apikey": f"{KEY}-plain-field",
+            }
+        ).encode(),
     )
     said = f"bad keys: {KEY}-query {KEY}-header {KEY}-bearer value-of-the-variable named-secret"
     pieces = [said[at : at + 7].encode() for at in range(0, len(said), 7)]
@@ -126,8 +136,12 @@ def test_keys_in_headers_query_body_and_error_text_are_not_in_the_file(path, mon
         assert value not in text
     [recorded] = load_cassette(path)
     assert recorded.body == b"bad keys: REDACTED REDACTED REDACTED REDACTED REDACTED"
-    assert recorded.request.url == "https://api.test/v1?key=REDACTED"
-    assert recorded.request.headers == {"x-api-key": "REDACTED", "authorization": "Bearer REDACTED"}
+    assert recorded.request.url == "https://api.test/v1?key=REDACTED&apikey=REDACTED"
+    assert recorded.request.headers == {
+        "x-api-key": "REDACTED",
+        "apikey": "REDACTED",
+        "authorization": "Bearer REDACTED",
+    }
     assert recorded.end.message == "REDACTED"
     assert find_leaks(path) == ()
 

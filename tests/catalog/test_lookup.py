@@ -132,19 +132,26 @@ def test_the_order_of_families_does_not_matter(finder):
 
 
 @pytest.mark.parametrize(
-    ("text", "thinks", "off"),
+    ("text", "thinks", "off", "unasked"),
     [
-        ("gpt-4o", False, False),
-        ("o3", True, False),
-        ("gpt-5.1", True, True),
-        ("claude-opus-5", True, True),
-        ("gemini-2.5-pro", True, False),
-        ("gemini-2.5-flash", True, True),
+        ("gpt-4o", False, False, False),
+        ("o3", True, False, True),
+        ("gpt-5.1", True, True, False),
+        ("claude-opus-5", True, True, True),
+        ("claude-sonnet-4-5", True, True, False),
+        ("gemini-2.5-pro", True, False, None),
+        ("gemini-2.5-flash", True, True, None),
+        ("fireworks:minimax-m3", True, False, True),  # where the service has other facts
     ],
 )
-def test_whether_a_model_thinks_and_can_be_off_is_a_fact_of_its_family(finder, text, thinks, off):
-    facts = finder.entry(text).capability
-    assert (facts.thinks, facts.off) == (thinks, off)
+def test_whether_a_model_thinks_and_can_be_off_is_a_fact_of_its_family(
+    finder, text, thinks, off, unasked
+):
+    entry = finder.entry(text)
+    facts = entry.capability
+    assert (facts.thinks, facts.off, facts.thinks_unasked) == (thinks, off, unasked)
+    told = entry.to_json()
+    assert (told["thinks"], told["off"]) == (thinks, off or not thinks)
 
 
 def test_that_a_model_is_adaptive_is_a_fact_and_not_a_matter_of_its_name(finder):

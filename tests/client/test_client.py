@@ -68,11 +68,20 @@ def test_an_answer_has_words_thinking_usage_plan_and_verdict(model, stream):
     reply = ask(Emulator(), model, SUM, stream=stream)
     assert "391" in reply.text
     assert reply.thinking
-    assert reply.verdict == "as_planned"
+    assert (reply.finish, reply.verdict) == ("stop", "as_planned")
     assert reply.plan.will_think
-    assert reply.usage.known_total == reply.usage.total
-    assert reply.message.origin.model in model
-    assert reply.message.origin.at > 1e9
+    assert reply.raw_finish
+    assert reply.request_id or "gemini" in model  # Google gives none
+    assert reply.model in model
+    usage, origin = reply.usage, reply.message.origin
+    assert all((usage.input, usage.output, usage.thinking))
+    assert usage.known_total == usage.total
+    assert (f"{origin.provider}:{origin.model}", origin.level) == (
+        reply.plan.model,
+        reply.plan.level,
+    )
+    assert origin.model in model
+    assert origin.at > 1e9
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -11,7 +11,7 @@ import pytest
 from tests.shells import Waiting, each_killer, each_shell
 
 import pondero
-from pondero.canon import Message, Reply, Text, Thinking, ToolCall, ToolResult
+from pondero.canon import Message, Reply, Text, Thinking, ToolCall, ToolResult, merge_json
 from pondero.emulator import Emulator
 from pondero.exchange import Retry
 from pondero.thinking import LEVELS
@@ -101,9 +101,12 @@ def test_ten_turns_with_tools_at_every_level_are_never_refused(shell, model, lev
 def test_the_level_may_change_before_every_turn(shell, model):
     emulator = Emulator(responder=mind)
     chat = talk(shell, emulator, model)
-    for word, level in zip(TURNS, (*LEVELS, "off", "high", "off"), strict=True):
+    for word, level in zip(TURNS, (*LEVELS, None, "high", "off"), strict=True):
         chat.thinking = level
-        shell.send(chat, word)
+        plan = shell.send(chat, word).plan
+        assert plan.asked == level
+        body = emulator.log.entries[-1].body
+        assert merge_json(body, plan.fields) == body  # the service got what was planned
     assert refusals(emulator) == []
 
 

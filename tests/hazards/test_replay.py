@@ -272,10 +272,17 @@ def test_hazard_13_details_of_all_kinds_are_put_together_and_sent_back_as_they_w
 
 def test_medium_on_gemini_3_flash_goes_through_several_steps_of_tools():
     emulator = Emulator(script=calling(3))
-    reply = chat_with(emulator, "gemini-3-flash-preview/medium").send("Where is it fine?")
-    assert reply.text == "It is fine everywhere."
+    chat = chat_with(emulator, "gemini-3-flash-preview/medium")
+    assert chat.send("Where is it fine?").text == "It is fine everywhere."
     configs = [body["generationConfig"]["thinkingConfig"] for body in bodies(emulator)]
     assert configs == [{"thinkingLevel": "MEDIUM", "includeThoughts": True}] * 4
+    given = [call.signature.value for message in chat.messages for call in message.tool_calls]
+    assert len(set(given)) == 3
+    for step, body in enumerate(bodies(emulator)):  # each step sends back all before it
+        parts = [part for each in body["contents"] for part in each["parts"]]
+        assert [p["thoughtSignature"] for p in parts if "functionCall" in p] == given[:step]
+        thoughts = [part["text"] for part in parts if part.get("thought")]
+        assert thoughts == [f"let me look ({n})" for n in range(step)]
     assert refusals(emulator) == []
 
 

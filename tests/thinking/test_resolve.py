@@ -30,13 +30,19 @@ def test_off_sends_the_real_off_switch(model, sent):
 
 
 @pytest.mark.parametrize(
-    ("model", "got"),
-    [("gpt-5", "minimal"), ("o3-mini", "low"), ("gpt-5-pro", "high"), ("claude-fable-5", "low"),
-     ("gemini-3-pro-preview", "low"), ("gemini-3-flash-preview", "minimal")],
+    ("model", "got", "sent"),
+    [("gpt-5", "minimal", {"reasoning": {"effort": "minimal"}}),
+     ("o3-mini", "low", {"reasoning": {"effort": "low"}}),
+     ("gpt-5-pro", "high", {"reasoning": {"effort": "high"}}),
+     ("claude-fable-5", "low", {"output_config": {"effort": "low"}}),
+     ("gemini-2.5-pro", "minimal", {"generationConfig": {"thinkingConfig": {"thinkingBudget": 128}}}),
+     ("gemini-3-pro-preview", "low", {"generationConfig": {"thinkingConfig": {"thinkingLevel": "LOW"}}}),
+     ("gemini-3-flash-preview", "minimal", {"generationConfig": {"thinkingConfig": {"thinkingLevel": "MINIMAL"}}})],
 )  # fmt: skip
-def test_off_on_a_model_that_always_thinks_is_the_least_and_reports_why(model, got):
+def test_off_on_a_model_that_always_thinks_is_the_least_and_reports_why(model, got, sent):
     made = plan(model, "off")
     assert (made.level, made.will_think, _codes(made)) == (got, True, ["cannot_disable"])
+    assert sent.items() <= made.fields.items()
     assert "disabling" in made.adjustments[0].why
 
 
@@ -256,9 +262,19 @@ def test_a_summary_that_cannot_be_had_is_said():
 # -- native -------------------------------------------------------------------------------------
 
 
-def test_native_fields_pass_untouched_and_win():
-    native = {"thinking": {"type": "enabled", "budget_tokens": 1}, "output_config": {"effort": "x"}}
-    made = plan("claude-opus-5/low", native, thinking_effort="high")
+@pytest.mark.parametrize(
+    ("model", "native"),
+    [
+        (
+            "claude-opus-5/low",
+            {"thinking": {"type": "enabled", "budget_tokens": 1}, "output_config": {"effort": "x"}},
+        ),
+        ("mistral:magistral-medium-latest/low", {"prompt_mode": "reasoning"}),
+        ("mistral:mistral-small-latest", {"prompt_mode": None, "reasoning_effort": "x"}),
+    ],
+)
+def test_native_fields_pass_untouched_and_win(model, native):
+    made = plan(model, native, thinking_effort="high")
     assert (made.fields, made.asked, made.will_think) == (native, "native", None)
     assert made.fields is not native
 

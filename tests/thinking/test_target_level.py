@@ -159,15 +159,25 @@ def test_gemini_3_pro_never_gets_minimal_or_medium(wish):
 
 
 @pytest.mark.parametrize("wish", _ALL)
-@pytest.mark.parametrize("model", ["gemini-3-pro-preview", "gemini-3.6-flash", "gemini-4-argon"])
+@pytest.mark.parametrize(
+    "model",
+    ["gemini-3-pro-preview", "gemini-3.6-flash", "gemini-4-argon", "gemini-pro-latest"],
+)
 def test_gemini_3_never_gets_a_budget(model, wish):
-    assert "thinkingBudget" not in _config(model, wish)
+    config = _config(model, wish)
+    assert "thinkingLevel" in config
+    assert "thinkingBudget" not in config
 
 
 @pytest.mark.parametrize("wish", _ALL)
-@pytest.mark.parametrize("model", ["gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite"])
+@pytest.mark.parametrize(
+    "model",
+    ["gemini-2.5-pro", "gemini-2.5-flash", "gemini-2.5-flash-lite", "gemini-robotics-er-1.5"],
+)
 def test_gemini_2_5_never_gets_a_level(model, wish):
-    assert "thinkingLevel" not in _config(model, wish)
+    config = _config(model, wish)
+    assert "thinkingBudget" in config
+    assert "thinkingLevel" not in config
 
 
 @pytest.mark.parametrize("wish", _ALL)

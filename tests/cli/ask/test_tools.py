@@ -191,7 +191,7 @@ def test_on_a_terminal_the_user_sees_name_and_arguments_and_decides(environment,
     )
     with running("ask", "claude-opus-5/high", "--tool", tool, "Go!", environment=environment) as terminal:  # fmt: skip
         terminal.until("get_weather wants to run:", '"city": "Paris"', "[a]lways:")
-        terminal.press("perhaps\rn\r")
+        terminal.press("\rperhaps\rn\r")  # only a word decides
         terminal.until('"city": "Bern\\u001b[2J"')
         terminal.press("y\r")
         terminal.until('"city": "Rome"')

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pondero.gateway.quotas.quota import Quota, QuotaUse, window
@@ -61,6 +61,8 @@ takes = st.lists(st.tuples(st.integers(0, 40_000), st.integers(1, 9)), max_size=
 
 
 @given(st.sampled_from(["second", "minute"]), st.integers(1, 20), takes)
+@example("second", 1, [(19, 1), (999, 1)])  # at the end of a slot, and all but a length later
+@example("minute", 1, [(1_199, 1), (59_999, 1)])
 def test_no_span_of_its_length_sees_more_than_a_limit(per, most, moves):
     """Held against a list of everything that was let in."""
 

@@ -139,6 +139,12 @@ def test_a_stream_has_the_frames_of_the_real_one():
     assert found[-2]["usage"]["output_tokens"] == 90
 
 
+def test_a_part_that_is_sent_whole_has_its_signature_after_its_text():
+    found = frames(Started(), PartEnd(0, Thinking("Hm.")), Finished("stop"))
+    deltas = [event["delta"]["type"] for event in found if event["type"] == "content_block_delta"]
+    assert deltas == ["thinking_delta", "signature_delta"]
+
+
 def test_thinking_that_is_not_shown_streams_its_signature_only():
     found = frames(
         Started(),

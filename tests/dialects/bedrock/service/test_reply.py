@@ -9,6 +9,7 @@ from tests.laws.strategies import told
 from pondero.canon import (
     HttpResponse,
     Message,
+    PartEnd,
     Reply,
     Text,
     Thinking,
@@ -46,6 +47,13 @@ def streamed(*parts, given=None, finish="stop"):
     stream = WIRE.service().stream(given or accepted())
     reply = Reply(Message("assistant", parts), finish, USAGE)
     return b"".join(map(stream.feed, told(reply))) + stream.eof()
+
+
+def test_a_part_that_is_sent_whole_has_its_signature_after_its_text():
+    stream = WIRE.service().stream(accepted())
+    frames = AwsEventsReader().feed(stream.feed(PartEnd(0, Thinking("hm"))))
+    deltas = [json.loads(frame.payload).get("delta") for frame in frames]
+    assert [list(each["reasoningContent"]) for each in deltas if each] == [["text"], ["signature"]]
 
 
 def content(*parts, **more):

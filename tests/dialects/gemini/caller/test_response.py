@@ -38,9 +38,15 @@ def used(**counts):
 
 
 def test_thinking_text_and_a_call_keep_their_order():
-    thought = {"text": "hm", "thought": True}
-    parts = parts_of(whole(chunk(thought, {"text": "so"}, call(id="a1", x=1))))
-    assert parts == (Thinking("hm"), Text("so"), ToolCall("a1", "f", {"x": 1}))
+    thought, called = {"text": "hm", "thought": True}, call(id="a1", x=1)
+    parts = parts_of(whole(chunk({"text": "well"}, thought, {"text": "so"}, called, thought)))
+    assert parts == (
+        Text("well"),
+        Thinking("hm"),
+        Text("so"),
+        ToolCall("a1", "f", {"x": 1}),
+        Thinking("hm"),
+    )
 
 
 @pytest.mark.parametrize("wrapped", [False, True])

@@ -393,7 +393,9 @@ def test_the_last_event_has_the_counts_and_the_reason_of_the_last_chunk():
 
 
 def test_thoughts_and_text_keep_their_order():
-    pieces = [("one", True), ("a", False), ("two", True), ("b", False)]
-    chunks = [chunk({"text": text, "thought": thought}, finish=None) for text, thought in pieces]
+    pieces = [("a", False), ("one", True), ("b", False), ("two", True), ("c", False)]
+    parts = [{"text": text, "thought": thought} for text, thought in pieces]
     expected = tuple(Thinking(text) if thought else Text(text) for text, thought in pieces)
-    assert parts_of(streamed(sse(*chunks, chunk({"text": ""})))) == expected
+    one_each = [chunk(part, finish=None) for part in parts]
+    for chunks in (one_each, [chunk(*parts, finish=None)]):
+        assert parts_of(streamed(sse(*chunks, chunk({"text": ""})))) == expected
