@@ -54,9 +54,7 @@ def test_nothing_is_repaired_under_the_policy_strict():
         client.ask("gpt-5.1/high", "What is 17 * 23?")
 
 
-@pytest.mark.parametrize(
-    "model", ["groq:qwen/qwen4-1", "cerebras:qwen-4", "xai:grok-5", "moonshot:kimi-k4"]
-)
+@pytest.mark.parametrize("model", ["moonshot:kimi-k4"])
 def test_a_model_nobody_has_met_that_takes_no_word_is_asked_once_without_and_remembered(model):
     emulator = Emulator()
     client = pondero.Client(transport=emulator)

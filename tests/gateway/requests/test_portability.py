@@ -108,7 +108,7 @@ def test_a_value_that_asks_for_nothing_is_no_reason_to_reject():
     assert ask("gemini", "claude", {**GEMINI, "generationConfig": {"candidateCount": 1}})[0] == 200
 
 
-@pytest.mark.parametrize("name", ["chat", "router", "groq"])
+@pytest.mark.parametrize("name", ["chat", "router"])
 def test_several_answers_and_log_probabilities_pass_inside_the_chat_family(name):
     status, _, sent, _ = ask("chat", name, {**CHAT, "n": 2, "logprobs": True})
     assert (status, sent["n"], sent["logprobs"]) == (200, 2, True)

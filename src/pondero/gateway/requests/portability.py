@@ -153,7 +153,8 @@ def with_user_turn(routed: RoutedRequest, entry: ModelEntry, request: Request) -
     if not routed.service.portability.answers_silence or any(map(_says, request.messages)):
         return request
     alone = not request.messages and bool(request.system)
-    if alone and entry.provider.dialect == routed.call.client_dialect:
+    same = entry.provider.exact and entry.provider.dialect == routed.call.client_dialect
+    if alone and same:  # a host that only speaks the dialect may want a user's turn
         return request
     if not alone and not request.messages:
         return request  # nothing at all: every API rejects it
