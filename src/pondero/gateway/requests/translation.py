@@ -271,7 +271,7 @@ class Translation:
             raw_finish=None,
             grounding=None,
             safety=None,
-            extras=self._stopped(reply.raw_finish, reply.extras),
+            extras=self._find_stop_sequence(reply.raw_finish, reply.extras),
         )
         return self._service.reply(self._context, adapted)
 
@@ -284,7 +284,7 @@ class Translation:
         if isinstance(event, Started):
             return Started(self._model)
         if isinstance(event, Finished):
-            extras = self._stopped(event.raw_finish, event.extras)
+            extras = self._find_stop_sequence(event.raw_finish, event.extras)
             return Finished(
                 event.finish,
                 event.usage,
@@ -294,7 +294,7 @@ class Translation:
             )
         return event
 
-    def _stopped(self, word: str | None, extras: Json) -> Json:
+    def _find_stop_sequence(self, word: str | None, extras: Json) -> Json:
         """Return the stop sequence that ended an answer, empty if it is not known; else None."""
         if word not in self._stop_words:
             return None

@@ -72,7 +72,7 @@ SERVICE = Service(
         find=stored_items.find,
         replace=stored_items.replace_items,
         keeps=stored_items.keeps,
-        given=stored_items.given,
+        given=stored_items.find_items,
         mark=stored_items.MARK,
     ),
     shows_thinking=False,

@@ -74,7 +74,7 @@ def keeps(http: HttpRequest) -> bool:
         return False
 
 
-def given(data: bytes, *, stream: bool) -> dict[str, bytes]:
+def find_items(data: bytes, *, stream: bool) -> dict[str, bytes]:
     """Return the items of an answer, or of the last event of a stream, by id."""
     try:
         answer = _EVENT.decode(data).response if stream else _WHOLE.decode(data)
