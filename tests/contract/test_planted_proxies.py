@@ -31,9 +31,7 @@ PLANTED = {
 }
 
 
-def held(
-    provider: str, emulator: Emulator, names: set[str] | None = None
-) -> list[ScenarioResult]:
+def held(provider: str, emulator: Emulator, names: set[str] | None = None) -> list[ScenarioResult]:
     entry = representative_models(provider)[0]
     todo = [each for each in SCENARIOS if names is None or each.name in names]
     with run_emulator_in_thread(emulator) as url:

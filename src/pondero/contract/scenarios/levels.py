@@ -11,7 +11,7 @@ from ...client import levels
 from ...errors import BadThinking, NotFound
 from ...thinking import LEVELS, OFF, BudgetRange, Placement, Plan
 from ..bench import ObservedExchange, Testbed
-from ..scenario import Checks, not_supported, optional, same, true
+from ..scenario import Checks, not_supported, same, true
 from ..wire import Path, leaves, says, wire_usage, wire_value
 from .shared_checks import (
     ANSWER,

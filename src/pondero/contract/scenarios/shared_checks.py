@@ -27,7 +27,7 @@ from ...catalog import ModelEntry
 from ...emulator import ScriptedCall, ScriptedTurn
 from ...thinking import Plan, read_thinking
 from ..bench import ObservedExchange, Testbed
-from ..scenario import Checks, ScenarioCheck, optional, same, true
+from ..scenario import Checks, ScenarioCheck, same, true
 from ..wire import leaves, says, wire_value
 
 QUESTION = "What is 2+2?"

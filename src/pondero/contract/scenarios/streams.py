@@ -29,7 +29,20 @@ from .shared_checks import (
 )
 from .tools import check_tool_call, check_tool_declared
 
-_WORDS = "alpha bravo charlie delta echo foxtrot golf hotel india juliett kilo lima".split()
+_WORDS = [
+    "alpha",
+    "bravo",
+    "charlie",
+    "delta",
+    "echo",
+    "foxtrot",
+    "golf",
+    "hotel",
+    "india",
+    "juliett",
+    "kilo",
+    "lima",
+]
 
 
 def streaming_text(bench: Testbed) -> Checks:

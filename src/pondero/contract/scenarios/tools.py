@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ...canon import Message, Text, ToolCall, ToolResult
 from ...emulator import ScriptedTurn
 from ..bench import ObservedExchange, Testbed
-from ..scenario import Checks, optional, same, true
+from ..scenario import Checks, same, true
 from ..wire import says
 from .shared_checks import (
     ARGUMENTS,
@@ -98,8 +98,6 @@ def check_tool_call(seen: ObservedExchange) -> Checks:
     call = calls[0]
     yield same("call.name", TOOL.name, call.name)
     yield true("call.name", "as on the wire", call.name, holds=says(seen.body, call.name))
-    yield true(
-        "call.arguments", f"{ARGUMENTS}", call.arguments, holds=call.arguments == ARGUMENTS
-    )
+    yield true("call.arguments", f"{ARGUMENTS}", call.arguments, holds=call.arguments == ARGUMENTS)
     yield true("call.id", "an id", call.id, holds=bool(call.id))
     yield same("reply.finish", "tool_calls", reply.finish)

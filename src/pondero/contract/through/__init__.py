@@ -1,0 +1,40 @@
+"""The matrix of checks that any gateway can run: clients in front, the referee behind."""
+
+from .checks import Cell, Miss, NotApplicable
+from .fronts import FRONTS, Front
+from .matrix import (
+    CHECKS,
+    DEFAULT_BACKS,
+    CellResult,
+    MatrixCheck,
+    Score,
+    check_fronts,
+    make_cells,
+    parse_models,
+    run_check,
+    run_through,
+    score_of,
+)
+from .referee import BACKS, Back, Referee
+
+__all__ = [
+    "BACKS",
+    "CHECKS",
+    "DEFAULT_BACKS",
+    "FRONTS",
+    "Back",
+    "Cell",
+    "CellResult",
+    "Front",
+    "MatrixCheck",
+    "Miss",
+    "NotApplicable",
+    "Referee",
+    "Score",
+    "check_fronts",
+    "make_cells",
+    "parse_models",
+    "run_check",
+    "run_through",
+    "score_of",
+]
