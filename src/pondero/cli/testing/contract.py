@@ -94,7 +94,7 @@ def contract(
     The tests check what pondero sends, what comes back, and how it is read. The target is a
     service (--live or --base-url), recordings (--cassettes) or, by default, the emulator. Without
     PROVIDER, they run for every provider, or for every recorded one. A feature that a target lacks
-    is reported as unsupported if it rejects the request for it. PONDERO_SKIP_CONTRACT=1 skips all tests.
+    is unsupported if it rejects the request for it. PONDERO_SKIP_CONTRACT=1 skips all tests.
     """
     from ...contract import as_junit, check_writable, run_scenarios, write
     from ..output.scoreboard import print_results

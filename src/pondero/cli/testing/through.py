@@ -61,7 +61,7 @@ _PATIENCE = 0.2  # seconds between two looks whether the gateway is there
     "--junit", "junit_file", type=click.Path(path_type=Path), metavar="FILE",
     help="Write a JUnit report too.",
 )  # fmt: skip
-def through(
+def through(  # noqa: PLR0913 - one for each option
     url: str | None,
     *,
     fronts: tuple[str, ...],

@@ -98,9 +98,9 @@ SCENARIOS: tuple[Scenario, ...] = (
     scenario_of(thinking_summary_flag, row="000 A23", needs=_THINKS, talks=False),
     scenario_of(thinking_replay, row="000 A93", needs=_THINKS),
     # What a service that answers wrongly gets wrong without an error.
-    scenario_of(system_prompt, row="001 B45"),
-    scenario_of(streaming_words, row="001 B54"),
-    scenario_of(thinking_depth, row="000 A20", needs=("thinking", "levels")),
+    scenario_of(system_prompt),
+    scenario_of(streaming_words),
+    scenario_of(thinking_depth, needs=("thinking", "levels")),
 )
 
 __all__ = ["SCENARIOS"]

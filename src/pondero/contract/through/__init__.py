@@ -1,5 +1,6 @@
 """The matrix of checks that any gateway can run: clients in front, the referee behind."""
 
+from . import checks, more_checks
 from .checks import Cell, Miss, NotApplicable
 from .fronts import FRONTS, Front
 from .matrix import (
@@ -32,7 +33,9 @@ __all__ = [
     "Referee",
     "Score",
     "check_fronts",
+    "checks",
     "make_cells",
+    "more_checks",
     "parse_models",
     "run_check",
     "run_through",

@@ -123,21 +123,22 @@ def off(front: Any, cell: Cell) -> None:
     answer = asked(front, cell, front.user("What is 17 * 23?"), "off")
     expect("391" in answer.text, f"the text: expected 391, got {answer.text!r}")
     read, wanted = cell.referee.read(), plan(f"{cell.back.model}/off")
-    expect(read is not None and _is_off(read.intent, read.thinks, wanted), "off did not arrive")
+    is_off = read is not None and _is_off(read.intent, wanted, thinks=read.thinks)
+    expect(is_off, "off did not arrive")
     if wanted.will_think is False:
         same("the thinking", "", answer.thinking)
 
 
-def _is_off(intent: Any, thinks: bool, wanted: Plan) -> bool:
+def _is_off(intent: Any, wanted: Plan, *, thinks: bool) -> bool:
     if wanted.will_think is False:
         return not thinks
     return intent.kind == "off" or wanted.level == intent.level or intent.tokens is not None
 
 
-def thinking_comes_back(front: Any, cell: Cell, *, stream: bool) -> None:
+def thinking_comes_back(front: Any, cell: Cell, *, stream: bool, level: str = "high") -> None:
     """The thinking comes back as the service wrote it."""
     cell.referee.expect(ScriptedTurn(thinking=THOUGHT, text=SUNNY))
-    answer = asked(front, cell, front.user(QUESTION), "high", stream=stream)
+    answer = asked(front, cell, front.user(QUESTION), level, stream=stream)
     same("the text", SUNNY, answer.text)
     same("the thinking", "".join(cell.referee.said(0).thinking), answer.thinking)
 

@@ -1,4 +1,4 @@
-"""Checks of what a conversation holds besides words: levels in it, system turns, schemas, images."""
+"""Checks of what a conversation holds besides words: levels, system turns, schemas, images."""
 
 import base64
 from typing import Any
@@ -25,7 +25,7 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/
 
 
 def in_band_level(front: Any, cell: Cell) -> None:
-    """A level that is set inside the conversation reaches the model, in its form or as its level."""
+    """A level that is set inside the conversation reaches the model, in whatever form."""
     found = front.in_band("low")
     if found is None:
         raise NotApplicable("this client API has no level inside the conversation")
