@@ -148,9 +148,17 @@ class Front:
         """Read the first piece of a stream, and return how to hang up."""
         response = self._send(model, history, _PLAIN, stream=True)
         if response.head.status >= 400:
-            self._raise_error(response, b"".join(response))
-        next(iter(response))
-        return response.close
+            body = b"".join(response)
+            response.close()
+            self._raise_error(response, body)
+        pieces = iter(response)
+        next(pieces, b"")
+
+        def hang_up() -> None:
+            getattr(pieces, "close", response.close)()
+            response.close()
+
+        return hang_up
 
     def trouble(self, error: Any) -> Failure:
         """Return what an error says."""

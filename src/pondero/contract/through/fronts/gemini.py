@@ -1,4 +1,8 @@
-"""Gemini's generateContent, as Google's SDK uses it."""
+"""Gemini's generateContent, as Google's SDK uses it with ``api_version="v1beta"``.
+
+Gateways serve that version; ``v1``, the default of newer SDKs, is not served by all of them.
+The SDK writes some names in snake case, which the service reads as well.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,15 +36,15 @@ class Gemini(Front):
         fields: dict[str, Json] = {"contents": history}
         config: dict[str, Json] = {}
         if options.level == "off":
-            config["thinkingConfig"] = {"thinkingBudget": 0}
+            config["thinkingConfig"] = {"thinking_budget": 0}
         elif options.level is not None:
             level = options.level.upper()
-            config["thinkingConfig"] = {"includeThoughts": True, "thinkingLevel": level}
+            config["thinkingConfig"] = {"include_thoughts": True, "thinking_level": level}
         if options.schema is not None:
             config["responseMimeType"] = "application/json"
             config["responseJsonSchema"] = options.schema
         if options.tools:
-            tool = {"name": NAME, "description": DESCRIPTION, "parametersJsonSchema": SCHEMA}
+            tool = {"name": NAME, "description": DESCRIPTION, "parameters_json_schema": SCHEMA}
             fields["tools"] = [{"functionDeclarations": [tool]}]
         if options.system:
             fields["systemInstruction"] = {

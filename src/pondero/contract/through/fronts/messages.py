@@ -23,7 +23,7 @@ class Messages(Front):
 
     def auth(self) -> dict[str, str]:
         """Return the headers with the key, and the version."""
-        return {"x-api-key": self.key, "anthropic-version": "2023-06-01"}
+        return {"authorization": f"Bearer {self.key}", "anthropic-version": "2026-10-21"}
 
     def body(self, model: str, history: list[Any], options: Options, *, stream: bool) -> Json:
         """Return the body of a request."""
