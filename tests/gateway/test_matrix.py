@@ -11,7 +11,7 @@ import pytest
 from tests.gateway.sdks import FRONTS, Front
 
 import pondero
-from pondero.contract.through import BACKS, Cell, Referee, checks
+from pondero.contract.through import BACKS, MatrixCell, Referee, checks
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
 from pondero.gateway.server.run import run_gateway_in_thread
 
@@ -52,9 +52,9 @@ def front(request, url: str, referee: Referee) -> Iterator[Front]:
 
 
 @pytest.fixture(params=BACKS)
-def cell(request, referee: Referee) -> Cell:
+def cell(request, referee: Referee) -> MatrixCell:
     other = OTHER[request.param]
-    return Cell(request.param, BACKS[request.param], referee, other, BACKS[other])
+    return MatrixCell(request.param, BACKS[request.param], referee, other, BACKS[other])
 
 
 def _within(value, fields) -> bool:
@@ -93,7 +93,7 @@ def test_c1_the_level_arrives_and_the_thinking_comes_back(front, cell, level, st
 
 
 def test_c2_off_is_off(front, cell):
-    checks.off(front, cell)
+    checks.check_off(front, cell)
     body = cell.referee.bodies[0]
     assert _shows(body, cell.name, "off"), body
 
@@ -124,7 +124,7 @@ def test_c7m_another_model_goes_on_in_the_middle_of_a_tool_loop(front, cell):
     _is_pondero_s(front, cell)
 
 
-def _is_pondero_s(front: Front, cell: Cell) -> None:
+def _is_pondero_s(front: Front, cell: MatrixCell) -> None:
     body = cell.referee.bodies[-1]
     assert ENVELOPE not in body
     if front.states_levels:

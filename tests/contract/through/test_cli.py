@@ -8,7 +8,7 @@ import pytest
 
 from pondero.cli.app import run as run_command
 from pondero.client import load_catalog
-from pondero.contract.through import DEFAULT_BACKS, parse_models
+from pondero.contract.through import DEFAULT_BACKS, parse_matrix_models
 from pondero.contract.through.pointers import POINTERS, pondero_toml
 from pondero.emulator import Emulator, run_emulator_in_thread
 from pondero.gateway import load_config
@@ -32,7 +32,7 @@ def gateway(tmp_path, monkeypatch):
     port = free_port()
     file = tmp_path / "gateway.toml"
     file.write_text(
-        "[server]\nport = 0\n\n" + pondero_toml(f"http://127.0.0.1:{port}", parse_models([]))
+        "[server]\nport = 0\n\n" + pondero_toml(f"http://127.0.0.1:{port}", parse_matrix_models([]))
     )
     with run_gateway_in_thread(load_config(str(file), load_catalog())) as url:
         yield url, str(port)

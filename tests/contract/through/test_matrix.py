@@ -11,7 +11,7 @@ from pondero.contract.through import (
     DEFAULT_BACKS,
     FRONTS,
     Referee,
-    parse_models,
+    parse_matrix_models,
     run_through,
     score_of,
 )
@@ -152,9 +152,9 @@ def test_a_gateway_with_this_defect_misses_the_check(name):
 
 
 def test_a_model_is_named_as_the_gateway_names_it():
-    found = parse_models(["mine=opus", "gpt", "new=xai:grok-9"])
+    found = parse_matrix_models(["mine=opus", "gpt", "new=xai:grok-9"])
     assert found["mine"] == BACKS["opus"]
     assert found["gpt"] == BACKS["gpt"]
     assert found["new"].model == "xai:grok-9"
     with pytest.raises(BadParameter, match="NAME=BACK"):
-        parse_models(["mine=opus-five"])
+        parse_matrix_models(["mine=opus-five"])

@@ -83,14 +83,14 @@ def through(  # noqa: PLR0913 - one for each option
     every check passed; 1: at least one was missed.
     """
     from ...contract import check_writable, write
-    from ...contract.through import Referee, check_fronts, parse_models, run_through
+    from ...contract.through import Referee, check_fronts, parse_matrix_models, run_through
     from ...contract.through.fronts import KEY
     from ...contract.through.pointers import describe_pointers, point
     from ...contract.through.report import as_json as to_json
     from ...contract.through.report import as_junit
     from ...emulator import run_emulator_in_thread
 
-    backs, apis, checks = parse_models(models), check_fronts(fronts), _checks(names)
+    backs, apis, checks = parse_matrix_models(models), check_fronts(fronts), _checks(names)
     if kind is not None:
         echo(point(kind, f"http://127.0.0.1:{port}", backs).rstrip())
         return 0

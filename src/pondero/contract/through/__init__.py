@@ -1,7 +1,7 @@
 """The matrix of checks that any gateway can run: clients in front, the referee behind."""
 
 from . import checks, more_checks
-from .checks import Cell, Miss, NotApplicable
+from .checks import MatrixCell, Miss, NotApplicable
 from .fronts import FRONTS, Front
 from .matrix import (
     CHECKS,
@@ -11,7 +11,7 @@ from .matrix import (
     Score,
     check_fronts,
     make_cells,
-    parse_models,
+    parse_matrix_models,
     run_check,
     run_through,
     score_of,
@@ -24,9 +24,9 @@ __all__ = [
     "DEFAULT_BACKS",
     "FRONTS",
     "Back",
-    "Cell",
     "CellResult",
     "Front",
+    "MatrixCell",
     "MatrixCheck",
     "Miss",
     "NotApplicable",
@@ -36,7 +36,7 @@ __all__ = [
     "checks",
     "make_cells",
     "more_checks",
-    "parse_models",
+    "parse_matrix_models",
     "run_check",
     "run_through",
     "score_of",

@@ -1,4 +1,4 @@
-"""The matrix: every check on every client API and model, with what was sent and what arrived."""
+"""The matrix: every check on every client API and model, with the requests on both sides."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
@@ -8,7 +8,7 @@ from msgspec import Struct
 from ...canon import HttpRequest
 from ...errors import BadParameter
 from . import checks, more_checks
-from .checks import Cell, Check, Miss, NotApplicable
+from .checks import Check, MatrixCell, Miss, NotApplicable
 from .fronts import FRONTS, KEY, Front
 from .referee import BACKS, Back, Referee
 
@@ -31,9 +31,9 @@ class MatrixCheck(Struct, frozen=True):
 CHECKS: tuple[MatrixCheck, ...] = tuple(
     MatrixCheck(name, run, source)
     for name, run, source in (
-        ("level", checks.level, "docs/levels.md"),
-        ("off", checks.off, "docs/levels.md"),
-        ("thinking", checks.thinking, "docs/hazards.md"),
+        ("level", checks.check_levels, "docs/levels.md"),
+        ("off", checks.check_off, "docs/levels.md"),
+        ("thinking", checks.check_whole_thinking, "docs/hazards.md"),
         ("signature_turn_two", checks.signature_turn_two, "docs/hazards.md"),
         ("signature_turn_three", checks.signature_turn_three, "docs/hazards.md"),
         ("usage", checks.usage, "docs/gateway.md"),
@@ -83,10 +83,10 @@ def score_of(results: Iterable[CellResult]) -> Score:
     return Score(statuses.count("passed"), len(statuses))
 
 
-def parse_models(texts: Sequence[str]) -> dict[str, Back]:
+def parse_matrix_models(texts: Sequence[str]) -> dict[str, Back]:
     """Return the models by their names at the gateway; ``NAME=BACK`` with a name or an id.
 
-    >>> parse_models(["my-claude=opus", "fast=openai:gpt-5.5"])["my-claude"].model
+    >>> parse_matrix_models(["my-claude=opus", "fast=openai:gpt-5.5"])["my-claude"].model
     'anthropic:claude-opus-5'
     """
     if not texts:
@@ -137,26 +137,29 @@ def run_through(
     return results
 
 
-def make_cells(models: Mapping[str, Back], referee: Referee) -> list[Cell]:
+def make_cells(models: Mapping[str, Back], referee: Referee) -> list[MatrixCell]:
     """Return a cell for each model; the other model of each is one of another provider."""
     cells = []
     for name, back in models.items():
-        other = next((each for each in _after(models, name) if _differs(models[each], back)), None)
-        cells.append(Cell(name, back, referee, other, models[other] if other else None))
+        other = next(
+            (each for each in _list_others(models, name) if _is_other_provider(models[each], back)),
+            None,
+        )
+        cells.append(MatrixCell(name, back, referee, other, models[other] if other else None))
     return cells
 
 
-def _after(models: Mapping[str, Back], name: str) -> list[str]:
+def _list_others(models: Mapping[str, Back], name: str) -> list[str]:
     names = list(models)
     at = names.index(name)
     return [*names[at + 1 :], *names[:at]]
 
 
-def _differs(one: Back, other: Back) -> bool:
-    return one.model.partition(":")[0] != other.model.partition(":")[0]
+def _is_other_provider(candidate: Back, back: Back) -> bool:
+    return candidate.model.partition(":")[0] != back.model.partition(":")[0]
 
 
-def run_check(front: Front, cell: Cell, check: MatrixCheck) -> CellResult:
+def run_check(front: Front, cell: MatrixCell, check: MatrixCheck) -> CellResult:
     """Return the result of one check."""
     cell.referee.reset()
     front.sent.clear()

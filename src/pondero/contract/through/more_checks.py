@@ -1,4 +1,4 @@
-"""Checks of what a conversation holds besides words: levels, system turns, schemas, images."""
+"""Checks of levels inside a conversation, system turns, schemas and images."""
 
 import base64
 from typing import Any
@@ -9,8 +9,18 @@ from ...canon import Image, Json
 from ...client import plan
 from ...dialects import AcceptedRequest
 from ...emulator import ScriptedTurn
-from .checks import SUNNY, Cell, Miss, NotApplicable, accepted, asked, error_of, expect, same
-from .fronts import Options
+from .checks import (
+    SUNNY,
+    MatrixCell,
+    Miss,
+    NotApplicable,
+    ask_through,
+    error_of,
+    require,
+    require_accepted,
+    require_same,
+)
+from .fronts import FrontOptions
 
 SYSTEM = ("The first rule is vermilion.", "The second rule is cerulean.")
 LATER = "The later rule is chartreuse."
@@ -24,18 +34,18 @@ ANSWER_SCHEMA = {
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
 
 
-def in_band_level(front: Any, cell: Cell) -> None:
+def in_band_level(front: Any, cell: MatrixCell) -> None:
     """A level that is set inside the conversation reaches the model, in whatever form."""
     found = front.in_band("low")
     if found is None:
         raise NotApplicable("this client API has no level inside the conversation")
     options, history = found
-    asked(front, cell, history[:-1], "high")
+    ask_through(front, cell, history[:-1], "high")
     before = cell.referee.read()
-    asked(front, cell, history, "high", options=options)
+    ask_through(front, cell, history, "high", options=options)
     read, body = cell.referee.read(), cell.referee.bodies[-1]
     native = b'"effort":"low"' in body and b'"effort":"high"' in body
-    expect(
+    require(
         native or _is_lower(before, read, plan(f"{cell.back.model}/low").level),
         "low was set in the conversation, and got lost",
     )
@@ -50,20 +60,20 @@ def _is_lower(
     return fewer or (read.intent.level is not None and read.intent.level == low)
 
 
-def system_turns(front: Any, cell: Cell) -> None:
+def system_turns(front: Any, cell: MatrixCell) -> None:
     """System turns in every place of the client API arrive, each word once, and are accepted."""
     options, history = front.system_turns(SYSTEM, LATER)
     cell.referee.expect(ScriptedTurn(text=SUNNY))
-    answer = asked(front, cell, history, None, options=options)
-    same("the text", SUNNY, answer.text)
+    answer = ask_through(front, cell, history, None, options=options)
+    require_same("the text", SUNNY, answer.text)
     body = cell.referee.bodies[-1].decode()
     for text in (*SYSTEM, LATER):
-        same(f"how often {text!r} arrived", 1, body.count(text))
+        require_same(f"how often {text!r} arrived", 1, body.count(text))
 
 
-def structured_output(front: Any, cell: Cell) -> None:
+def structured_output(front: Any, cell: MatrixCell) -> None:
     """The schema arrives and the answer fits; a service without schemas: or it is rejected."""
-    options = Options(schema=ANSWER_SCHEMA)
+    options = FrontOptions(schema=ANSWER_SCHEMA)
     try:
         answer = front.ask(cell.name, front.user("Is Paris warm?"), None, options=options)
     except front.errors as error:
@@ -71,23 +81,23 @@ def structured_output(front: Any, cell: Cell) -> None:
         if not cell.back.schemas and status is not None and 400 <= status < 500:
             return
         raise error_of(cell, error) from None
-    accepted(cell)
-    expect(b"degrees" in cell.referee.bodies[-1], "the schema did not arrive")
+    require_accepted(cell)
+    require(b"degrees" in cell.referee.bodies[-1], "the schema did not arrive")
     try:
         value = msgspec.json.decode(answer.text)
     except msgspec.DecodeError:
         raise Miss(f"the answer is no JSON: {answer.text[:300]!r}") from None
     if cell.back.schemas:
         fits = isinstance(value, dict) and set(value) == {"city", "degrees"}
-        expect(fits, f"the answer does not fit the schema: {answer.text[:300]!r}")
+        require(fits, f"the answer does not fit the schema: {answer.text[:300]!r}")
 
 
-def images(front: Any, cell: Cell) -> None:
+def images(front: Any, cell: MatrixCell) -> None:
     """An image arrives byte for byte, before the text that follows it."""
     if not cell.back.images:
         raise NotApplicable("this model takes no images")
-    asked(front, cell, front.image("What is 17 * 23?", PNG), None)
+    ask_through(front, cell, front.image("What is 17 * 23?", PNG), None)
     read = cell.referee.read()
     parts = [part for message in (read.request.messages if read else ()) for part in message.parts]
     found = [part.data for part in parts if isinstance(part, Image)]
-    expect(base64.b64decode(PNG) in found, "the image did not arrive")
+    require(base64.b64decode(PNG) in found, "the image did not arrive")

@@ -68,7 +68,7 @@ class Referee(Emulator):
         """Return the bodies that arrived."""
         return [request.body for request in self.requests]
 
-    def said(self, number: int) -> Decoded:
+    def decode_answer(self, number: int) -> Decoded:
         """Return an answer as it was sent."""
         return decode(bytes(self.answers[number]))
 

@@ -1,4 +1,4 @@
-"""Reports of the matrix: JSON, JUnit, and each miss with what was sent, what arrived, the rule."""
+"""Reports of the matrix: JSON, JUnit, and each miss with both requests and the rule."""
 
 from collections.abc import Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring

@@ -1,6 +1,6 @@
 """The client APIs through which a gateway is tested."""
 
-from .chat import Chat
+from .chat import ChatCompletions
 from .front import (
     DESCRIPTION,
     KEY,
@@ -12,14 +12,14 @@ from .front import (
     Failure,
     Front,
     FrontError,
-    Options,
+    FrontOptions,
 )
 from .gemini import Gemini
 from .messages import Messages
 from .responses import Responses
 
 FRONTS: dict[str, type[Front]] = {
-    front.name: front for front in (Messages, Responses, Chat, Gemini)
+    front.name: front for front in (Messages, Responses, ChatCompletions, Gemini)
 }
 """The client APIs by the name that ``--front`` takes."""
 
@@ -32,12 +32,12 @@ __all__ = [
     "SCHEMA",
     "Answer",
     "Call",
-    "Chat",
+    "ChatCompletions",
     "Failure",
     "Front",
     "FrontError",
+    "FrontOptions",
     "Gemini",
     "Messages",
-    "Options",
     "Responses",
 ]

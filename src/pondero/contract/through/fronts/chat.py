@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 
 from ....canon import Json
-from .front import Answer, Call, Front, Options, function_tool
+from .front import Answer, Call, Front, FrontOptions, function_tool
 
 _THINKING = ("reasoning_content", "reasoning")  # DeepSeek and LiteLLM; OpenRouter and vLLM
 
 
-class Chat(Front):
+class ChatCompletions(Front):
     """``/v1/chat/completions``."""
 
     name = "chat"
@@ -20,7 +20,7 @@ class Chat(Front):
         """Return the path."""
         return "/v1/chat/completions"
 
-    def body(self, model: str, history: list[Any], options: Options, *, stream: bool) -> Json:
+    def body(self, model: str, history: list[Any], options: FrontOptions, *, stream: bool) -> Json:
         """Return the body of a request."""
         fields: dict[str, Json] = {"model": model, "messages": history}
         if options.level is not None:
@@ -67,9 +67,9 @@ class Chat(Front):
         content = [{"type": "image_url", "image_url": url}, {"type": "text", "text": text}]
         return [{"role": "user", "content": content}]
 
-    def system_turns(self, lead: Sequence[str], later: str) -> tuple[Options, list[Any]]:
+    def system_turns(self, lead: Sequence[str], later: str) -> tuple[FrontOptions, list[Any]]:
         """Return several system messages first, and one in the middle."""
-        return Options(), [
+        return FrontOptions(), [
             *({"role": "system", "content": text} for text in lead),
             *self.user("Hello."),
             {"role": "assistant", "content": "Hello!"},

@@ -62,7 +62,7 @@ class FrontError(Exception):
         self.failure = Failure(status, words, retry_after)
 
 
-class Options(NamedTuple):
+class FrontOptions(NamedTuple):
     """What a request asks for besides its history."""
 
     level: str | None = None
@@ -72,7 +72,7 @@ class Options(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-_PLAIN = Options()
+_PLAIN = FrontOptions()
 
 
 class Front:
@@ -123,7 +123,7 @@ class Front:
         *,
         tools: bool = False,
         stream: bool = True,
-        options: Options = _PLAIN,
+        options: FrontOptions = _PLAIN,
     ) -> Answer:
         """Ask and return the answer; raise one of ``errors``."""
         options = options._replace(level=level, tools=tools)
@@ -169,11 +169,11 @@ class Front:
         """Return a user's turn with a PNG, in base64."""
         raise NotImplementedError
 
-    def system_turns(self, lead: Sequence[str], later: str) -> tuple[Options, list[Any]]:
+    def system_turns(self, lead: Sequence[str], later: str) -> tuple[FrontOptions, list[Any]]:
         """Return options and a history with system texts in every place that this API has."""
         raise NotImplementedError
 
-    def in_band(self, _level: str) -> tuple[Options, list[Any]] | None:
+    def in_band(self, _level: str) -> tuple[FrontOptions, list[Any]] | None:
         """Return a history that sets this level inside the conversation; None: no such form."""
         return None
 
@@ -187,7 +187,7 @@ class Front:
         """Return the headers with the key."""
         return {"authorization": f"Bearer {self.key}"}
 
-    def body(self, model: str, history: list[Any], options: Options, *, stream: bool) -> Json:
+    def body(self, model: str, history: list[Any], options: FrontOptions, *, stream: bool) -> Json:
         """Return the body of a request."""
         raise NotImplementedError
 
@@ -205,7 +205,9 @@ class Front:
 
     # -- moving bytes --------------------------------------------------------------------------
 
-    def _send(self, model: str, history: list[Any], options: Options, *, stream: bool) -> Response:
+    def _send(
+        self, model: str, history: list[Any], options: FrontOptions, *, stream: bool
+    ) -> Response:
         headers = {
             "content-type": "application/json",
             "accept": "application/json",
@@ -235,7 +237,7 @@ def function_tool() -> Json:
     return {"type": "function", "function": function}
 
 
-def joined(texts: Iterable[Any]) -> str:
+def join_texts(texts: Iterable[Any]) -> str:
     """Join texts; what is missing is empty."""
     return "".join(text or "" for text in texts)
 

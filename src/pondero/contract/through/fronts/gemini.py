@@ -10,7 +10,7 @@ from typing import Any
 from ....canon import Json
 from ....exchange import Response
 from ....framing import parse_json_or_none
-from .front import DESCRIPTION, NAME, SCHEMA, Answer, Call, Front, Options, joined
+from .front import DESCRIPTION, NAME, SCHEMA, Answer, Call, Front, FrontOptions, join_texts
 
 
 class Gemini(Front):
@@ -31,7 +31,7 @@ class Gemini(Front):
         """Return a user's turn."""
         return [{"role": "user", "parts": [{"text": text}]}]
 
-    def body(self, _model: str, history: list[Any], options: Options, *, stream: bool) -> Json:  # noqa: ARG002 - the path says it
+    def body(self, _model: str, history: list[Any], options: FrontOptions, *, stream: bool) -> Json:  # noqa: ARG002 - the path says it
         """Return the body of a request."""
         fields: dict[str, Json] = {"contents": history}
         config: dict[str, Json] = {}
@@ -74,8 +74,8 @@ class Gemini(Front):
         usage = events[-1].get("usageMetadata") or {}
         thoughts = usage.get("thoughtsTokenCount")
         return Answer(
-            joined(p.get("text") for p in parts if not p.get("thought")),
-            joined(p.get("text") for p in parts if p.get("thought")),
+            join_texts(p.get("text") for p in parts if not p.get("thought")),
+            join_texts(p.get("text") for p in parts if p.get("thought")),
             [Call(call.get("id") or "", call["name"], call.get("args") or {}) for call in called],
             [{"role": "model", "parts": each} for each in kept if each],
             {
@@ -109,9 +109,9 @@ class Gemini(Front):
         inline = {"data": data, "mimeType": "image/png"}
         return [{"role": "user", "parts": [{"inlineData": inline}, {"text": text}]}]
 
-    def system_turns(self, lead: Sequence[str], later: str) -> tuple[Options, list[Any]]:
+    def system_turns(self, lead: Sequence[str], later: str) -> tuple[FrontOptions, list[Any]]:
         """Return the one place of this API, with several parts."""
-        return Options(system=(*lead, later)), [
+        return FrontOptions(system=(*lead, later)), [
             *self.user("Hello."),
             {"role": "model", "parts": [{"text": "Hello!"}]},
             *self.user("What is 17 * 23?"),

@@ -6,7 +6,17 @@ from typing import Any
 import msgspec
 
 from ....canon import Json
-from .front import DESCRIPTION, MAX_TOKENS, NAME, SCHEMA, Answer, Call, Front, Options, joined
+from .front import (
+    DESCRIPTION,
+    MAX_TOKENS,
+    NAME,
+    SCHEMA,
+    Answer,
+    Call,
+    Front,
+    FrontOptions,
+    join_texts,
+)
 
 _DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
 _IN_BAND = "mid-conversation-output-config-2026-07-01"
@@ -25,7 +35,7 @@ class Messages(Front):
         """Return the headers with the key, and the version."""
         return {"authorization": f"Bearer {self.key}", "anthropic-version": "2026-10-21"}
 
-    def body(self, model: str, history: list[Any], options: Options, *, stream: bool) -> Json:
+    def body(self, model: str, history: list[Any], options: FrontOptions, *, stream: bool) -> Json:
         """Return the body of a request."""
         fields: dict[str, Json] = {"model": model, "max_tokens": MAX_TOKENS, "messages": history}
         output: dict[str, Json] = {}
@@ -52,8 +62,8 @@ class Messages(Front):
         details = usage.get("output_tokens_details") or {}
         given = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
         return Answer(
-            joined(b["text"] for b in blocks if b["type"] == "text"),
-            joined(b["thinking"] for b in blocks if b["type"] == "thinking"),
+            join_texts(b["text"] for b in blocks if b["type"] == "text"),
+            join_texts(b["thinking"] for b in blocks if b["type"] == "thinking"),
             [Call(b["id"], b["name"], b["input"]) for b in blocks if b["type"] == "tool_use"],
             [{"role": "assistant", "content": blocks}],
             {
@@ -99,7 +109,7 @@ class Messages(Front):
         content = [{"type": "image", "source": source}, {"type": "text", "text": text}]
         return [{"role": "user", "content": content}]
 
-    def system_turns(self, lead: Sequence[str], later: str) -> tuple[Options, list[Any]]:
+    def system_turns(self, lead: Sequence[str], later: str) -> tuple[FrontOptions, list[Any]]:
         """Return the top-level field with blocks, and one turn after the user's."""
         history = [
             *self.user("Hello."),
@@ -107,12 +117,12 @@ class Messages(Front):
             *self.user("What is 17 * 23?"),
             {"role": "system", "content": later},
         ]
-        return Options(system=tuple(lead)), history
+        return FrontOptions(system=tuple(lead)), history
 
-    def in_band(self, level: str) -> tuple[Options, list[Any]] | None:
+    def in_band(self, level: str) -> tuple[FrontOptions, list[Any]] | None:
         """Return an entry without content that sets the effort."""
         entry = {"role": "system", "content": [], "output_config": {"effort": level}}
-        return Options(headers={"anthropic-beta": _IN_BAND}), [
+        return FrontOptions(headers={"anthropic-beta": _IN_BAND}), [
             *self.user("Hello."),
             {"role": "assistant", "content": "Hello!"},
             *self.user("What is 17 * 23?"),

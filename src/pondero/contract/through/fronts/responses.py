@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from ....canon import Json
-from .front import DESCRIPTION, NAME, SCHEMA, Answer, Call, Front, Options, joined
+from .front import DESCRIPTION, NAME, SCHEMA, Answer, Call, Front, FrontOptions, join_texts
 
 
 class Responses(Front):
@@ -18,7 +18,7 @@ class Responses(Front):
         """Return the path."""
         return "/v1/responses"
 
-    def body(self, model: str, history: list[Any], options: Options, *, stream: bool) -> Json:
+    def body(self, model: str, history: list[Any], options: FrontOptions, *, stream: bool) -> Json:
         """Return the body of a request."""
         fields: dict[str, Json] = {
             "model": model,
@@ -47,8 +47,8 @@ class Responses(Front):
         messages = [item for item in items if item["type"] == "message"]
         reasoning = [item for item in items if item["type"] == "reasoning"]
         return Answer(
-            joined(p.get("text") for item in messages for p in item["content"]),
-            joined(_thinking(item) for item in reasoning),
+            join_texts(p.get("text") for item in messages for p in item["content"]),
+            join_texts(_thinking(item) for item in reasoning),
             [
                 Call(item["call_id"], item["name"], msgspec.json.decode(item["arguments"]))
                 for item in items
@@ -70,7 +70,7 @@ class Responses(Front):
         if not done:
             raise ValueError("the stream has no response.completed")
         answer = self.read(done[-1])
-        deltas = joined(e["delta"] for e in events if e["type"] == "response.output_text.delta")
+        deltas = join_texts(e["delta"] for e in events if e["type"] == "response.output_text.delta")
         if deltas != answer.text:
             raise ValueError(f"the deltas are {deltas!r}, and the answer is {answer.text!r}")
         return answer
@@ -90,9 +90,9 @@ class Responses(Front):
         ]
         return [{"role": "user", "content": content}]
 
-    def system_turns(self, lead: Sequence[str], later: str) -> tuple[Options, list[Any]]:
+    def system_turns(self, lead: Sequence[str], later: str) -> tuple[FrontOptions, list[Any]]:
         """Return developer items: first, as Codex does, and in the middle."""
-        return Options(), [
+        return FrontOptions(), [
             *({"role": "developer", "content": text} for text in lead),
             *self.user("Hello."),
             {"role": "assistant", "content": "Hello!"},
@@ -103,4 +103,4 @@ class Responses(Front):
 
 def _thinking(item: Json) -> str:
     """Return the summary of a reasoning item; else its content, as open models have it."""
-    return joined(part.get("text") for part in item.get("summary") or item.get("content") or ())
+    return join_texts(part.get("text") for part in item.get("summary") or item.get("content") or ())
