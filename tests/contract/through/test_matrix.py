@@ -17,7 +17,7 @@ from pondero.contract.through import (
 )
 from pondero.contract.through.checks import THOUGHT
 from pondero.contract.through.more_checks import PNG
-from pondero.contract.through.report import as_json, as_junit, describe_miss
+from pondero.contract.through.report import as_matrix_json, as_matrix_junit, describe_miss
 from pondero.errors import BadParameter
 from pondero.gateway.config.model import GatewayConfig, GatewayRoute, ServerConfig
 from pondero.gateway.server.run import run_gateway_in_thread
@@ -146,8 +146,8 @@ def test_a_gateway_with_this_defect_misses_the_check(name):
     assert check.rule in shown
     assert "  sent      POST http://127.0.0.1:" in shown
     assert "  arrived   POST " in shown
-    assert as_json(results, gateway="http://g")["results"][0]["arrived"]
-    assert b"<failure message=" in as_junit(results)
+    assert as_matrix_json(results, gateway="http://g")["results"][0]["arrived"]
+    assert b"<failure message=" in as_matrix_junit(results)
     assert score_of(results).passed < score_of(results).total
 
 

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from ...contract.through import CellResult, score_of
-from ...contract.through.report import describe_miss
+from ...contract import CellResult, describe_miss, score_of
 from .echo import echo, style_text
 from .tables import Screen
 

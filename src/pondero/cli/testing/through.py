@@ -13,7 +13,7 @@ from ..command import examples, print_json
 from ..output.echo import echo
 
 if TYPE_CHECKING:
-    from ...contract.through import CellResult, MatrixCheck
+    from ...contract import CellResult, MatrixCheck
 
 _PORT = 9187  # one that stays, so that a gateway can be configured before
 _PATIENCE = 0.2  # seconds between two looks whether the gateway is there
@@ -82,12 +82,19 @@ def through(  # noqa: PLR0913 - one for each option
     its models there; --config prints how. The checks are those of docs/scoreboard.md. Exit code 0:
     every check passed; 1: at least one was missed.
     """
-    from ...contract import check_writable, write
-    from ...contract.through import Referee, check_fronts, parse_matrix_models, run_through
-    from ...contract.through.fronts import KEY
-    from ...contract.through.pointers import describe_pointers, point
-    from ...contract.through.report import as_json as to_json
-    from ...contract.through.report import as_junit
+    from ...contract import (
+        FRONT_KEY,
+        Referee,
+        as_matrix_json,
+        as_matrix_junit,
+        check_fronts,
+        check_writable,
+        describe_pointers,
+        parse_matrix_models,
+        point,
+        run_through,
+        write,
+    )
     from ...emulator import run_emulator_in_thread
 
     backs, apis, checks = parse_matrix_models(models), check_fronts(fronts), _checks(names)
@@ -106,13 +113,13 @@ def through(  # noqa: PLR0913 - one for each option
         _wait_for(url, wait)
         with _progress(len(apis) * len(backs) * len(checks), shown=not as_json) as done:
             results = run_through(
-                url, referee, fronts=apis, models=backs, key=key or KEY, headers=sent,
+                url, referee, fronts=apis, models=backs, key=key or FRONT_KEY, headers=sent,
                 streams=not no_stream, checks=checks, done=done,
             )  # fmt: skip
     if junit_file is not None:
-        write(junit_file, as_junit(results))
+        write(junit_file, as_matrix_junit(results))
     if as_json:
-        print_json(to_json(results, gateway=url))
+        print_json(as_matrix_json(results, gateway=url))
     else:
         from ..output.matrix import print_matrix
 
@@ -121,7 +128,7 @@ def through(  # noqa: PLR0913 - one for each option
 
 
 def _checks(names: tuple[str, ...]) -> "list[MatrixCheck]":
-    from ...contract.through import CHECKS
+    from ...contract import CHECKS
     from ...errors import BadParameter
 
     known = [check.name for check in CHECKS]

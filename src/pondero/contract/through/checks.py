@@ -16,7 +16,8 @@ from ...emulator import Fault, ScriptedCall, ScriptedTurn
 from ...exchange import Decoded
 from ...thinking import Plan
 from .fronts import NAME, Answer
-from .referee import Back, Referee
+from .referee import Referee
+from .upstreams import Back, find_upstream
 
 THOUGHT = "First I look at the question. Then at the sky: clouds, wind and rain."
 QUESTION = "What is the weather in Paris?"
@@ -300,20 +301,6 @@ def check_other_model(
         _level_read(there, "high")
 
 
-TOO_LONG = {
-    "anthropic": "prompt is too long: 215000 tokens > 200000 maximum",
-    "bedrock": "The model returned the following errors: prompt is too long: 215000 tokens > "
-    "200000 maximum",
-    "ollama": "the input length exceeds the context length",
-    "cohere": "too many tokens: 215000 tokens, and the limit is 200000",
-    "google": "The input token count (1200000) exceeds the maximum number of tokens allowed "
-    "(1048576).",
-}
-_USUAL_TOO_LONG = (
-    "This model's maximum context length is 200000 tokens. However, your messages resulted in "
-    "215000 tokens."
-)
-_CODED = ("openai", "xai", "deepseek")
 COMPACT = (  # what makes agents shorten a conversation, each in its own API
     "too long",
     "context_length_exceeded",
@@ -327,12 +314,11 @@ def errors(front: Any, cell: MatrixCell) -> None:
     require_same("the status of a rate limit", 429, trouble.status)
     if front.has_retry_after:
         require_same("its seconds to wait", 7.0, trouble.retry_after and float(trouble.retry_after))
-    provider = cell.back.model.partition(":")[0]
-    code = "context_length_exceeded" if provider in _CODED else None
-    message = TOO_LONG.get(provider, _USUAL_TOO_LONG)
-    trouble = _fails(front, cell, Fault(kind="status", status=400, message=message, code=code))
+    upstream = find_upstream(cell.back.provider)
+    words, code = upstream.too_long, upstream.too_long_code
+    trouble = _fails(front, cell, Fault(kind="status", status=400, message=words, code=code))
     require_same("the status of a prompt that is too long", 400, trouble.status)
-    known = any(words in trouble.words for words in COMPACT)
+    known = any(each in trouble.words for each in COMPACT)
     require(known, f"no words that make agents shorten the conversation: {trouble.words[:300]}")
 
 

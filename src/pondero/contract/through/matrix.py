@@ -10,9 +10,11 @@ from ...errors import BadParameter
 from . import checks, more_checks
 from .checks import Check, MatrixCell, Miss, NotApplicable
 from .fronts import FRONTS, KEY, Front
-from .referee import BACKS, Back, Referee
+from .referee import Referee
+from .upstreams import BACKS, Back
 
-DEFAULT_BACKS = ("opus", "gpt", "gemini", "deepseek", "bedrock")
+_DEFAULT = ["opus", "gpt", "gemini", "deepseek", "bedrock"]
+DEFAULT_BACKS: tuple[str, ...] = tuple(n for n in BACKS if n in _DEFAULT)
 
 
 class MatrixCheck(Struct, frozen=True):
@@ -156,7 +158,7 @@ def _list_others(models: Mapping[str, Back], name: str) -> list[str]:
 
 
 def _is_other_provider(candidate: Back, back: Back) -> bool:
-    return candidate.model.partition(":")[0] != back.model.partition(":")[0]
+    return candidate.provider != back.provider
 
 
 def run_check(front: Front, cell: MatrixCell, check: MatrixCheck) -> CellResult:

@@ -7,32 +7,22 @@ import msgspec
 from ...canon import Json
 from ...errors import BadParameter
 from .fronts import MAX_TOKENS
-from .referee import Back
+from .upstreams import Back, find_upstream
 
 REFEREE_KEY = "any-key"
 """Any key is right at the referee."""
 
-# Where each provider's API begins at the referee. Those without a path of their own are named.
-_ROOTS = {"anthropic": "", "openai": "/v1", "google": "/v1beta", "bedrock": "", "ollama": ""}
-_LITELLM = {"google": "gemini", "bedrock": "bedrock/converse", "ollama": "ollama_chat"}
-_PORTKEY = {"xai": "x-ai", "mistral": "mistral-ai"}
-_ROSETTA = {"openai": "openai_responses", "mistral": "openai"}
-
-
-def _split(back: Back) -> tuple[str, str]:
-    provider, _, model = back.model.partition(":")
-    return provider, model
-
 
 def base_url(url: str, provider: str) -> str:
     """Return where a provider is at the referee, as its SDK wants it."""
-    return f"{url}{_ROOTS.get(provider, f'/{provider}/v1')}"
+    root = find_upstream(provider).root
+    return f"{url}/{provider}/v1" if root is None else f"{url}{root}"
 
 
 def pondero_toml(url: str, models: Mapping[str, Back]) -> str:
     """Return a gateway.toml for ``pondero serve``."""
     lines = ["# REFEREE_KEY=any-key pondero serve --config gateway.toml", ""]
-    for provider in dict.fromkeys(_split(back)[0] for back in models.values()):
+    for provider in dict.fromkeys(back.provider for back in models.values()):
         lines += [f"[provider.{provider}]", f'url = "{base_url(url, provider)}"']
         lines += ['key = "env:REFEREE_KEY"', ""]
     for name, back in models.items():
@@ -44,10 +34,10 @@ def litellm_yaml(url: str, models: Mapping[str, Back]) -> str:
     """Return a config.yaml for LiteLLM's proxy."""
     lines = ["model_list:"]
     for name, back in models.items():
-        provider, model = _split(back)
+        provider, upstream = back.provider, find_upstream(back.provider)
         lines += [f"  - model_name: {name}", "    litellm_params:"]
-        lines.append(f"      model: {_LITELLM.get(provider, provider)}/{model}")
-        if provider == "bedrock":
+        lines.append(f"      model: {upstream.litellm or provider}/{back.name}")
+        if upstream.aws:
             lines += [f"      aws_bedrock_runtime_endpoint: {url}"]
             lines += ["      aws_region_name: us-east-1"]
             lines += [f"      aws_access_key_id: {REFEREE_KEY}"]
@@ -76,19 +66,19 @@ def portkey_header(url: str, models: Mapping[str, Back]) -> str:
 
 
 def _portkey_target(url: str, name: str, back: Back) -> Json:
-    provider, model = _split(back)
-    root = "/v1" if provider == "anthropic" else _ROOTS.get(provider, f"/{provider}/v1")
+    provider, upstream = back.provider, find_upstream(back.provider)
+    root = upstream.portkey_root
     target: dict[str, Json] = {
         "name": name,
-        "provider": _PORTKEY.get(provider, provider),
-        "custom_host": f"{url}{root}",
+        "provider": upstream.portkey or provider,
+        "custom_host": base_url(url, provider) if root is None else f"{url}{root}",
         "api_key": REFEREE_KEY,
         "strict_open_ai_compliance": False,
-        "override_params": {"model": model},
+        "override_params": {"model": back.name},
     }
-    if provider == "anthropic":  # its API needs one, and Chat Completions has none
+    if upstream.needs_max_tokens:  # its API needs one, and Chat Completions has none
         target["override_params"]["max_tokens"] = MAX_TOKENS
-    if provider == "bedrock":
+    if upstream.aws:
         target |= {"aws_access_key_id": REFEREE_KEY, "aws_secret_access_key": REFEREE_KEY}
         target["aws_region"] = "us-east-1"
     return target
@@ -99,20 +89,22 @@ def rosetta_json(url: str, models: Mapping[str, Back]) -> str:
     providers: dict[str, Json] = {}
     routes: dict[str, Json] = {}
     for name, back in models.items():
-        provider, model = _split(back)
-        root = url if provider == "google" else base_url(url, provider)
-        shim = _ROSETTA.get(provider, provider)
+        provider, upstream = back.provider, find_upstream(back.provider)
+        own = upstream.rosetta_root
+        root = base_url(url, provider) if own is None else f"{url}{own}"
+        shim = upstream.rosetta or provider
         providers[provider] = {"shim": shim, "api_key": REFEREE_KEY, "base_url": root}
         can = ["text", "tools", "reasoning", *(["vision"] if back.images else [])]
-        routes[name] = {"provider": provider, "upstream_model": model, "capabilities": can}
+        routes[name] = {"provider": provider, "upstream_model": back.name, "capabilities": can}
     found = {"providers": providers, "models": routes, "server": {"open_on_no_keys": True}}
     return msgspec.json.format(msgspec.json.encode(found), indent=2).decode()
 
 
 def bare_urls(url: str, models: Mapping[str, Back]) -> str:
     """Return where each model is, for any other gateway."""
-    rows = [(name, *_split(back)) for name, back in models.items()]
-    lines = [f"{name} is {model} at {base_url(url, provider)}" for name, provider, model in rows]
+    lines = [
+        f"{name} is {back.name} at {base_url(url, back.provider)}" for name, back in models.items()
+    ]
     return "\n".join([*lines, f"key: {REFEREE_KEY} (any other does too)"])
 
 

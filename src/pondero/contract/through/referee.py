@@ -3,37 +3,12 @@
 from collections.abc import AsyncIterator, Generator, Iterator
 from typing import Any
 
-from msgspec import Struct
-
 from ...canon import HttpRequest, Json, ResponseHead
 from ...dialects import AcceptedRequest, Rejected
 from ...emulator import Emulator, find_route
 from ...exchange import Decoded, Timeouts, decode
 
 _USUAL = Timeouts()
-
-
-class Back(Struct, frozen=True):
-    """A model that a gateway reaches at the referee; what its service cannot do is no miss."""
-
-    model: str
-    images: bool = True
-    schemas: bool = True
-
-
-BACKS: dict[str, Back] = {
-    "opus": Back("anthropic:claude-opus-5"),
-    "sonnet": Back("anthropic:claude-sonnet-4-5"),
-    "gpt": Back("openai:gpt-5.5"),
-    "gemini": Back("google:gemini-3-flash-preview"),
-    "deepseek": Back("deepseek:deepseek-v4-flash", images=False, schemas=False),
-    "bedrock": Back("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0", schemas=False),
-    "mistral": Back("mistral:mistral-medium-3-5"),
-    "xai": Back("xai:grok-4.3"),
-    "ollama": Back("ollama:qwen3", images=False),
-    "cohere": Back("cohere:command-a-reasoning-08-2025", images=False),
-}
-"""The upstreams of the matrix, by the name that a client uses for each."""
 
 
 class Referee(Emulator):

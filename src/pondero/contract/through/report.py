@@ -37,7 +37,7 @@ def _text(body: bytes) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ({len(text):,} characters in all)"
 
 
-def as_json(results: Sequence[CellResult], *, gateway: str) -> Json:
+def as_matrix_json(results: Sequence[CellResult], *, gateway: str) -> Json:
     """Return everything as plain JSON values; the keys are a stable contract."""
     score = score_of(results)
     return {
@@ -56,7 +56,7 @@ def _row(result: CellResult) -> dict[str, Json]:
     return row
 
 
-def as_junit(results: Sequence[CellResult]) -> bytes:
+def as_matrix_junit(results: Sequence[CellResult]) -> bytes:
     """Return the JUnit XML: a suite for each client API and model, a case for each check."""
     root = Element("testsuites", _counts(results) | {"name": "contract through"})
     suites: dict[str, list[CellResult]] = {}
