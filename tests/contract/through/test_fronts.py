@@ -6,14 +6,14 @@ import pytest
 from tests.gateway import sdks
 
 from pondero.contract.through import BACKS, Referee
-from pondero.contract.through.fronts import ChatCompletions, Gemini, Messages, Responses
+from pondero.contract.through.fronts import ChatCompletions, GenerateContent, Messages, Responses
 from pondero.emulator import ScriptedCall, ScriptedTurn, run_emulator_in_thread
 
 PAIRS = {
     "messages": (Messages, sdks.Messages, "opus"),
     "responses": (Responses, sdks.Responses, "gpt"),
     "chat": (ChatCompletions, sdks.Chat, "deepseek"),
-    "gemini": (Gemini, sdks.Gemini, "gemini"),
+    "gemini": (GenerateContent, sdks.Gemini, "gemini"),
 }
 CALLED = ScriptedTurn(thinking="Hm.", tool_calls=(ScriptedCall("get_weather", {"city": "Paris"}),))
 KEYS = ("x-api-key", "authorization", "x-goog-api-key", "anthropic-version", "content-type")

@@ -13,8 +13,7 @@ from .fronts import FRONTS, KEY, Front
 from .referee import Referee
 from .upstreams import BACKS, Back
 
-_DEFAULT = ["opus", "gpt", "gemini", "deepseek", "bedrock"]
-DEFAULT_BACKS: tuple[str, ...] = tuple(n for n in BACKS if n in _DEFAULT)
+DEFAULT_BACKS: tuple[str, ...] = tuple(name for name, back in BACKS.items() if back.default)
 
 
 class MatrixCheck(Struct, frozen=True):

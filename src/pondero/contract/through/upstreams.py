@@ -1,10 +1,11 @@
 """The upstreams of the matrix, from ``upstreams.toml``: models, addresses, and what they say."""
 
-import tomllib
 from importlib.resources import files
 
-import msgspec
 from msgspec import Struct
+
+from ...canon import convert_json
+from ...catalog import parse_toml
 
 _TOO_LONG = (
     "This model's maximum context length is 200000 tokens. However, your messages resulted in "
@@ -18,6 +19,7 @@ class Back(Struct, frozen=True, forbid_unknown_fields=True):
     model: str
     images: bool = True
     schemas: bool = True
+    default: bool = False
 
     @property
     def provider(self) -> str:
@@ -50,9 +52,9 @@ class _UpstreamTable(Struct, frozen=True, forbid_unknown_fields=True):
     provider: dict[str, Upstream]
 
 
-_TABLE = msgspec.convert(
-    tomllib.loads(files(__package__).joinpath("upstreams.toml").read_text("utf-8")), _UpstreamTable
-)
+_FILE = "upstreams.toml"
+_TEXT = files(__package__).joinpath(_FILE).read_text(encoding="utf-8")
+_TABLE = convert_json(parse_toml(_TEXT, _FILE).values, _UpstreamTable)
 BACKS: dict[str, Back] = _TABLE.back
 """The upstreams of the matrix, by the name that a client uses for each."""
 _UNKNOWN = Upstream()

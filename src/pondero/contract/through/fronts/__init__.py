@@ -14,12 +14,12 @@ from .front import (
     FrontError,
     FrontOptions,
 )
-from .gemini import Gemini
+from .gemini import GenerateContent
 from .messages import Messages
 from .responses import Responses
 
 FRONTS: dict[str, type[Front]] = {
-    front.name: front for front in (Messages, Responses, ChatCompletions, Gemini)
+    front.name: front for front in (Messages, Responses, ChatCompletions, GenerateContent)
 }
 """The client APIs by the name that ``--front`` takes."""
 
@@ -37,7 +37,7 @@ __all__ = [
     "Front",
     "FrontError",
     "FrontOptions",
-    "Gemini",
+    "GenerateContent",
     "Messages",
     "Responses",
 ]

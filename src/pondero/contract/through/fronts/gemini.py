@@ -13,10 +13,10 @@ from ....framing import parse_json_or_none
 from .front import DESCRIPTION, NAME, SCHEMA, Answer, Call, Front, FrontOptions, join_texts
 
 
-class Gemini(Front):
+class GenerateContent(Front):
     """``/v1beta/models/MODEL:generateContent``."""
 
-    name = "gemini"
+    name = __name__.rpartition(".")[2]
 
     def path(self, model: str, *, stream: bool) -> str:
         """Return the path: model and stream are in it."""
