@@ -181,14 +181,14 @@ def thinking_depth(bench: Testbed) -> Checks:
     if rungs[0] == rungs[1]:
         raise not_supported("the lowest and the highest level are the same here")
     amounts = [_amount(each) for each in seen]
-    if not any(amounts) and bench.entry.capability.shown == "never":
-        raise not_supported("this service neither shows its thinking nor counts it")
     more = amounts[0] < amounts[1]
     yield true(f"thinking at {own[0]} and at {own[-1]}", "more of it", amounts, holds=more)
 
 
 def _amount(seen: ObservedExchange) -> int:
-    return seen.answer.usage.thinking or sum(map(len, seen.answer.thinking))
+    """Return the tokens of thinking; where they are not counted apart, the output has them."""
+    usage = seen.answer.usage
+    return (usage.output or 0) if usage.thinking is None else usage.thinking
 
 
 def thinking_unasked(bench: Testbed) -> Checks:
