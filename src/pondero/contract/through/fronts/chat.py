@@ -1,7 +1,7 @@
 """Chat Completions, as OpenAI's SDK uses it; thinking is in the fields that clients have learnt."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -14,9 +14,9 @@ _THINKING = ("reasoning_content", "reasoning")  # DeepSeek and LiteLLM; OpenRout
 class ChatCompletions(Front):
     """``/v1/chat/completions``."""
 
-    name = "chat"
+    name: ClassVar[str] = "chat"
 
-    def path(self, _model: str, *, stream: bool) -> str:  # noqa: ARG002 - the body says it
+    def path(self, model: str, *, stream: bool) -> str:  # noqa: ARG002 - the body says it
         """Return the path."""
         return "/v1/chat/completions"
 

@@ -94,9 +94,9 @@ class Front:
         headers: Mapping[str, str] = {},
         streams: bool = True,
     ) -> None:
-        self.url = url.rstrip("/")
-        self.streams = streams
-        self.key = key
+        self.url: str = url.rstrip("/")
+        self.streams: bool = streams
+        self.key: str = key
         self.sent: list[HttpRequest] = []
         self._headers = {name.lower(): value for name, value in headers.items()}
         self._http = HttpTransport()
@@ -173,7 +173,7 @@ class Front:
         """Return options and a history with system texts in every place that this API has."""
         raise NotImplementedError
 
-    def in_band(self, _level: str) -> tuple[FrontOptions, list[Any]] | None:
+    def in_band(self, level: str) -> tuple[FrontOptions, list[Any]] | None:  # noqa: ARG002
         """Return a history that sets this level inside the conversation; None: no such form."""
         return None
 
@@ -199,7 +199,7 @@ class Front:
         """Read a streamed answer."""
         raise NotImplementedError
 
-    def retry_delay(self, response: Response, _body: bytes) -> str | None:
+    def retry_delay(self, response: Response, body: bytes) -> str | None:  # noqa: ARG002
         """Return the seconds to wait that an error names."""
         return response.head.headers.get("retry-after")
 

@@ -5,7 +5,7 @@ The SDK writes some names in snake case, which the service reads as well.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from ....canon import Json
 from ....exchange import Response
@@ -16,7 +16,7 @@ from .front import DESCRIPTION, NAME, SCHEMA, Answer, Call, Front, FrontOptions,
 class GenerateContent(Front):
     """``/v1beta/models/MODEL:generateContent``."""
 
-    name = __name__.rpartition(".")[2]
+    name: ClassVar[str] = __name__.rpartition(".")[2]
 
     def path(self, model: str, *, stream: bool) -> str:
         """Return the path: model and stream are in it."""
@@ -31,7 +31,7 @@ class GenerateContent(Front):
         """Return a user's turn."""
         return [{"role": "user", "parts": [{"text": text}]}]
 
-    def body(self, _model: str, history: list[Any], options: FrontOptions, *, stream: bool) -> Json:  # noqa: ARG002 - the path says it
+    def body(self, model: str, history: list[Any], options: FrontOptions, *, stream: bool) -> Json:  # noqa: ARG002 - the path says it
         """Return the body of a request."""
         fields: dict[str, Json] = {"contents": history}
         config: dict[str, Json] = {}

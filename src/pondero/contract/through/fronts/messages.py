@@ -1,7 +1,7 @@
 """The Messages API, as Anthropic's SDK uses it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -25,9 +25,9 @@ _IN_BAND = "mid-conversation-output-config-2026-07-01"
 class Messages(Front):
     """``/v1/messages``."""
 
-    name = "messages"
+    name: ClassVar[str] = "messages"
 
-    def path(self, _model: str, *, stream: bool) -> str:  # noqa: ARG002 - the body says it
+    def path(self, model: str, *, stream: bool) -> str:  # noqa: ARG002 - the body says it
         """Return the path."""
         return "/v1/messages"
 

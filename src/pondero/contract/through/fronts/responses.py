@@ -1,7 +1,7 @@
 """The Responses API, as OpenAI's SDK uses it; nothing is stored on the server."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -12,9 +12,9 @@ from .front import DESCRIPTION, NAME, SCHEMA, Answer, Call, Front, FrontOptions,
 class Responses(Front):
     """``/v1/responses``."""
 
-    name = "responses"
+    name: ClassVar[str] = "responses"
 
-    def path(self, _model: str, *, stream: bool) -> str:  # noqa: ARG002 - the body says it
+    def path(self, model: str, *, stream: bool) -> str:  # noqa: ARG002 - the body says it
         """Return the path."""
         return "/v1/responses"
 
