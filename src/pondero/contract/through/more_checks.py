@@ -24,7 +24,7 @@ from .fronts import FrontOptions
 
 SYSTEM = ("The first rule is vermilion.", "The second rule is cerulean.")
 LATER = "The later rule is chartreuse."
-ANSWER_SCHEMA = {
+ANSWER_SCHEMA: dict[str, Json] = {
     "type": "object",
     "properties": {"city": {"type": "string"}, "degrees": {"type": "integer"}},
     "required": ["city", "degrees"],

@@ -59,7 +59,7 @@ class FrontError(Exception):
 
     def __init__(self, status: int | None, words: str, retry_after: str | None = None) -> None:
         super().__init__(f"{status}: {words}" if status else words)
-        self.failure = Failure(status, words, retry_after)
+        self.failure: Failure = Failure(status, words, retry_after)
 
 
 class FrontOptions(NamedTuple):
