@@ -149,4 +149,7 @@ MUTANTS: dict[str, dict[str, Mutant]] = {
         "seals not sent back": encoding(parts(decoders.unsealed)),
         "the past forgotten": LAST_WORDS_ONLY,
     },
+    "system_prompt": {"no system prompt": encoding(lambda request: replace(request, system=()))},
+    "streaming_words": {"a lost delta": LOST_DELTA},
+    "thinking_depth": {"nothing said": NOTHING_SAID, "another level": encoders.another_level},
 }

@@ -112,7 +112,7 @@ def test_a_provider_that_is_named_twice_is_run_once(capsys):
 def test_a_pattern_names_several_scenarios(capsys):
     assert run(["contract", "google", "--scenario", "streaming_*", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["results"]
-    names = {"streaming_text", "streaming_thinking", "streaming_tool_call"}
+    names = {"streaming_text", "streaming_thinking", "streaming_tool_call", "streaming_words"}
     assert {result["scenario"] for result in told} == names
 
 

@@ -5,7 +5,7 @@ would put it there.
 """
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 import anthropic
 import boto3
@@ -19,39 +19,17 @@ from cohere.core.api_error import ApiError
 from google import genai
 from google.genai import errors, types
 
-KEY = "any-key-at-all-0123456789"
-SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
-NAME, TELLS = "get_weather", "Tells the weather of a city."
+from pondero.contract.through.fronts import DESCRIPTION as TELLS
+from pondero.contract.through.fronts import KEY, NAME, SCHEMA, Answer, Call, Failure
+
 ROOM = 16_000
 FIGURES = {"low": 4_096, "high": 20_000}
 
 
-class Call(NamedTuple):
-    id: str
-    name: str
-    arguments: Any
-
-
-class Said(NamedTuple):
-    """An answer as the SDK's user sees it; ``keep`` is what goes into the history."""
-
-    text: str
-    thinking: str
-    calls: list[Call]
-    keep: list[Any]
-    usage: dict[str, int | None]
-    model: str | None = None
-
-
-class Trouble(NamedTuple):
-    status: int | None
-    words: str
-    retry_after: str | None
-
-
 class Front:
     name = ""
-    thinks_visibly = True
+    states_levels = True
+    has_retry_after = True
     errors: tuple[type[Exception], ...] = ()
 
     def __init__(self, url: str) -> None:
@@ -65,16 +43,16 @@ class Front:
 
     def ask(
         self, model: str, history: list[Any], level: str | None, *, tools=False, stream=True
-    ) -> Said:
+    ) -> Answer:
         raise NotImplementedError
 
     def begin(self, model: str, history: list[Any]) -> Any:
         """Read the first piece of a stream, and return how to hang up."""
         raise NotImplementedError
 
-    def trouble(self, error: Any) -> Trouble:
+    def trouble(self, error: Any) -> Failure:
         response = error.response
-        return Trouble(error.status_code, str(error), response.headers.get("retry-after"))
+        return Failure(error.status_code, str(error), response.headers.get("retry-after"))
 
     def close(self) -> None:
         pass
@@ -116,7 +94,7 @@ class Messages(Front):
         blocks = message.content
         usage = message.usage
         details = getattr(usage, "output_tokens_details", None)
-        return Said(
+        return Answer(
             "".join(b.text for b in blocks if b.type == "text"),
             "".join(b.thinking for b in blocks if b.type == "thinking"),
             [Call(b.id, b.name, b.input) for b in blocks if b.type == "tool_use"],
@@ -196,7 +174,7 @@ class Responses(Front):
         thinking = [
             part.text for item in answer.output if item.type == "reasoning" for part in item.summary
         ]
-        return Said(
+        return Answer(
             answer.output_text,
             "".join(thinking),
             [
@@ -269,7 +247,7 @@ class Chat(Front):
             message, usage, name = self._gathered(fields)
         calls = message.get("tool_calls") or []
         details = usage.completion_tokens_details
-        return Said(
+        return Answer(
             message.get("content") or "",
             message.get("reasoning_content") or "",
             [
@@ -374,7 +352,7 @@ class Gemini(Front):
             for content in contents
         ]
         usage = chunks[-1].usage_metadata
-        return Said(
+        return Answer(
             "".join(p.text for p in parts if p.text and not p.thought),
             "".join(p.text for p in parts if p.text and p.thought),
             [
@@ -414,11 +392,12 @@ class Gemini(Front):
             else []
         )
         delay = next((d["retryDelay"].rstrip("s") for d in details if "retryDelay" in d), None)
-        return Trouble(error.code, str(error), delay)
+        return Failure(error.code, str(error), delay)
 
 
 class Ollama(Front):
     name = "ollama"
+    has_retry_after = False
     errors = (ollama.ResponseError,)
 
     def __init__(self, url: str) -> None:
@@ -454,7 +433,7 @@ class Ollama(Front):
         message = {"role": "assistant", "content": text, "thinking": thinking}
         if calls:
             message["tool_calls"] = [call.model_dump(exclude_none=True) for call in calls]
-        return Said(
+        return Answer(
             text,
             thinking,
             [
@@ -482,11 +461,12 @@ class Ollama(Front):
         ]
 
     def trouble(self, error):
-        return Trouble(error.status_code, str(error), None)
+        return Failure(error.status_code, str(error), None)
 
 
 class Cohere(Front):
     name = "cohere"
+    states_levels = False  # it takes a number of tokens
     errors = (ApiError,)
 
     def __init__(self, url: str) -> None:
@@ -527,7 +507,7 @@ class Cohere(Front):
         contents = message.get("content") or []
         calls = message.get("tool_calls") or []
         kept = {k: v for k, v in message.items() if v}
-        return Said(
+        return Answer(
             "".join(c.get("text") or "" for c in contents),
             "".join(c.get("thinking") or "" for c in contents),
             [
@@ -588,7 +568,7 @@ class Cohere(Front):
 
     def trouble(self, error):
         headers = {k.lower(): v for k, v in (error.headers or {}).items()}
-        return Trouble(error.status_code, str(error.body), headers.get("retry-after"))
+        return Failure(error.status_code, str(error.body), headers.get("retry-after"))
 
 
 class Converse(Front):
@@ -635,7 +615,7 @@ class Converse(Front):
             message, usage = answer["output"]["message"], answer["usage"]
         blocks = message["content"]
         reasoned = [b["reasoningContent"] for b in blocks if "reasoningContent" in b]
-        return Said(
+        return Answer(
             "".join(b.get("text", "") for b in blocks),
             "".join(r.get("reasoningText", {}).get("text", "") for r in reasoned),
             [
@@ -685,7 +665,7 @@ class Converse(Front):
 
     def trouble(self, error):
         meta = error.response.get("ResponseMetadata", {})
-        return Trouble(
+        return Failure(
             meta.get("HTTPStatusCode"), str(error), meta.get("HTTPHeaders", {}).get("retry-after")
         )
 

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from tests.dialects.test_agents import TALKS, _keyed, _talk
 from tests.gateway.asgi import came
-from tests.gateway.test_matrix import BACKS
+from tests.gateway.upstream import BACKS
 
 from pondero.dialects import get_dialect
 from pondero.emulator import Emulator

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.gateway.asgi import Came, came
 from tests.gateway.test_laws import FRONTS, LOOK, Answer
-from tests.gateway.test_matrix import BACKS, Upstream, seals_of
+from tests.gateway.upstream import BACKS, Upstream, seals_of
 
 from pondero import AsyncClient, Retry
 from pondero.canon import HttpRequest, Message, Text, ToolResult

@@ -11,7 +11,7 @@ import anyio
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.gateway.test_matrix import BACKS, Upstream, seals_of
+from tests.gateway.upstream import BACKS, Upstream, seals_of
 
 from pondero import AsyncClient, Retry
 from pondero.canon import Message, ResponseHead, Text, Tool, ToolResult

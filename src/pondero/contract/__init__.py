@@ -24,6 +24,22 @@ if TYPE_CHECKING:
     )
     from .scenario import Scenario, ScenarioCheck
     from .scenarios import SCENARIOS
+    from .through import (
+        CHECKS,
+        FRONT_KEY,
+        CellResult,
+        MatrixCheck,
+        Referee,
+        as_matrix_json,
+        as_matrix_junit,
+        check_fronts,
+        describe_miss,
+        describe_pointers,
+        parse_matrix_models,
+        point,
+        run_through,
+        score_of,
+    )
 
 _NAMES = {
     "backends": (
@@ -35,30 +51,48 @@ _NAMES = {
     "runner": "SKIPPED ScenarioResult find_model representative_models run_one run_scenarios",
     "scenario": "Scenario ScenarioCheck",
     "scenarios": "SCENARIOS",
+    "through": (
+        "CHECKS FRONT_KEY CellResult MatrixCheck Referee as_matrix_json as_matrix_junit score_of "
+        "check_fronts describe_miss describe_pointers parse_matrix_models point run_through"
+    ),
 }
 
 __all__ = [
+    "CHECKS",
+    "FRONT_KEY",
     "SCENARIOS",
     "SKIPPED",
     "Backend",
     "CassetteBackend",
+    "CellResult",
     "EmulatorBackend",
     "GuardFinding",
     "GuardReport",
     "HttpBackend",
+    "MatrixCheck",
+    "Referee",
     "Scenario",
     "ScenarioCheck",
     "ScenarioResult",
     "ServedEmulatorBackend",
     "as_junit",
+    "as_matrix_json",
+    "as_matrix_junit",
     "check_file",
+    "check_fronts",
     "check_writable",
     "describe_failure",
+    "describe_miss",
+    "describe_pointers",
     "find_model",
     "most_recorded_model",
+    "parse_matrix_models",
+    "point",
     "representative_models",
     "run_one",
     "run_scenarios",
+    "run_through",
+    "score_of",
     "write",
 ]
 

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from tests.gateway.asgi import came
 from tests.gateway.test_identity import World, leaves
-from tests.gateway.test_matrix import seals_of
+from tests.gateway.upstream import seals_of
 
 from pondero.canon import HttpRequest
 from pondero.emulator import ScriptedTurn

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,14 +22,34 @@ _NO = ("", "0", "false", "no", "off")
 _PORT = 9100  # where the emulator is recorded, so that a new recording differs in little
 
 
+class _WithThrough(click.Command):
+    """The command; with ``through`` as its first word, another one. PROVIDERs take no such name."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Return the context of the command that is meant."""
+        if args and args[0] == "through":
+            from .through import through
+
+            return through.make_context(f"{info_name} through", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
 @click.command(
+    cls=_WithThrough,
     epilog=examples(
         "pondero contract                            every provider, on the emulator",
         "pondero contract google --scenario 'thinking_*'",
         "pondero contract llamacpp --model qwen3 --base-url http://localhost:8080",
         "pondero contract anthropic --live           the service itself; needs a key",
         "pondero contract --cassettes tests/cassettes --junit report.xml",
-    )
+        "pondero contract through http://localhost:4000      any gateway; see its --help",
+    ),
 )
 @click.argument("providers", nargs=-1, metavar="[PROVIDER]...")
 @click.option(
@@ -74,7 +94,7 @@ def contract(
     The tests check what pondero sends, what comes back, and how it is read. The target is a
     service (--live or --base-url), recordings (--cassettes) or, by default, the emulator. Without
     PROVIDER, they run for every provider, or for every recorded one. A feature that a target lacks
-    is reported as unsupported, not as a failure. PONDERO_SKIP_CONTRACT=1 skips all tests.
+    is unsupported if it rejects the request for it. PONDERO_SKIP_CONTRACT=1 skips all tests.
     """
     from ...contract import as_junit, check_writable, run_scenarios, write
     from ..output.scoreboard import print_results

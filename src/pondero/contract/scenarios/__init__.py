@@ -1,7 +1,14 @@
 """Every scenario, one set for all providers, in the order in which they are run and listed."""
 
 from ..scenario import Scenario, scenario_of
-from .conversations import model_echo, multi_turn, role_mapping, simple_text, thinking_replay
+from .conversations import (
+    model_echo,
+    multi_turn,
+    role_mapping,
+    simple_text,
+    system_prompt,
+    thinking_replay,
+)
 from .endings import (
     check_grounding,
     content_filter,
@@ -18,6 +25,7 @@ from .levels import (
     thinking_all_models,
     thinking_budgets,
     thinking_config,
+    thinking_depth,
     thinking_extraction,
     thinking_high,
     thinking_invalid_level,
@@ -37,6 +45,7 @@ from .streams import (
     streaming_text,
     streaming_thinking,
     streaming_tool_call,
+    streaming_words,
     thinking_streaming,
 )
 from .tools import tool_call, tool_call_id_generation
@@ -88,6 +97,10 @@ SCENARIOS: tuple[Scenario, ...] = (
     scenario_of(thinking_streaming, row="000 A22", needs=_SHOWS),
     scenario_of(thinking_summary_flag, row="000 A23", needs=_THINKS, talks=False),
     scenario_of(thinking_replay, row="000 A93", needs=_THINKS),
+    # What a service that answers wrongly gets wrong without an error.
+    scenario_of(system_prompt),
+    scenario_of(streaming_words),
+    scenario_of(thinking_depth, needs=("thinking", "levels")),
 )
 
 __all__ = ["SCENARIOS"]

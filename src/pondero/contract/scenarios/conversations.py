@@ -28,6 +28,8 @@ from .shared_checks import (
 _NAME = "My name is Ada."
 _WHO = "What is my name?"
 _SYSTEM = "Answer in one sentence."
+_RULE = "The name of this service is Kumquat."
+_WHICH = "What is the name of this service?"
 _OPAQUE = 44  # characters without a space: not words
 _PADDING = ascii_letters + digits  # OpenAI pads stream frames to one length (``obfuscation``)
 
@@ -44,7 +46,7 @@ def simple_text(bench: Testbed) -> Checks:
     yield same("reply.finish", "stop", reply.finish)
     yield same("reply.message.role", "assistant", reply.message.role)
     yield same("reply.message.origin", bench.entry.id, _origin(reply.message))
-    yield optional("reply.usage.total", "a count", reply.usage.total, holds=bool(reply.usage.total))
+    yield true("reply.usage.total", "a count", reply.usage.total, holds=bool(reply.usage.total))
 
 
 def multi_turn(bench: Testbed) -> Checks:
@@ -56,7 +58,7 @@ def multi_turn(bench: Testbed) -> Checks:
     yield from check_request(second, ("user", _NAME), ("assistant", past.text), ("user", _WHO))
     yield from check_answer(bench, second)
     words = second.answer.text
-    yield optional("reply.text", "what was said in turn one", words, holds="Ada" in words)
+    yield true("reply.text", "what was said in turn one", words, holds="Ada" in words)
 
 
 def role_mapping(bench: Testbed) -> Checks:
@@ -65,7 +67,7 @@ def role_mapping(bench: Testbed) -> Checks:
     question = user(WEATHER)
     first = bench.ask([question], "off", tools=[TOOL], system=_SYSTEM, stream=False)
     calls = first.answer.tool_calls
-    yield optional("reply.tool_calls", "a call", calls, holds=bool(calls))
+    yield true("reply.tool_calls", "a call", calls, holds=bool(calls))
     results = tuple(ToolResult(call.id, (Text(RESULT),), name=call.name) for call in calls)
     past = [question, first.answer.message, Message("user", results)]
     second = bench.ask(past, "off", tools=[TOOL], system=_SYSTEM, stream=False)
@@ -87,6 +89,19 @@ def role_mapping(bench: Testbed) -> Checks:
         ]
         yield same("results as the service reads them", [RESULT] * len(results), words)
     yield from check_answer(bench, second, ANSWER)
+
+
+def system_prompt(bench: Testbed) -> Checks:
+    """What a system prompt says is known to the model, whole and streamed."""
+    for stream in (False, True):
+        seen = bench.ask(_WHICH, "off", system=_RULE, stream=stream)
+        yield once(seen)
+        if seen.accepted is not None:
+            read = [text.text for text in seen.accepted.request.system]
+            yield same("system prompt as the service reads it", [_RULE], read)
+        yield from check_answer(bench, seen)
+        words = seen.answer.text
+        yield true("reply.text", "what the system prompt says", words, holds="Kumquat" in words)
 
 
 def model_echo(bench: Testbed) -> Checks:
@@ -122,7 +137,7 @@ def _check_replay(bench: Testbed, *, stream: bool) -> Checks:
     past: list[Message] = [user(WEATHER)]
     first = bench.ask(past, "medium", tools=[TOOL], stream=stream)
     calls = first.answer.tool_calls
-    yield optional("reply.tool_calls", "a call", calls, holds=bool(calls))
+    yield true("reply.tool_calls", "a call", calls, holds=bool(calls))
     past.append(first.answer.message)
     if bench.strict:
         yield from _check_stored(bench.entry, first)

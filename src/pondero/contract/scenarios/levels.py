@@ -11,7 +11,7 @@ from ...client import levels
 from ...errors import BadThinking, NotFound
 from ...thinking import LEVELS, OFF, BudgetRange, Placement, Plan
 from ..bench import ObservedExchange, Testbed
-from ..scenario import Checks, not_supported, optional, same, true
+from ..scenario import Checks, not_supported, same, true
 from ..wire import Path, leaves, says, wire_usage, wire_value
 from .shared_checks import (
     ANSWER,
@@ -29,6 +29,10 @@ from .shared_checks import (
 )
 
 _NEXT = "What is 23 * 3?"
+_PUZZLE = (  # takes some thought: more at a higher level, on any model that heeds it
+    "Five friends sit in a row. Ann is not next to Ben, Ben is left of Cid, Dan is at an end, and "
+    "Eve is next to Cid. In how many ways can they sit?"
+)
 
 
 def thinking_config(bench: Testbed) -> Checks:
@@ -60,7 +64,7 @@ def thinking_extraction(bench: Testbed) -> Checks:
     seen = bench.ask(QUESTION, "medium", stream=False)
     parts = [part for part in seen.answer.message.parts if isinstance(part, Thinking | Text)]
     kinds = [type(part).__name__ for part in parts if part.text]
-    yield optional("parts", "some thinking", kinds, holds=Thinking.__name__ in kinds)
+    yield true("parts", "some thinking", kinds, holds=Thinking.__name__ in kinds)
     yield same("the first part", Thinking.__name__, kinds[0])
     yield same("the last part", Text.__name__, kinds[-1])
     yield from check_thinking(bench, seen, THOUGHT)
@@ -75,7 +79,7 @@ def thinking_off(bench: Testbed) -> Checks:
     if bench.entry.capability.off:
         yield same("plan.will_think", expected=False, actual=plan.will_think)
         thinking = (*reply.thinking, reply.usage.thinking)
-        yield optional("reply.thinking", "none", thinking, holds=not any(thinking))
+        yield true("reply.thinking", "none", thinking, holds=not any(thinking))
         yield same("reply.verdict", "as_planned", reply.verdict)
     else:
         codes = [note.code for note in plan.adjustments]
@@ -111,7 +115,7 @@ def _at(level: str) -> _Run:
                 "thinks, as the service reads it", expected=True, actual=seen.accepted.thinks
             )
         verdict = reply.verdict
-        yield optional(
+        yield true(
             "reply.verdict", "as_planned", verdict, holds=verdict in ("as_planned", "unknown")
         )
         yield from check_answer(bench, seen)
@@ -167,6 +171,24 @@ def thinking_transition(bench: Testbed) -> Checks:
 def _two(bench: Testbed) -> tuple[str, str]:
     own = bench.entry.capability.levels
     return ("low", "high") if {"low", "high"} <= set(own) else (own[0], own[-1])
+
+
+def thinking_depth(bench: Testbed) -> Checks:
+    """The highest level thinks more than the lowest: the level has an effect at the service."""
+    own = bench.entry.capability.levels
+    seen = [bench.ask(_PUZZLE, level, stream=False) for level in (own[0], own[-1])]
+    rungs = [(each.plan.level, each.plan.budget) for each in seen]
+    if rungs[0] == rungs[1]:
+        raise not_supported("the lowest and the highest level are the same here")
+    amounts = [_amount(each) for each in seen]
+    more = amounts[0] < amounts[1]
+    yield true(f"thinking at {own[0]} and at {own[-1]}", "more of it", amounts, holds=more)
+
+
+def _amount(seen: ObservedExchange) -> int:
+    """Return the tokens of thinking; where they are not counted apart, the output has them."""
+    usage = seen.answer.usage
+    return (usage.output or 0) if usage.thinking is None else usage.thinking
 
 
 def thinking_unasked(bench: Testbed) -> Checks:

@@ -27,7 +27,7 @@ from ...catalog import ModelEntry
 from ...emulator import ScriptedCall, ScriptedTurn
 from ...thinking import Plan, read_thinking
 from ..bench import ObservedExchange, Testbed
-from ..scenario import Checks, ScenarioCheck, optional, same, true
+from ..scenario import Checks, ScenarioCheck, same, true
 from ..wire import leaves, says, wire_value
 
 QUESTION = "What is 2+2?"
@@ -90,7 +90,7 @@ def check_thinking(bench: Testbed, seen: ObservedExchange, words: str | None = N
     """Check the thinking of an answer: shown, as on the wire, apart from the words."""
     reply = seen.answer
     shown = "".join(reply.thinking)
-    yield optional("reply.thinking", "readable thinking", reply.thinking, holds=bool(shown.strip()))
+    yield true("reply.thinking", "readable thinking", reply.thinking, holds=bool(shown.strip()))
     for text in reply.thinking:
         yield true("reply.thinking", "as on the wire", text, holds=says(seen.body, text))
     if bench.is_staged and words is not None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from ...canon import Message, Text, ToolCall, ToolResult
 from ...emulator import ScriptedTurn
 from ..bench import ObservedExchange, Testbed
-from ..scenario import Checks, optional, same, true
+from ..scenario import Checks, same, true
 from ..wire import says
 from .shared_checks import (
     ARGUMENTS,
@@ -43,7 +43,7 @@ def tool_call_id_generation(bench: Testbed) -> Checks:
         first = bench.ask(WEATHER, "off", tools=[TOOL], stream=stream)
         calls = first.answer.tool_calls
         ids = [call.id for call in calls]
-        yield optional("reply.tool_calls", "a call", ids, holds=bool(ids))
+        yield true("reply.tool_calls", "a call", ids, holds=bool(ids))
         if bench.is_staged:
             yield same("calls", [part.arguments for part in _UNNAMED], [c.arguments for c in calls])
         yield same("different ids", len(ids), len(set(ids)))
@@ -94,12 +94,10 @@ def check_tool_call(seen: ObservedExchange) -> Checks:
     """Check the one call of an answer: its name, its arguments, and how the answer ended."""
     reply = seen.answer
     calls = reply.tool_calls
-    yield optional("reply.tool_calls", "one call", calls, holds=len(calls) == 1)
+    yield true("reply.tool_calls", "one call", calls, holds=len(calls) == 1)
     call = calls[0]
     yield same("call.name", TOOL.name, call.name)
     yield true("call.name", "as on the wire", call.name, holds=says(seen.body, call.name))
-    yield optional(
-        "call.arguments", f"{ARGUMENTS}", call.arguments, holds=call.arguments == ARGUMENTS
-    )
+    yield true("call.arguments", f"{ARGUMENTS}", call.arguments, holds=call.arguments == ARGUMENTS)
     yield true("call.id", "an id", call.id, holds=bool(call.id))
     yield same("reply.finish", "tool_calls", reply.finish)

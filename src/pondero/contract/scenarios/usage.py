@@ -15,8 +15,8 @@ def token_usage(bench: Testbed) -> Checks:
         seen = bench.ask(QUESTION, "off", stream=stream)
         usage = seen.answer.usage
         yield once(seen)
-        yield optional("usage.input", "a count", usage.input, holds=bool(usage.input))
-        yield optional("usage.output", "a count", usage.output, holds=bool(usage.output))
+        yield true("usage.input", "a count", usage.input, holds=bool(usage.input))
+        yield true("usage.output", "a count", usage.output, holds=bool(usage.output))
         yield from _check_sums(seen, usage)
         if bench.is_staged:
             yield same(
@@ -36,7 +36,7 @@ def thinking_tokens(bench: Testbed) -> Checks:
         usage = seen.answer.usage
         yield once(seen)
         if not bench.is_staged:
-            yield optional("usage.thinking", "a count", usage.thinking, holds=bool(usage.thinking))
+            yield from _check_thought(bench, seen)
         yield from _check_sums(seen, usage)
         if bench.is_staged:
             split = _has_thinking_count(seen)
@@ -44,6 +44,15 @@ def thinking_tokens(bench: Testbed) -> Checks:
             yield same("usage.thinking", COUNTS.thinking if split else None, usage.thinking)
             yield same("usage.output", spent, usage.output)
             yield same("usage.total", COUNTS.total, usage.total)
+
+
+def _check_thought(bench: Testbed, seen: ObservedExchange) -> Checks:
+    """Check that it thought and counts its output; not every service counts thinking apart."""
+    usage, hidden = seen.answer.usage, bench.entry.capability.shown == "never"
+    thought = bool(usage.thinking) or bool("".join(seen.answer.thinking)) or hidden
+    yield true("reply.thinking", "some thinking, or its count", usage.thinking, holds=thought)
+    yield true("usage.output", "a count", usage.output, holds=bool(usage.output))
+    yield optional("usage.thinking", "a count", usage.thinking, holds=bool(usage.thinking))
 
 
 def _check_sums(seen: ObservedExchange, usage: Usage) -> Checks:

@@ -14,6 +14,7 @@ from ...canon import (
     Message,
     Part,
     Reply,
+    Request,
     Text,
     Thinking,
     ToolCall,
@@ -185,7 +186,7 @@ class _Composer:
             return f"{worked.text} = {worked.value}"
         if worked is not None:
             return f"{worked.text} has no value I could give."
-        if (known := _recall(asked)) is not None:
+        if (known := _recall(asked, self._accepted.request)) is not None:
             return known
         if (words := _REPEAT.search(asked.question)) is not None:
             return words[1].strip().strip("\"'“”")
@@ -208,11 +209,13 @@ def _from_results(asked: ParsedQuestion) -> str:
     return "\n".join(lines)
 
 
-def _recall(asked: ParsedQuestion) -> str | None:
+def _recall(asked: ParsedQuestion, request: Request) -> str | None:
     wish = _RECALL.search(f"{asked.question}?")
     if wish is None:
         return None
-    for earlier in reversed(asked.earlier):
+    later = (each.text for each in request.messages if each.role == "system")
+    told_before = (*(text.text for text in request.system), *later, *asked.earlier)
+    for earlier in reversed(told_before):
         for told in _TOLD.finditer(earlier):
             if told[1].strip().lower() == wish[1].strip().lower():
                 return f"{told[1].strip()} is {told[2].strip()}."
