@@ -461,7 +461,8 @@ def test_mistral_takes_its_thinking_back_after_a_tool(mistral):
     ("asked", "status", "words"),
     [
         ({"reasoning_effort": "medium"}, 400, "reasoning_effort='medium' is not supported"),
-        ({"model": "mistral-nobody-1", "reasoning_effort": "high"}, 400, "is not supported"),
+        ({"model": "codestral-latest", "reasoning_effort": "high"}, 400, "is not supported"),
+        ({"model": "mistral-nobody-1"}, 400, "Invalid model: mistral-nobody-1"),
     ],
 )
 def test_mistral_refuses_in_its_own_shapes(mistral, asked, status, words):
