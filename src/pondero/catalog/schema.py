@@ -56,6 +56,14 @@ class BatchTerms(_Row, frozen=True, kw_only=True):
     excludes: tuple[str, ...] = ()
 
 
+class ModelQuirks(_Row, frozen=True, kw_only=True):
+    """Quirks of some of a provider's models; ``match`` has names and patterns, in small letters."""
+
+    match: tuple[str, ...]
+    quirks: Mapping[str, Any]
+    source: str = ""
+
+
 class Provider(_Row, frozen=True, kw_only=True):
     """A deployment: its address, its key, and where thinking fields go in its requests.
 
@@ -68,8 +76,9 @@ class Provider(_Row, frozen=True, kw_only=True):
     ``toolless`` of those that take no function tools. If ``exact``, it accepts the same fields as
     its dialect's home. ``hosted`` has the tools that it runs itself. ``fill`` has the
     values of ``{blanks}`` in its address. ``override`` has facts of a family that differ here,
-    ``ranges`` minimum and maximum of a parameter. ``output_buffer`` is the number of output tokens
-    to leave free.
+    ``ranges`` minimum and maximum of a parameter. ``model_quirks`` are added to ``quirks`` for the
+    models that they match, in their order. ``output_buffer`` is the number of output tokens to
+    leave free.
     """
 
     name: str
@@ -102,6 +111,7 @@ class Provider(_Row, frozen=True, kw_only=True):
     placement: Mapping[str, Placement] = {}
     override: Mapping[str, Capability] = {}
     quirks: Mapping[str, Any] = {}
+    model_quirks: tuple[ModelQuirks, ...] = ()
     hosted: tuple[str, ...] = ()
     api: str = ""
     batch: BatchTerms | None = None

@@ -4,6 +4,7 @@ import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
+from typing import Literal
 
 import msgspec
 from msgspec import json
@@ -140,8 +141,7 @@ Block = dict[str, Json]
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the HTTP request; extras override our fields, and the plan's fields override both."""
-    messages_fields = read_quirks(target.quirks).takes_messages_fields(request.model)
-    own = _body(request, plan, messages_fields=messages_fields)
+    own = _body(request, plan, read_quirks(target.quirks))
     body = merge_json(merge_json(own, request.extras or {}), plan.fields)
     verb = "converse-stream" if request.stream else "converse"
     return HttpRequest(
@@ -152,11 +152,12 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     )
 
 
-def _body(request: Request, plan: Plan, *, messages_fields: bool) -> Block:
+def _body(request: Request, plan: Plan, quirks: "Quirks") -> Block:
+    messages_fields = quirks.takes_messages_fields(request.model)
     tools = _tools(request, messages_fields=messages_fields)
     fields: Mapping[str, Json] = {
         "system": [block for text in request.system for block in _blocks(text)],
-        "messages": list(_messages(request.messages)),
+        "messages": list(_write_messages(request.messages, quirks)),
         "inferenceConfig": _limits(request, plan.dropped),
         "toolConfig": tools,
         "outputConfig": _format(request.output),
@@ -192,13 +193,62 @@ def _own(request: Request, dropped: Sequence[str], *, forbids: bool) -> Block:
 # -- messages --------------------------------------------------------------------------------
 
 
-def _messages(messages: Iterable[Message]) -> Iterable[Block]:
+def _write_messages(messages: Iterable[Message], quirks: "Quirks") -> Iterable[Block]:
+    written = _messages(_name_documents(messages), quirks)
+    return written if quirks.bridge is None else _part_results(written, quirks.bridge)
+
+
+def _messages(messages: Iterable[Message], quirks: "Quirks") -> Iterable[Block]:
     for message in messages:
         blocks = [block for part in message.parts for block in _blocks(part)]
         if any("document" in block for block in blocks):
             blocks = _with_words(blocks, message)
+        if not quirks.result_status:
+            for block in blocks:
+                block.get("toolResult", {}).pop("status", None)
         if blocks:
             yield {"role": message.role, "content": blocks}
+
+
+def _name_documents(messages: Iterable[Message]) -> Iterable[Message]:
+    """Give documents of the same name different ones (AWS, DocumentBlock: vendor page)."""
+    used: set[str] = set()
+    for message in messages:
+        if not any(isinstance(part, Blob) for part in message.parts):
+            yield message
+            continue
+        parts = tuple(_rename(part, used) for part in message.parts)
+        yield message if parts == message.parts else msgspec.structs.replace(message, parts=parts)
+
+
+def _rename(part: Part, used: set[str]) -> Part:
+    if not isinstance(part, Blob) or part.media_type not in _DOCUMENT_FORMATS:
+        return part
+    first = name = document_name(part)
+    number = 1
+    while name in used:
+        number += 1
+        name = f"{first} {number}"
+    used.add(name)
+    return part if name == first else msgspec.structs.replace(part, name=name)
+
+
+def _part_results(messages: Iterable[Block], bridge: str) -> Iterable[Block]:
+    """Put the assistant's words between results and what else the user says."""
+    answered = False
+    for message in messages:
+        blocks = message["content"]
+        results = [each for each in blocks if "toolResult" in each]
+        rest = [each for each in blocks if "toolResult" not in each]
+        if results:
+            points = [each for each in rest if "cachePoint" in each]
+            rest = [each for each in rest if "cachePoint" not in each]
+            yield {"role": "user", "content": [*results, *points]}
+        if rest and message["role"] == "user" and (results or answered):
+            yield {"role": "assistant", "content": [{"text": bridge}]}
+        if rest:
+            yield {"role": message["role"], "content": rest}
+        answered = bool(results) and not rest
 
 
 def _blocks(part: Part) -> list[Block]:
@@ -316,6 +366,9 @@ def _forbids(request: Request) -> bool:
     )
 
 
+_NO_PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
 def _tool(tool: Tool) -> list[Block]:
     if tool.raw is not None:
         blocks = [dict(tool.raw)]
@@ -323,7 +376,7 @@ def _tool(tool: Tool) -> list[Block]:
         spec: Block = {"name": tool.name}
         if tool.description:
             spec["description"] = tool.description
-        spec["inputSchema"] = {"json": tool.parameters or {"type": "object", "properties": {}}}
+        spec["inputSchema"] = {"json": tool.parameters or _NO_PARAMETERS}
         if tool.strict is not None:
             spec["strict"] = tool.strict
         blocks = [{"toolSpec": spec}]
@@ -351,26 +404,40 @@ _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _DOCUMENTS = ("application/pdf", "text/plain", "text/csv", "text/html", "text/markdown")
 
 
-def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
+def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which signatures, call ids and media of a history this API accepts."""
     return ReplayRules(
         system_turns="lead",
+        needs_turn=True,
         signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_.:-]{1,64}",
         begins_with_user=True,
         media=(*_IMAGES, *_DOCUMENTS, "application/vnd.", "application/msword", "video/"),
-        result_media=(*_IMAGES, *_DOCUMENTS),
-        addresses=False,  # only s3:// addresses, and only some models
+        result_media=_limit(read_quirks(quirks).result_media),
+        addresses=(),  # only s3:// addresses, and only some models
     )
+
+
+def _limit(prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(kind for kind in (*_IMAGES, *_DOCUMENTS) if kind.startswith(prefixes))
 
 
 # -- deployments ---------------------------------------------------------------------------------
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """Quirks; ``messages_fields_of``: prefixes of models that accept Messages API fields too."""
+    """Quirks; ``messages_fields_of``: prefixes of models that accept Messages API fields too.
+
+    ``result_media``: prefixes of the media that a result may hold. ``bridge``: the assistant's
+    words between results and the rest of a turn, which may not stand beside them.
+    ``result_status``: a result may say that it is an error. ``unsaid``: what a model does not take.
+    """
 
     messages_fields_of: tuple[str, ...] = ()
+    result_media: tuple[str, ...] = ("",)
+    bridge: str | None = None
+    result_status: bool = True
+    unsaid: tuple[Literal["strict"], ...] = ()
 
     def takes_messages_fields(self, model: str) -> bool:
         """Return whether a model accepts fields of the Messages API."""

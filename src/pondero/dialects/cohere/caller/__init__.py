@@ -11,6 +11,7 @@ CALLER = Caller(
     error=errors.error,
     match_score=response.match_score,
     replay_rules=request.replay_rules,
+    quirks=request.Quirks,
     unsupported_parameters=request.UNSAID,
     is_plan=parts.is_plan,
 )
