@@ -118,6 +118,8 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
     Media: prefixes of the media types accepted in user messages, in tool results and in the
     assistant's messages (``spoken_media``); an empty prefix accepts all. ``addresses``: patterns of
     the URLs that may replace the bytes, from their beginning; none: bytes alone are accepted.
+
+    ``missing_parts``: fields of parts that another service of the dialect has, and this one not.
     """
 
     signature_scope: Scope = "route+model"
@@ -139,6 +141,7 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
     result_media: tuple[str, ...] = ("",)
     spoken_media: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ("",)
+    missing_parts: tuple[str, ...] = ()
 
 
 class Target(Struct, frozen=True):

@@ -156,7 +156,7 @@ def _body(request: Request, plan: Plan, quirks: "Quirks") -> Block:
     messages_fields = quirks.takes_messages_fields(request.model)
     tools = _tools(request, messages_fields=messages_fields)
     fields: Mapping[str, Json] = {
-        "system": [block for text in request.system for block in _blocks(text)],
+        "system": [block for text in request.system for block in _system_blocks(text)],
         "messages": list(_write_messages(request.messages, quirks)),
         "inferenceConfig": _limits(request, plan.dropped),
         "toolConfig": tools,
@@ -257,6 +257,11 @@ def _blocks(part: Part) -> list[Block]:
         return []
     cache = None if isinstance(part, Thinking | UnknownPart) else part.cache
     return [block] if cache is None else [block, _point(cache)]
+
+
+def _system_blocks(part: Text) -> list[Block]:
+    """Return the blocks of a system prompt's text, which has no citations."""
+    return _blocks(msgspec.structs.replace(part, citations=()) if part.citations else part)
 
 
 def _with_words(blocks: list[Block], message: Message) -> list[Block]:

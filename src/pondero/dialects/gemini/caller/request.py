@@ -49,7 +49,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
 
     ``announces_tools``: functions beside hosted tools need a field that says so. ``addresses``:
     patterns of the addresses that are fetched. ``unsaid``: what the model does not take;
-    ``missing_tools``: beginnings of the names of hosted tools that it does not have.
+    ``missing_tools``: beginnings of the names of hosted tools that it does not have;
+    ``missing_parts``: kinds of parts that the deployment does not have.
     """
 
     wrapped: bool = False
@@ -58,6 +59,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     addresses: tuple[str, ...] = ("https?://",)
     unsaid: tuple[Literal["system", "hosted_beside_functions"], ...] = ()
     missing_tools: tuple[str, ...] = ()
+    missing_parts: tuple[str, ...] = ()
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
@@ -89,13 +91,15 @@ _MEDIA = (
 
 def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which signatures, ids and media of a history this wire accepts."""
+    own = convert_json(quirks, Quirks)
     return ReplayRules(
         system_turns="lead",
         begins_with_user=True,  # a call may not come first
         needs_turn=True,
         media=_MEDIA,
         result_media=_MEDIA,
-        addresses=convert_json(quirks, Quirks).addresses,
+        addresses=own.addresses,
+        missing_parts=own.missing_parts,
         signature_scope="route+model",
         id_pattern=r"\S{1,64}",
         minted=False,
