@@ -26,7 +26,7 @@ from .prepare_steps.history import (
 )
 from .prepare_steps.limits import apply_prefill, drop_unsupported, fold_system
 from .prepare_steps.rejections import omit_rejected, rejections_for
-from .prepare_steps.tool_limits import limit_tools, raise_level
+from .prepare_steps.tool_limits import fit_tools, raise_level
 
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # a {blank} of a URL template after re.escape
 _HEADERS = {
@@ -136,7 +136,7 @@ STEPS: tuple[Callable[[RequestDraft], RequestDraft], ...] = (
     replace_foreign_tools,
     raise_level,
     drop_unsupported,
-    limit_tools,
+    fit_tools,
     fold_system,
     encode_request,
     omit_rejected,
@@ -290,7 +290,7 @@ def _make_facts(
     quirks = entry.quirks
     start = f"{provider.label} does not answer at {url}: {provider.start}"
     return _ServiceFacts(
-        unsupported=unsupported | frozenset(quirks.get("unsaid", ())),
+        unsupported=unsupported | frozenset(quirks.get("unsupported", ())),
         quirks=quirks,
         no_server_hint=start if provider.start else "",
         bad_key_hint=_make_key_hint(provider, signed=service is not None),

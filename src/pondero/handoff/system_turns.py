@@ -1,6 +1,6 @@
 """System turns inside a conversation: kept, moved, or folded into a user turn.
 
-Where each API takes them: docs/wires/system-messages.md. A folded turn stands where it stood, so
+Where each API takes them: docs/wires/system-messages.md. A folded turn keeps its place, so
 that the prefix a service has cached stays whole.
 """
 
@@ -40,7 +40,7 @@ def texts_of(turns: Iterable[Message]) -> tuple[Text, ...]:
 
 
 def allows_system_turns(messages: Sequence[Message], rule: SystemTurns) -> bool:
-    """Return whether every system turn stands where the rule takes it.
+    """Return whether every system turn is where the rule takes it.
 
     A system turn without text sets the level; where ``after_user`` holds it may stand anywhere.
     """

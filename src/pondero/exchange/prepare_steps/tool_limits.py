@@ -1,4 +1,4 @@
-"""Limits the tools, and the choice among them, to what a model takes together."""
+"""Leaves out tools, and choices among them, that a model does not take, or not together."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ _Fitted = tuple[Request, tuple[Adjustment, ...]]
 _BESIDE_FUNCTIONS = "code_execution"  # answered beside functions by Gemini 2.5 too (recordings)
 
 
-def limit_tools(draft: RequestDraft) -> RequestDraft:
+def fit_tools(draft: RequestDraft) -> RequestDraft:
     """Leave out tools and choices that this model rejects, alone or together."""
     request = draft.request
     if not request.tools and request.tool_choice is None:
@@ -57,7 +57,7 @@ def _leave_out_doubles(request: Request) -> _Fitted:
 def _leave_out_missing(request: Request, missing: tuple[str, ...]) -> _Fitted:
     """Leave out tools of the service that the model does not have; ``missing``: beginnings."""
     lost = [tool for tool in request.tools if _wire_name(tool).startswith(tuple(missing))]
-    return _without(request, lost if missing else [], "this model does not have the tool")
+    return _remove_tools(request, lost if missing else [], "this model does not have the tool")
 
 
 def _leave_out_hosted(request: Request) -> _Fitted:
@@ -66,7 +66,7 @@ def _leave_out_hosted(request: Request) -> _Fitted:
     hosted = [
         tool for tool in request.tools if tool.raw is not None and tool.kind != _BESIDE_FUNCTIONS
     ]
-    return _without(request, hosted, "this model does not take it beside functions")
+    return _remove_tools(request, hosted, "this model does not take it beside functions")
 
 
 def _fit_choice_of_functions(request: Request) -> _Fitted:
@@ -76,7 +76,7 @@ def _fit_choice_of_functions(request: Request) -> _Fitted:
         return request, ()
     if choice.mode == "none":  # no tool may be called: so none is offered
         return replace(request, tools=(), tool_choice=None), ()
-    return _without_choice(request, "only a function can be forced here")
+    return _drop_choice(request, "only a function can be forced here")
 
 
 def _fit_named_choice(request: Request) -> _Fitted:
@@ -96,7 +96,7 @@ def _fit_choice_in_words(request: Request) -> _Fitted:
     choice = request.tool_choice
     if choice is not None and choice.mode == "none":
         return replace(request, tools=(), tool_choice=None), ()
-    return _without_choice(request, "no tool can be forced here")
+    return _drop_choice(request, "no tool can be forced here")
 
 
 def _fit_strict(request: Request) -> _Fitted:
@@ -127,10 +127,10 @@ def _fit_choice(request: Request) -> _Fitted:
         return request, ()
     if any(tool.name == choice.name for tool in request.tools):
         return request, ()
-    return _without_choice(request, "the tool that must be called is not on offer here")
+    return _drop_choice(request, "the tool that must be called is not on offer here")
 
 
-def _without_choice(request: Request, why: str) -> _Fitted:
+def _drop_choice(request: Request, why: str) -> _Fitted:
     choice = request.tool_choice
     if choice is None or not choice.forced:
         return replace(request, tool_choice=None), ()
@@ -139,7 +139,7 @@ def _without_choice(request: Request, why: str) -> _Fitted:
     return replace(request, tool_choice=None), (note,)
 
 
-def _without(request: Request, lost: list[Tool], why: str) -> _Fitted:
+def _remove_tools(request: Request, lost: list[Tool], why: str) -> _Fitted:
     if not lost:
         return request, ()
     kept = tuple(tool for tool in request.tools if tool not in lost)

@@ -371,7 +371,8 @@ def _forbids(request: Request) -> bool:
     )
 
 
-_NO_PARAMETERS = {"type": "object", "properties": {}, "additionalProperties": False}
+_NOTHING = {"type": "object", "properties": {}}
+_NO_PARAMETERS = (_NOTHING, {**_NOTHING, "additionalProperties": False})  # if strict, the second
 
 
 def _tool(tool: Tool) -> list[Block]:
@@ -381,7 +382,7 @@ def _tool(tool: Tool) -> list[Block]:
         spec: Block = {"name": tool.name}
         if tool.description:
             spec["description"] = tool.description
-        spec["inputSchema"] = {"json": tool.parameters or _NO_PARAMETERS}
+        spec["inputSchema"] = {"json": tool.parameters or _NO_PARAMETERS[bool(tool.strict)]}
         if tool.strict is not None:
             spec["strict"] = tool.strict
         blocks = [{"toolSpec": spec}]
@@ -434,15 +435,15 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     """Quirks; ``messages_fields_of``: prefixes of models that accept Messages API fields too.
 
     ``result_media``: prefixes of the media that a result may hold. ``bridge``: the assistant's
-    words between results and the rest of a turn, which may not stand beside them.
-    ``result_status``: a result may say that it is an error. ``unsaid``: what a model does not take.
+    words between results and the rest of a turn, which they may not share a turn with.
+    ``result_status``: a result may say that it is an error. ``unsupported``: what a model does not take.
     """
 
     messages_fields_of: tuple[str, ...] = ()
     result_media: tuple[str, ...] = ("",)
     bridge: str | None = None
     result_status: bool = True
-    unsaid: tuple[Literal["strict"], ...] = ()
+    unsupported: tuple[Literal["strict"], ...] = ()
 
     def takes_messages_fields(self, model: str) -> bool:
         """Return whether a model accepts fields of the Messages API."""

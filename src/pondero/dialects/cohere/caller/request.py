@@ -48,9 +48,9 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """Quirks; ``unsaid``: what a model does not take."""
+    """Quirks; ``unsupported``: what a model does not take."""
 
-    unsaid: tuple[Literal["choice"], ...] = ()
+    unsupported: tuple[Literal["choice"], ...] = ()
 
 
 def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:

@@ -48,7 +48,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     """Quirks; ``wrapped``: the request is inside another, which names model and ``project``.
 
     ``announces_tools``: functions beside hosted tools need a field that says so. ``addresses``:
-    patterns of the addresses that are fetched. ``unsaid``: what the model does not take;
+    patterns of the addresses that are fetched. ``unsupported``: what the model does not take;
     ``missing_tools``: beginnings of the names of hosted tools that it does not have;
     ``missing_parts``: kinds of parts that the deployment does not have.
     """
@@ -57,7 +57,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     project: str | None = None
     announces_tools: bool = False
     addresses: tuple[str, ...] = ("https?://",)
-    unsaid: tuple[Literal["system", "hosted_beside_functions"], ...] = ()
+    unsupported: tuple[Literal["system", "hosted_beside_functions"], ...] = ()
     missing_tools: tuple[str, ...] = ()
     missing_parts: tuple[str, ...] = ()
 

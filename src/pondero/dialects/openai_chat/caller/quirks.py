@@ -40,7 +40,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     accepted media types; ``system_turns``: where system turns may stand; ``prefill_field``: what
     marks an answer begun for the model; ``bridge``: an assistant's words between a tool's message
     and a user's, which may not follow it; ``merges``, ``begins_with_user``, ``needs_turn``: as in
-    ReplayRules; ``unsaid``: what the API or the model does not take.
+    ReplayRules; ``unsupported``: what the API or the model does not take.
     """
 
     thinking_fields: tuple[ThinkingField, ...] = (
@@ -75,7 +75,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     merges: bool = False
     begins_with_user: bool = False
     needs_turn: bool = False
-    unsaid: tuple[Literal["schema", "named_choice"], ...] = ()
+    unsupported: tuple[Literal["schema", "named_choice"], ...] = ()
 
 
 _USUAL = Quirks()
