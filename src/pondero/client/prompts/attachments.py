@@ -114,12 +114,16 @@ def check_readable(attachments: Iterable[Part], entry: ModelEntry, policy: Polic
     for part in attachments:
         if not isinstance(part, Image | Blob) or accepts_media(takes, takes.media, part):
             continue
-        kinds = " ".join(f"{each}*" for each in takes.media) or "text only"
+        kinds = " ".join(map(_describe_kind, takes.media)) or "text only"
         why = f"it reads {kinds}"
         if not is_reachable(takes, part):
             why = "it does not fetch this URL; download the file and attach that"
         message = f"{entry.id} cannot read {_describe_media(part)}: {why}"
         raise Unsupported(message)
+
+
+def _describe_kind(prefix: str) -> str:
+    return prefix if prefix[-1:].isalnum() else f"{prefix}*"
 
 
 # -- by content ------------------------------------------------------------------------------------

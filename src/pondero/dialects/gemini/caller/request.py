@@ -81,7 +81,15 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 _MEDIA = (
     # Google, image understanding (vendor page, 2026-11-15); SVG, TIFF and icons are unknown to it.
-    *("image/png", "image/jp", "image/webp", "image/heic", "image/heif", "image/gif"),
+    *(
+        "image/png",
+        "image/jpeg",
+        "image/jpg",
+        "image/webp",
+        "image/heic",
+        "image/heif",
+        "image/gif",
+    ),
     *("image/bmp", "image/avif", "audio/", "video/", "text/"),
     *("application/pdf", "application/json", "application/xml", "application/rtf"),
     *("application/x-javascript", "application/x-python", "application/x-typescript"),
