@@ -90,7 +90,7 @@ _MEDIA = (
         "image/heif",
         "image/gif",
     ),
-    *("image/bmp", "image/avif", "audio/", "video/", "text/"),
+    *("image/gif", "image/bmp", "image/avif", "audio/", "video/", "text/"),
     *("application/pdf", "application/json", "application/xml", "application/rtf"),
     *("application/x-javascript", "application/x-python", "application/x-typescript"),
     "application/x-ipynb+json",
