@@ -319,7 +319,7 @@ def test_media_that_are_not_taken_become_a_line_of_text():
 
 def test_a_picture_by_its_address_becomes_a_line_of_text_where_only_data_is_taken():
     there, here = Image(url="https://x/y.png"), Image(url="data:image/png;base64,eA==")
-    view = handoff([user(there, here)], destination(addresses=False))
+    view = handoff([user(there, here)], destination(addresses=()))
     line, kept = view.messages[0].parts
     assert line.text.endswith("which this model cannot be shown]")
     assert kept is here

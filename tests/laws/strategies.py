@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any, cast
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.grammar import KINDS
 
 from pondero.canon import (
@@ -80,19 +81,20 @@ def pictures(wire: Wire, *, marked: bool = True) -> st.SearchStrategy[Part]:
 
 
 @cache
-def blobs(wire: Wire) -> st.SearchStrategy[Part]:
+def blobs(wire: Wire, *, marked: bool = True) -> st.SearchStrategy[Part]:
     data = st.binary(max_size=20).map(lambda data: b"%PDF-1.7\n" + data)
-    return st.builds(Blob, st.just("application/pdf"), data=data, cache=caches(wire))
+    marks = caches(wire) if marked else st.none()
+    return st.builds(Blob, st.just("application/pdf"), data=data, cache=marks)
 
 
 @cache
-def questions(wire: Wire) -> st.SearchStrategy[Message]:
+def questions(wire: Wire, *, marked: bool = True) -> st.SearchStrategy[Message]:
     """A user's message without tool results."""
-    kinds: list[st.SearchStrategy[Part]] = [texts(wire), texts(wire)]
+    kinds: list[st.SearchStrategy[Part]] = [texts(wire, marked=marked), texts(wire, marked=marked)]
     if wire.says("images"):
-        kinds.append(pictures(wire))
+        kinds.append(pictures(wire, marked=marked))
     if wire.says("blobs"):
-        kinds.append(blobs(wire))
+        kinds.append(blobs(wire, marked=marked))
     many = st.lists(st.one_of(kinds), min_size=1, max_size=3)
     if not wire.says("media_order"):
         many = many.map(lambda parts: sorted(parts, key=lambda part: not isinstance(part, Text)))
@@ -115,7 +117,7 @@ def apart(parts: Sequence[Part], wire: Wire) -> tuple[Part, ...]:
 
 @cache
 @st.composite
-def tools(draw: st.DrawFn, wire: Wire) -> tuple[Tool, ...]:
+def tools(draw: st.DrawFn, wire: Wire, *, strict: bool = True) -> tuple[Tool, ...]:
     chosen = draw(st.lists(names, unique=True, max_size=3))
     schema = st.dictionaries(names, st.just({"type": "string"}), max_size=2).map(
         lambda properties: {
@@ -130,7 +132,7 @@ def tools(draw: st.DrawFn, wire: Wire) -> tuple[Tool, ...]:
             name,
             draw(words | st.just("")),
             draw(schema),
-            strict=draw(st.sampled_from([None, True])) if wire.says("strict") else None,
+            strict=draw(st.sampled_from([None, True])) if strict and wire.says("strict") else None,
             cache=draw(caches(wire)) if wire.says("tool_cache") else None,
         )
         for name in chosen
@@ -197,13 +199,13 @@ def sampling(wire: Wire) -> st.SearchStrategy[dict[str, Json]]:
 def requests(draw: st.DrawFn, wire: Wire, *, thinks: bool | None = None) -> Request:
     """A first question. Thinking models take no sampling and no forced tools here."""
     thinks = draw(st.booleans()) if thinks is None else thinks
-    offered = draw(tools(wire))
+    offered = draw(tools(wire, strict=thinks or wire.strict_plain))
     shaped = wire.says("output_beside_tools")
     systems = 2 if wire.says("several_systems") else 1
     caps: st.SearchStrategy[int | None] = st.integers(wire.least_tokens, 4096)
     if wire.says("max_tokens_absent"):
         caps |= st.none()
-    return Request(
+    request = Request(
         model=wire.model if thinks else wire.plain,
         messages=(draw(questions(wire)),),
         system=tuple(draw(st.lists(texts(wire), max_size=systems))),
@@ -216,6 +218,25 @@ def requests(draw: st.DrawFn, wire: Wire, *, thinks: bool | None = None) -> Requ
         extras=draw(st.sampled_from([None, dict(wire.extras)])) if wire.says("extras") else None,
         **({} if thinks else draw(sampling(wire))),
     )
+    return request if wire.says("many_marks") else fewer_marks(request)
+
+
+def fewer_marks(request: Request, most: int = 2) -> Request:
+    """Return the request with its first cache breakpoints alone, all for the same time."""
+    left, ttl = most, None
+
+    def limit(part: Any) -> Any:
+        nonlocal left, ttl
+        if getattr(part, "cache", None) is None:
+            return part
+        ttl = part.cache if left == most else ttl
+        left -= 1
+        return replace(part, cache=ttl if left >= 0 else None)
+
+    tools = tuple(map(limit, request.tools))
+    system = tuple(map(limit, request.system))
+    messages = tuple(Message(each.role, tuple(map(limit, each.parts))) for each in request.messages)
+    return replace(request, tools=tools, system=system, messages=messages)
 
 
 def calls(wire: Wire, offered: Sequence[Tool]) -> st.SearchStrategy[ToolCall]:
@@ -293,9 +314,10 @@ def usages(draw: st.DrawFn, wire: Wire, *, thinks: bool) -> Usage:
 @st.composite
 def followups(draw: st.DrawFn, wire: Wire, message: Message) -> Message:
     """What a user sends after an answer: results for its calls, or words."""
+    many = wire.says("many_marks")
     if not message.tool_calls:
-        return draw(questions(wire))
-    marked = wire.says("result_cache")
+        return draw(questions(wire, marked=many))
+    marked = many and wire.says("result_cache")
     content: st.SearchStrategy[Any] = texts(wire, marked=marked)
     if wire.says("result_images"):
         content |= pictures(wire, marked=marked)
@@ -309,12 +331,12 @@ def followups(draw: st.DrawFn, wire: Wire, message: Message) -> Message:
             inner,
             error=draw(st.booleans()) if wire.says("result_errors") else False,
             name=call.name if wire.says("result_names") else None,
-            cache=draw(caches(wire)),
+            cache=draw(caches(wire)) if many else None,
         )
         for call, inner in zip(message.tool_calls, contents, strict=True)
     ]
     if wire.says("results_and_text") and draw(st.booleans()):
-        results.append(draw(texts(wire)))
+        results.append(draw(texts(wire, marked=many)))
     return Message("user", tuple(results))
 
 

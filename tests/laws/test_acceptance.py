@@ -89,23 +89,7 @@ def refusal(model, wish, *, prompt=(ASKED,), **options):
     return None
 
 
-# What the caller still sends and a service rejects.
-_IN_RESULTS = pytest.mark.xfail(
-    strict=True, reason="caller: some makers on Bedrock take no such media inside a result"
-)
-_CALLER = {
-    "a tool by name": pytest.mark.xfail(
-        strict=True, reason="caller: F22 a tool forced by name is lost with Grok at OpenRouter"
-    ),
-    "a picture in a result": _IN_RESULTS,
-    "a document in a result": _IN_RESULTS,
-}
-
-
-@pytest.mark.parametrize(
-    "options",
-    [pytest.param(each, id=name, marks=_CALLER.get(name, ())) for name, each in ALONE.items()],
-)
+@pytest.mark.parametrize("options", ALONE.values(), ids=ALONE)
 def test_each_thing_that_may_be_asked_is_accepted_of_every_family(options):
     families = {(entry.provider.name, entry.family): entry.id for entry in ENTRIES}
     refused = {

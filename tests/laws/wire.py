@@ -24,6 +24,7 @@ WORDS = frozenset(
         "max_tokens_absent",  # the cap must be sent
         "cache",  # marks on parts, with a time to live
         "tool_cache",  # marks on tools
+        "many_marks",  # more than four in one request, or for different times in any order
         "several_systems",  # the system prompt is one text
         "system_message",  # a system message amid the others
         "adjacent_texts",  # two texts side by side in one message
@@ -74,6 +75,7 @@ class Wire:
     finishes: tuple[Finish, ...]
     buckets: frozenset[str]
     lacks: frozenset[str] = frozenset()
+    strict_plain: bool = True  # the plain model takes strict tools
     thinks_first: bool = False  # a thinking model's turn with calls must begin with thinking
     least_tokens: int = 1  # with the thinking above
     extras: Mapping[str, Json] = field(

@@ -29,6 +29,7 @@ UNREAD = "the emulator reads it without a type"
 ACCOUNT = "needs something of the account: a stored file, a container, a profile"
 TOGETHER = "rejected with what the request already has, or without what it lacks"
 MODEL = "not for this model"
+BETA = "needs the header of a beta"
 
 
 @dataclass(frozen=True)
@@ -134,14 +135,17 @@ VENDORS = [
          "system": [{"type": "text", "text": "a"}], "tools": [{"name": "f", "input_schema": SCHEMA}],
          "thinking": {"type": "enabled", "budget_tokens": 1024}},
         MessageCreateParamsBase,
-        apart={"tools.*.strict": TOGETHER},
+        apart={**dict.fromkeys(("tools.*.strict", "tools.*.defer_loading", "container"), TOGETHER), "diagnostics": BETA},
         unread=dict.fromkeys(UNREAD_ANTHROPIC.split(), UNREAD),
     ),
     Vendor(
         "openai_chat", "openai-chat", "https://api.openai.com/v1/chat/completions", BEARER,
         {"model": "gpt-4.1", "messages": [{"role": "user", "content": [{"type": "text", "text": "json"}]}], "tools": [TOOL]},
         CompletionCreateParamsBase,
-        apart={"reasoning_effort": MODEL, "stream_options": TOGETHER},
+        apart={
+            **dict.fromkeys(("reasoning_effort", "web_search_options"), MODEL),
+            **dict.fromkeys(("stream_options", "function_call", "top_logprobs", "tools.*.function.strict"), TOGETHER),
+        },
         unread=dict.fromkeys(UNREAD_OPENAI_CHAT.split(), UNREAD),
     ),
     Vendor(
@@ -150,13 +154,14 @@ VENDORS = [
          "tools": [{"type": "function", "name": "f", "parameters": SCHEMA, "strict": False}], "reasoning": {"effort": "low"}},
         ResponseCreateParamsBase,
         values={"max_output_tokens": 100, "reasoning.mode": "standard"},
-        apart={"previous_response_id": ACCOUNT, **dict.fromkeys(("temperature", "top_p", "top_logprobs"), MODEL)},
+        apart={**dict.fromkeys(("previous_response_id", "conversation", "prompt"), ACCOUNT), "input.*.phase": "of answers only", **dict.fromkeys(("temperature", "top_p", "top_logprobs"), MODEL)},
         unread=dict.fromkeys(UNREAD_OPENAI.split(), UNREAD),
     ),
     Vendor(
         "openai_chat", "groq", "https://api.groq.com/openai/v1/chat/completions", BEARER,
         {"model": "openai/gpt-oss-120b", "messages": [SAY], "tools": [TOOL]}, GroqParams,
         values={"reasoning_effort": "low"},
+        apart=dict.fromkeys(("logprobs", "top_logprobs"), MODEL),
         unread=dict.fromkeys(UNREAD_GROQ.split(), UNREAD),
     ),
     Vendor(
@@ -177,7 +182,7 @@ VENDORS = [
         apart={
             **{f"messages.*.content.*.{name}": TOGETHER for name in ("document", "toolUse", "toolResult", "reasoningContent")},
             **{f"messages.*.content.*.{name}": MODEL for name in ("video", "audio")},
-            "toolConfig.tools.*.cachePoint": TOGETHER,
+            **dict.fromkeys(("toolConfig.tools.*.cachePoint", "toolConfig.tools.*.toolSpec.strict"), TOGETHER),
         },
     ),
     Vendor(

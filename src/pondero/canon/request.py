@@ -111,12 +111,15 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
     last turn must have results too.
 
     Turns: ``merges``: adjacent messages of one role become one. ``begins_with_user``: the first
-    message must be the user's. ``trailing_space``: an unfinished last answer may end in blanks.
+    message must be the user's. ``needs_turn``: a system prompt alone is rejected.
+    ``trailing_space``: an unfinished last answer may end in blanks.
     ``system_turns``: where system turns may stand; with ``after_user`` the model must obey them.
 
     Media: prefixes of the media types accepted in user messages, in tool results and in the
-    assistant's messages (``spoken_media``); an empty prefix accepts all. ``addresses``: a URL may
-    replace the bytes.
+    assistant's messages (``spoken_media``); an empty prefix accepts all. ``addresses``: patterns of
+    the URLs that may replace the bytes, from their beginning; none: bytes alone are accepted.
+
+    ``missing_parts``: fields of parts that another service of the dialect has, and this one not.
     """
 
     signature_scope: Scope = "route+model"
@@ -130,13 +133,15 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
 
     merges: bool = False
     begins_with_user: bool = False
+    needs_turn: bool = False
     trailing_space: bool = True
     system_turns: SystemTurns = "anywhere"
 
     media: tuple[str, ...] = ("",)
     result_media: tuple[str, ...] = ("",)
     spoken_media: tuple[str, ...] = ()
-    addresses: bool = True
+    addresses: tuple[str, ...] = ("",)
+    missing_parts: tuple[str, ...] = ()
 
 
 class Target(Struct, frozen=True):

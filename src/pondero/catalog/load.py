@@ -243,6 +243,8 @@ def add_user_files(
         built[name] = _provider(name, raw, catalog.providers, groups)
         if quirks is not None:
             _check_quirks(file, own[name], built[name].dialect, quirks)
+            for row in built[name].model_quirks:
+                _check_quirks(file, row.quirks, built[name].dialect, quirks)
     for (folder, _), file in parsed.items():
         if folder not in ("families", "providers"):
             _add_models(file, groups, built)

@@ -1,7 +1,7 @@
 """Finds a model by its name: its facts and the provider that serves it."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
@@ -76,6 +76,20 @@ class ModelEntry(Struct, frozen=True):
     def max_output(self) -> int | None:
         """Return the output limit, if known; requests use ``capability.max_output`` alone."""
         return self.capability.max_output or self.window[1] or None
+
+    @property
+    def quirks(self) -> Mapping[str, Any]:
+        """Return the provider's quirks, with those of this model."""
+        provider = self.provider
+        if not provider.model_quirks:
+            return provider.quirks
+        names = _variants(self.model.lower(), provider.strip)
+        found = [
+            row.quirks
+            for row in provider.model_quirks
+            if any(_is_one_of(name, row.match) for name in names)
+        ]
+        return {key: value for each in (provider.quirks, *found) for key, value in each.items()}
 
     def __hash__(self) -> int:
         """Hash the name alone: a provider's tables have no hash."""
@@ -479,9 +493,18 @@ def _compile_endings(dates: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"(?<=.)(?:{endings})$" if endings else "(?!)")
 
 
+def _variants(model: str, strip: tuple[str, ...] = ()) -> set[str]:
+    """Return a name as patterns see it: whole, without a router's variant, without prefixes."""
+    names = {model, model.partition(":")[0]}
+    while prefix := next((p for p in strip if model.startswith(p) and model != p), None):
+        model = model[len(prefix) :]
+        names.add(model)
+    return names
+
+
 def _leave_out(provider: Provider, model: str, facts: Capability) -> Capability:
     """Return the facts without what this provider does not offer with the model."""
-    names = {model, model.partition(":")[0]}  # a router's variant after the colon
+    names = _variants(model)
     if any(_is_one_of(name, provider.text_only) for name in names):
         facts = replace(facts, media=())
     if any(_is_one_of(name, provider.imageless) for name in names):

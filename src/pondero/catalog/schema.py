@@ -97,6 +97,14 @@ class OutputModes(_Row, frozen=True, kw_only=True):
         return any(fnmatchcase(model.lower(), each) for each in self.alone)
 
 
+class ModelQuirks(_Row, frozen=True, kw_only=True):
+    """Quirks of some of a provider's models; ``match`` has names and patterns, in small letters."""
+
+    match: tuple[str, ...]
+    quirks: Mapping[str, Any]
+    source: str = ""
+
+
 class Provider(_Row, frozen=True, kw_only=True):
     """A deployment: its address, its key, and where thinking fields go in its requests.
 
@@ -110,8 +118,9 @@ class Provider(_Row, frozen=True, kw_only=True):
     its dialect's home. ``hosted`` has the tools that it runs itself. ``fill`` has the
     values of ``{blanks}`` in its address. ``override`` has facts of a family that differ here,
     ``ranges`` minimum and maximum of a parameter, ``fields`` further fields of its dialect that it
-    takes (``*``: any). ``output_buffer`` is the number of output tokens to leave free. ``output``
-    says how each model takes a JSON answer's shape.
+    takes (``*``: any). ``model_quirks`` are added to ``quirks`` for the models that they match, in
+    their order. ``output_buffer`` is the number of output tokens to leave free. ``output`` says how
+    each model takes a JSON answer's shape.
     """
 
     name: str
@@ -144,6 +153,7 @@ class Provider(_Row, frozen=True, kw_only=True):
     placement: Mapping[str, Placement] = {}
     override: Mapping[str, Capability] = {}
     quirks: Mapping[str, Any] = {}
+    model_quirks: tuple[ModelQuirks, ...] = ()
     hosted: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     api: str = ""

@@ -18,10 +18,17 @@ from .output.restore import OutputRestore
 from .planner import insist, merge_native_fields
 from .prepare_steps.draft import RequestDraft
 from .prepare_steps.foreign_tools import replace_foreign_tools
-from .prepare_steps.history import find_caller, hand_off_history, note_withheld, resolve_open_loop
-from .prepare_steps.limits import apply_prefill, drop_unsupported
+from .prepare_steps.history import (
+    find_caller,
+    hand_off_history,
+    note_withheld,
+    require_turn,
+    resolve_open_loop,
+)
+from .prepare_steps.limits import apply_prefill, drop_unsupported, fold_system
 from .prepare_steps.output import fit_output
 from .prepare_steps.rejections import omit_rejected, rejections_for
+from .prepare_steps.tool_limits import fit_tools, raise_level
 
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # a {blank} of a URL template after re.escape
 _HEADERS = {
@@ -128,14 +135,21 @@ STEPS: tuple[Callable[[RequestDraft], RequestDraft], ...] = (
     resolve_open_loop,
     note_withheld,
     apply_prefill,
+    require_turn,
     replace_foreign_tools,
+    raise_level,
     drop_unsupported,
     fit_output,
+    fit_tools,
+    fold_system,
     encode_request,
     omit_rejected,
     check_policy,
 )
-_COMPOSE = STEPS[STEPS.index(replace_foreign_tools) : STEPS.index(encode_request) + 1]
+_COMPOSE = (
+    replace_foreign_tools,
+    *STEPS[STEPS.index(drop_unsupported) : STEPS.index(encode_request) + 1],
+)
 
 
 def prepare(
@@ -210,7 +224,7 @@ def _address(
         url=url,
         headers=auth_header(provider, key),
         max_output=entry.capability.max_output,
-        quirks=provider.quirks,
+        quirks=facts.quirks,
     )
     return caller, target, facts
 
@@ -249,7 +263,7 @@ def _make_exchange(draft: RequestDraft, facts: "_ServiceFacts", at: float | None
         http=draft.http,
         plan=draft.plan,
         origin=Origin(provider.name, draft.entry.model, draft.plan.level, at),
-        quirks=provider.quirks,
+        quirks=facts.quirks,
         stream=draft.request.stream,
         repairs=draft.policy.unsupported != "strict",
         no_server_hint=facts.no_server_hint,
@@ -267,6 +281,7 @@ class _ServiceFacts(Struct, frozen=True):
     """Facts of one model at one address; ``unsupported`` are the parameters that it lacks."""
 
     unsupported: frozenset[str]
+    quirks: Mapping[str, Json]
     no_server_hint: str
     bad_key_hint: str
     signing: Signing | None
@@ -277,9 +292,11 @@ def _make_facts(
     entry: ModelEntry, url: str, unsupported: frozenset[str], service: str | None
 ) -> _ServiceFacts:
     provider = entry.provider
+    quirks = entry.quirks
     start = f"{provider.label} does not answer at {url}: {provider.start}"
     return _ServiceFacts(
-        unsupported=unsupported,
+        unsupported=unsupported | frozenset(quirks.get("unsupported", ())),
+        quirks=quirks,
         no_server_hint=start if provider.start else "",
         bad_key_hint=_make_key_hint(provider, signed=service is not None),
         signing=None if service is None else _make_signing(provider, url, service=service),

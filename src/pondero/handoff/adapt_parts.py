@@ -1,5 +1,6 @@
 """Adapts parts to the destination. Our text goes to user messages: models imitate their own."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -278,9 +279,16 @@ _A_USER = Message("user", ())
 
 def accepts_media(takes: ReplayRules, media: tuple[str, ...], part: Image | Blob) -> bool:
     """Return whether a medium is accepted; ``media`` are prefixes of accepted types."""
-    here = part.data is not None or (part.url or "").startswith("data:")
-    if not (here or takes.addresses):
+    if not is_reachable(takes, part):
         return False
     if part.media_type is not None:
         return part.media_type.startswith(media)
     return any(each.startswith("image/") or not each for each in media)  # a picture of some kind
+
+
+def is_reachable(takes: ReplayRules, part: Image | Blob) -> bool:
+    """Return whether a medium's bytes are in the request, or at an address that is fetched."""
+    address = part.url or ""
+    if part.data is not None or address.startswith("data:"):
+        return True
+    return any(re.match(form, address) for form in takes.addresses)

@@ -49,6 +49,7 @@ class OwnershipRules:
         self._route = destination.route
         self._by_model = "model" in destination.takes.signature_scope
         self._by_route = "route" in destination.takes.signature_scope
+        self._missing = destination.takes.missing_parts
 
     def reads(self, signature: Signature, message: Message) -> bool:
         """Return whether a signature in this message may go to the destination."""
@@ -80,6 +81,8 @@ class OwnershipRules:
         """Return whether an unknown part is the destination's own; its provider decides."""
         origin = _maker(message)
         if part.dialect != self._dialect or (origin and origin.provider != self._provider):
+            return False
+        if isinstance(part.raw, dict) and any(name in part.raw for name in self._missing):
             return False
         route = part.signature.route if part.signature else None
         return route is None or _deployment(route) == self._route

@@ -1,6 +1,7 @@
 """Turns another model's open tool loop into a note: some services require their own thinking."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from ..canon import (
     Blob,
@@ -33,13 +34,17 @@ def retell_open_loop(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def _start(messages: Sequence[Message]) -> int:
-    start = len(messages)
-    for at in range(len(messages) - 1, -1, -1):
-        message = messages[at]
-        if message.role == "assistant":
-            start = at
-        elif not any(isinstance(part, ToolResult) for part in message.parts):
+    """Return where the loop begins; adjacent user messages are one turn to the services."""
+    start = end = len(messages)
+    runs = [(role, len(list(run))) for role, run in groupby(messages, key=lambda each: each.role)]
+    for role, length in reversed(runs):
+        first = end - length
+        parts = (part for message in messages[first:end] for part in message.parts)
+        if role == "assistant":
+            start = first
+        elif role == "user" and not any(isinstance(part, ToolResult) for part in parts):
             break
+        end = first
     return start
 
 

@@ -53,6 +53,7 @@ CODES: dict[str, str] = {
     "tools_refused": "the model takes no function tools on this API; they were left out",
     "tool_replaced": "the tool was replaced by the service's own kind, or by a function",
     "tool_left_out": "a tool that only another service has was left out",
+    "tool_choice_adjusted": "a tool was forced in another way, because it cannot be named here",
     "tool_renamed": "a tool was renamed: its name is taken, or not every service accepts it",
     "tool_server_lost": "an MCP server stopped during the chat; calls of its tools failed",
     "output_adjusted": "the output's schema was changed to fit the service's rules",
@@ -83,7 +84,7 @@ BENIGN = frozenset(
         *("answer_room", "budget_max_tokens", "budget_tools", "calibrated", "context_cap"),
         *("fell_back", "level_as_budget", "little_room", "model_spelt", "off_floor"),
         *("on_as_level", "output_adjusted", "signature_withheld", "system_turn_moved"),
-        *("tool_loop_retold", "tool_renamed"),
+        *("tool_choice_adjusted", "tool_loop_retold", "tool_renamed"),
         *("tool_replaced", "tool_server_lost", "unknown_model"),
     }
 )

@@ -13,6 +13,7 @@ WIRE = Wire(
         quirks={"messages_fields_of": ["claude-"]},
     ),
     model="us.anthropic.claude-sonnet-4-6",
+    strict_plain=False,  # from Sonnet 4.5 on
     plain="us.anthropic.claude-sonnet-4-20250514-v1:0",
     thinking={"additionalModelRequestFields": {"thinking": {"type": "adaptive"}}},
     finishes=("stop", "length", "content_filter", "context_full"),

@@ -16,7 +16,7 @@ from ...canon import Blob, Image, Message, Part, Text
 from ...catalog import ModelEntry
 from ...errors import BadParameter, Unsupported
 from ...exchange import make_destination
-from ...handoff import accepts_media
+from ...handoff import accepts_media, is_reachable
 from ...thinking import Policy
 
 Attachment = Text | Image | Blob
@@ -114,12 +114,16 @@ def check_readable(attachments: Iterable[Part], entry: ModelEntry, policy: Polic
     for part in attachments:
         if not isinstance(part, Image | Blob) or accepts_media(takes, takes.media, part):
             continue
-        kinds = " ".join(f"{each}*" for each in takes.media) or "text only"
+        kinds = " ".join(map(_describe_kind, takes.media)) or "text only"
         why = f"it reads {kinds}"
-        if part.data is None and not takes.addresses:
-            why = "it fetches no URL; download the file and attach that"
+        if not is_reachable(takes, part):
+            why = "it does not fetch this URL; download the file and attach that"
         message = f"{entry.id} cannot read {_describe_media(part)}: {why}"
         raise Unsupported(message)
+
+
+def _describe_kind(prefix: str) -> str:
+    return prefix if prefix[-1:].isalnum() else f"{prefix}*"
 
 
 # -- by content ------------------------------------------------------------------------------------

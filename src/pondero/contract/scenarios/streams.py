@@ -162,7 +162,7 @@ def _check_stream_flag(seen: ObservedExchange) -> Checks:
 def _parts(bench: Testbed, seen: ObservedExchange, pieces: list[bytes]) -> list[object] | None:
     """Return the parts of a stream cut like this, or None if it is malformed."""
     entry, head = bench.entry, seen.exchange.head or ResponseHead(200)
-    where = AnswerContext(entry.model, entry.provider.name, entry.provider.quirks)
+    where = AnswerContext(entry.model, entry.provider.name, entry.quirks)
     stream = bench.wire.caller().stream(head, where)
     events: list[Event] = []
     try:

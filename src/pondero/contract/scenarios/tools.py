@@ -37,7 +37,7 @@ def tool_call(bench: Testbed) -> Checks:
 
 def tool_call_id_generation(bench: Testbed) -> Checks:
     """A call keeps the id it came with; one without gets 22 characters."""
-    needed = bench.wire.caller().replay_rules(bench.entry.provider.quirks).minted
+    needed = bench.wire.caller().replay_rules(bench.entry.quirks).minted
     for stream in (False, True):
         bench.stage(ScriptedTurn(parts=_UNNAMED), SPOKEN)
         first = bench.ask(WEATHER, "off", tools=[TOOL], stream=stream)

@@ -16,7 +16,7 @@ def add_cache_breakpoints(entry: ModelEntry, request: Request) -> Request:
     """Add breakpoints if this model's cache needs them and the request has none."""
     caller = get_dialect(entry.provider.dialect).caller()
     marks = caller.needs_cache_breakpoints is not None and caller.needs_cache_breakpoints(
-        entry.model, entry.provider.quirks
+        entry.model, entry.quirks
     )
     if not marks or not entry.capability.thinks or any(_iter_marked(request)):
         return request

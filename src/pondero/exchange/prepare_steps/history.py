@@ -6,10 +6,10 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from ...canon import Json, ReplayRules
+from ...canon import Json, Message, ReplayRules
 from ...catalog import ModelEntry, Provider
 from ...dialects import NAMES, Caller, get_dialect
-from ...errors import Unsupported
+from ...errors import BadParameter, Unsupported
 from ...handoff import (
     FOLDED,
     MOVED,
@@ -57,6 +57,24 @@ def resolve_open_loop(draft: RequestDraft) -> RequestDraft:
     why = "a tool loop is open that was begun without thinking; this model thinks again after it"
     note = Adjustment("open_tool_loop", "level", plan.asked, "off", why)
     return draft.but(plan=replace(without, asked=plan.asked)).note(note)
+
+
+def require_turn(draft: RequestDraft) -> RequestDraft:
+    """Make the system prompt a user turn where it may not stand alone; raise if nothing is left."""
+    request, lead = draft.request, draft.view.lead
+    if any(message.role != "system" for message in request.messages):
+        return draft
+    if not lead:
+        message = (
+            f"nothing of this conversation can be sent to {draft.entry.id}: "
+            "its parts are empty, or only another service can read them"
+        )
+        raise BadParameter(message)
+    if not draft.replay_rules.needs_turn:
+        return draft
+    rest = request.system[: len(request.system) - len(lead)]
+    request = replace(request, system=rest, messages=(Message("user", lead),))
+    return draft.but(request=request).note(_WITHHELD[FOLDED])
 
 
 _WITHHELD = {
@@ -111,7 +129,7 @@ def _destination(
         aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
         foreign=foreign,
         takes=_limit_turns(
-            _limit_media(read_rules(provider.quirks), entry.capability.media), entry.capability
+            _limit_media(read_rules(entry.quirks), entry.capability.media), entry.capability
         ),
     )
 

@@ -35,10 +35,25 @@ def drop_unsupported(draft: RequestDraft) -> RequestDraft:
     if "hosted_choice" in unsupported and choice is not None and _is_hosted(choice, request.tools):
         why = "a tool that the service runs itself cannot be forced here"
         leave_out("tool_choice", choice.name, why)
-    if "parallel" in unsupported and choice is not None and choice.parallel is False:
+    kept = choice is not None and "tool_choice" not in less
+    if kept and "parallel" in unsupported and choice is not None and choice.parallel is False:
         why = "this service has no word for one call at a time"
         leave_out("tool_choice", "one call at a time", why, replace(choice, parallel=None))
     return (draft.but(request=replace(request, **less)) if less else draft).note(*notes)
+
+
+def fold_system(draft: RequestDraft) -> RequestDraft:
+    """Put the system prompt before the first user turn of a model that takes none."""
+    request = draft.request
+    if "system" not in draft.unsupported or not request.system:
+        return draft
+    first, rest = Message("user", ()), request.messages
+    if rest and rest[0].role == "user":
+        first, rest = rest[0], rest[1:]
+    first = replace(first, parts=(*request.system, *first.parts))
+    why = "this model takes no system prompt; the first user turn begins with it"
+    note = Adjustment("system_turn_folded", "system", "system prompt", "in a user turn", why)
+    return draft.but(request=replace(request, system=(), messages=(first, *rest))).note(note)
 
 
 def _is_hosted(choice: ToolChoice, tools: Sequence[Tool]) -> bool:

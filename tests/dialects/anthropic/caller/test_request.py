@@ -40,7 +40,7 @@ def test_a_whole_request_is_said_as_the_service_says_it():
             Text("hi", cache=CacheBreakpoint()),
             system=(Text("Be kind."), Text("Be brief.", cache=CacheBreakpoint("1h"))),
             tools=(
-                Tool("look", "Look.", schema, strict=True, cache=CacheBreakpoint()),
+                Tool("look", "Look.", schema, strict=True, cache=CacheBreakpoint("1h")),
                 Tool("w", raw={"type": "web_search_20260318", "name": "w"}),
             ),
             tool_choice=ToolChoice("required", parallel=False),
@@ -69,7 +69,7 @@ def test_a_whole_request_is_said_as_the_service_says_it():
                 "description": "Look.",
                 "input_schema": schema,
                 "strict": True,
-                "cache_control": {"type": "ephemeral"},
+                "cache_control": {"type": "ephemeral", "ttl": "1h"},
             },
             {"type": "web_search_20260318", "name": "w"},
         ],

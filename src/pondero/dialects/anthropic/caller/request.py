@@ -92,6 +92,8 @@ def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
         signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_-]{1,64}",
         trailing_space=False,
+        needs_turn=True,
+        addresses=("https?://",),
         media=_MEDIA,
         result_media=_MEDIA,
     )
@@ -127,8 +129,8 @@ def _body(request: Request) -> dict[str, Json]:
     body: dict[str, Json] = {"model": request.model}
     if request.max_tokens is not None:
         body["max_tokens"] = request.max_tokens
-    if request.system:
-        body["system"] = [_text(text) for text in request.system]
+    if system := [block for text in request.system if (block := _text(text))]:
+        body["system"] = system
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if request.tool_choice is not None and request.tools:  # rejected without tools
@@ -144,7 +146,35 @@ def _body(request: Request) -> dict[str, Json]:
     if request.stream:
         body["stream"] = True
     body["messages"] = list(_messages(request.messages))
+    _limit_marks(body)
     return body
+
+
+_MOST_MARKS = 4  # "A maximum of 4 blocks with cache_control may be provided"
+
+
+def _limit_marks(body: dict[str, Json]) -> None:
+    """Keep the latest marks of the messages, and none for an hour after one for five minutes."""
+    lead = [*_iter_marked(body.get("tools", ())), *_iter_marked(body.get("system", ()))]
+    rest = [each for message in body["messages"] for each in _iter_marked(message["content"])]
+    over = max(0, len(lead) + len(rest) - _MOST_MARKS)
+    for block in [*rest, *lead][:over]:
+        del block["cache_control"]
+    short = False
+    for block in [*lead, *rest]:
+        mark = block.get("cache_control")
+        if mark is not None and short and mark.get("ttl") == "1h":
+            block["cache_control"] = {"type": "ephemeral"}
+        short = short or (mark is not None and mark.get("ttl") != "1h")
+
+
+def _iter_marked(blocks: Iterable[Block]) -> Iterable[Block]:
+    for block in blocks:
+        inner = block.get("content")
+        if isinstance(inner, list) and block.get("type") == "tool_result":
+            yield from _iter_marked(inner)
+        if "cache_control" in block:
+            yield block
 
 
 def _headers(targeted: Mapping[str, str], planned: Mapping[str, str]) -> dict[str, str]:

@@ -1,9 +1,10 @@
 """Writes our requests for Converse; signatures go back byte for byte, in their place."""
 
 import re
-from base64 import b64encode, urlsafe_b64encode
+from base64 import urlsafe_b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
+from typing import Literal
 
 import msgspec
 from msgspec import json
@@ -31,100 +32,11 @@ from pondero.canon import (
     merge_json,
 )
 from pondero.dialects.paths import segment
-from pondero.errors import BadCatalog, BadParameter
+from pondero.errors import BadCatalog
 from pondero.thinking import Plan
 
+from .media import blob_block, document_name, image_block, name_documents
 from .parts import NAME
-
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-_IMAGE_FORMATS: Mapping[str, str] = {
-    "image/png": "png",
-    "image/jpeg": "jpeg",
-    "image/gif": "gif",
-    "image/webp": "webp",
-}
-_DOCUMENT_FORMATS: Mapping[str, str] = {
-    "application/pdf": "pdf",
-    "text/plain": "txt",
-    "text/csv": "csv",
-    "text/html": "html",
-    "text/markdown": "md",
-    "application/msword": "doc",
-    f"{_OFFICE}wordprocessingml.document": "docx",
-    "application/vnd.ms-excel": "xls",
-    f"{_OFFICE}spreadsheetml.sheet": "xlsx",
-}
-_VIDEOS: Mapping[str, str] = {
-    "video/mp4": "mp4",
-    "video/quicktime": "mov",
-    "video/x-matroska": "mkv",
-    "video/webm": "webm",
-    "video/x-flv": "flv",
-    "video/mpeg": "mpeg",
-    "video/x-ms-wmv": "wmv",
-    "video/3gpp": "three_gp",
-}
-_SOUNDS: Mapping[str, str] = {
-    "audio/mpeg": "mp3",
-    "audio/wav": "wav",
-    "audio/ogg": "ogg",
-    "audio/flac": "flac",
-    "audio/aac": "aac",
-    "audio/mp4": "m4a",
-    "audio/webm": "webm",
-}
-_KINDS = (("document", _DOCUMENT_FORMATS), ("video", _VIDEOS), ("audio", _SOUNDS))
-_BEGINNINGS = ((b"\xff\xd8", "jpeg"), (b"GIF8", "gif"), (b"RIFF", "webp"))
-# Allowed: letters, digits, single spaces, - ( ) [ ] (service model, botocore 1.44.0); _ works too
-_UNNAMEABLE = re.compile(r"[^0-9A-Za-z ()\[\]_-]+")
-
-
-def image_block(part: Image) -> dict[str, Json]:
-    """Return the block of an image."""
-    format_ = _IMAGE_FORMATS.get(
-        part.media_type or _media_type_of_address(part)
-    ) or _format_of_data(part)
-    return {"image": {"format": format_, "source": _source(part)}}
-
-
-def blob_block(part: Blob) -> dict[str, Json]:
-    """Return the block of a document, a video or a sound."""
-    for kind, formats in _KINDS:
-        if format_ := formats.get(part.media_type):
-            block: dict[str, Json] = {"format": format_}
-            if kind == "document":
-                block["name"] = document_name(part)
-            return {kind: {**block, "source": _source(part)}}
-    raise BadParameter(f"this wire takes documents, films and sounds, not {part.media_type!r}")
-
-
-def document_name(part: Blob) -> str:
-    """Return a document's name, which the service requires, in valid characters."""
-    named = _UNNAMEABLE.sub("-", " ".join((part.name or "").split())).strip(" -")[:200]
-    return named or "document"
-
-
-def _source(part: Image | Blob) -> dict[str, Json]:
-    if part.data is not None:
-        return {"bytes": b64encode(part.data).decode()}
-    if part.url and part.url.startswith("s3://"):
-        return {"s3Location": {"uri": part.url}}
-    head, _, data = (part.url or "").partition(",")
-    if head.startswith("data:") and head.endswith(";base64"):
-        return {"bytes": data}
-    raise BadParameter(f"this wire fetches nothing but s3:// addresses, not {part.url!r}")
-
-
-def _media_type_of_address(part: Image) -> str:
-    return (part.url or "").removeprefix("data:").partition(";")[0]
-
-
-def _format_of_data(part: Image) -> str:
-    if part.media_type is not None:
-        raise BadParameter(f"this wire takes PNG, JPEG, GIF and WebP, not {part.media_type!r}")
-    data = part.data or b""
-    return next((each for start, each in _BEGINNINGS if data.startswith(start)), "png")
-
 
 UNSUPPORTED = frozenset({"parallel"})
 SIGNING_NAME = "bedrock"
@@ -140,8 +52,7 @@ Block = dict[str, Json]
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the HTTP request; extras override our fields, and the plan's fields override both."""
-    messages_fields = read_quirks(target.quirks).takes_messages_fields(request.model)
-    own = _body(request, plan, messages_fields=messages_fields)
+    own = _body(request, plan, read_quirks(target.quirks))
     body = merge_json(merge_json(own, request.extras or {}), plan.fields)
     verb = "converse-stream" if request.stream else "converse"
     return HttpRequest(
@@ -152,11 +63,12 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     )
 
 
-def _body(request: Request, plan: Plan, *, messages_fields: bool) -> Block:
+def _body(request: Request, plan: Plan, quirks: "Quirks") -> Block:
+    messages_fields = quirks.takes_messages_fields(request.model)
     tools = _tools(request, messages_fields=messages_fields)
     fields: Mapping[str, Json] = {
-        "system": [block for text in request.system for block in _blocks(text)],
-        "messages": list(_messages(request.messages)),
+        "system": [block for text in request.system for block in _system_blocks(text)],
+        "messages": list(_write_messages(request.messages, quirks)),
         "inferenceConfig": _limits(request, plan.dropped),
         "toolConfig": tools,
         "outputConfig": _format(request.output),
@@ -192,13 +104,39 @@ def _own(request: Request, dropped: Sequence[str], *, forbids: bool) -> Block:
 # -- messages --------------------------------------------------------------------------------
 
 
-def _messages(messages: Iterable[Message]) -> Iterable[Block]:
+def _write_messages(messages: Iterable[Message], quirks: "Quirks") -> Iterable[Block]:
+    written = _messages(name_documents(messages), quirks)
+    return written if quirks.bridge is None else _part_results(written, quirks.bridge)
+
+
+def _messages(messages: Iterable[Message], quirks: "Quirks") -> Iterable[Block]:
     for message in messages:
         blocks = [block for part in message.parts for block in _blocks(part)]
         if any("document" in block for block in blocks):
             blocks = _with_words(blocks, message)
+        if not quirks.result_status:
+            for block in blocks:
+                block.get("toolResult", {}).pop("status", None)
         if blocks:
             yield {"role": message.role, "content": blocks}
+
+
+def _part_results(messages: Iterable[Block], bridge: str) -> Iterable[Block]:
+    """Put the assistant's words between results and what else the user says."""
+    answered = False
+    for message in messages:
+        blocks = message["content"]
+        results = [each for each in blocks if "toolResult" in each]
+        rest = [each for each in blocks if "toolResult" not in each]
+        if results:
+            points = [each for each in rest if "cachePoint" in each]
+            rest = [each for each in rest if "cachePoint" not in each]
+            yield {"role": "user", "content": [*results, *points]}
+        if rest and message["role"] == "user" and (results or answered):
+            yield {"role": "assistant", "content": [{"text": bridge}]}
+        if rest:
+            yield {"role": message["role"], "content": rest}
+        answered = bool(results) and not rest
 
 
 def _blocks(part: Part) -> list[Block]:
@@ -207,6 +145,11 @@ def _blocks(part: Part) -> list[Block]:
         return []
     cache = None if isinstance(part, Thinking | UnknownPart) else part.cache
     return [block] if cache is None else [block, _point(cache)]
+
+
+def _system_blocks(part: Text) -> list[Block]:
+    """Return the blocks of a system prompt's text, which has no citations."""
+    return _blocks(msgspec.structs.replace(part, citations=()) if part.citations else part)
 
 
 def _with_words(blocks: list[Block], message: Message) -> list[Block]:
@@ -316,6 +259,10 @@ def _forbids(request: Request) -> bool:
     )
 
 
+_NOTHING = {"type": "object", "properties": {}}
+_NO_PARAMETERS = (_NOTHING, {**_NOTHING, "additionalProperties": False})  # if strict, the second
+
+
 def _tool(tool: Tool) -> list[Block]:
     if tool.raw is not None:
         blocks = [dict(tool.raw)]
@@ -323,7 +270,7 @@ def _tool(tool: Tool) -> list[Block]:
         spec: Block = {"name": tool.name}
         if tool.description:
             spec["description"] = tool.description
-        spec["inputSchema"] = {"json": tool.parameters or {"type": "object", "properties": {}}}
+        spec["inputSchema"] = {"json": tool.parameters or _NO_PARAMETERS[bool(tool.strict)]}
         if tool.strict is not None:
             spec["strict"] = tool.strict
         blocks = [{"toolSpec": spec}]
@@ -349,26 +296,41 @@ _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 _DOCUMENTS = ("application/pdf", "text/plain", "text/csv", "text/html", "text/markdown")
 
 
-def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
+def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which signatures, call ids and media of a history this API accepts."""
     return ReplayRules(
         system_turns="lead",
+        needs_turn=True,
         signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_.:-]{1,64}",
         begins_with_user=True,
         media=(*_IMAGES, *_DOCUMENTS, "application/vnd.", "application/msword", "video/"),
-        result_media=(*_IMAGES, *_DOCUMENTS),
-        addresses=False,  # only s3:// addresses, and only some models
+        result_media=_limit(read_quirks(quirks).result_media),
+        addresses=(),  # only s3:// addresses, and only some models
     )
+
+
+def _limit(prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(kind for kind in (*_IMAGES, *_DOCUMENTS) if kind.startswith(prefixes))
 
 
 # -- deployments ---------------------------------------------------------------------------------
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """Quirks; ``messages_fields_of``: prefixes of models that accept Messages API fields too."""
+    """Quirks; ``messages_fields_of``: prefixes of models that accept Messages API fields too.
+
+    ``result_media``: prefixes of the media that a result may hold. ``bridge``: the assistant's
+    words between results and the rest of a turn, which they may not share a turn with.
+    ``result_status``: a result may say that it is an error. ``unsupported``: what a model does not
+    take.
+    """
 
     messages_fields_of: tuple[str, ...] = ()
+    result_media: tuple[str, ...] = ("",)
+    bridge: str | None = None
+    result_status: bool = True
+    unsupported: tuple[Literal["strict"], ...] = ()
 
     def takes_messages_fields(self, model: str) -> bool:
         """Return whether a model accepts fields of the Messages API."""

@@ -13,6 +13,7 @@ CALLER = Caller(
     match_score=response.match_score,
     output=OutputSupport(plain=HOST_PLAIN, json_word="prompt"),
     replay_rules=request.replay_rules,
+    quirks=request.Quirks,
     unsupported_parameters=request.UNSAID,
     is_plan=parts.is_plan,
     stop_words=frozenset({"STOP_SEQUENCE"}),

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterable, Mapping
+from typing import Literal
 
 import msgspec
 
@@ -44,6 +45,12 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     headers = {"content-type": "application/json", **target.headers, **plan.headers}
     url = f"{target.url.rstrip('/')}/v2/chat"
     return HttpRequest("POST", url, headers, msgspec.json.encode(body))
+
+
+class Quirks(msgspec.Struct, frozen=True, kw_only=True):
+    """Quirks; ``unsupported``: what a model does not take."""
+
+    unsupported: tuple[Literal["choice"], ...] = ()
 
 
 def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:

@@ -1,6 +1,7 @@
 """Writes our requests; schemas beyond OpenAPI go as JSON Schema (issue prism-php/prism#974)."""
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import msgspec
 
@@ -13,6 +14,7 @@ from pondero.canon import (
     Target,
     Tool,
     ToolChoice,
+    convert_json,
     merge_json,
 )
 from pondero.dialects.paths import resource, segment
@@ -20,7 +22,7 @@ from pondero.thinking import Plan
 
 from .contents import contents, text_parts
 
-UNSAID = frozenset({"hosted_choice", "parallel"})
+UNSAID = frozenset({"hosted_choice", "choice_without_functions", "parallel"})
 """What this wire cannot say: only functions can be forced."""
 
 HOSTED: dict[str, Json] = {
@@ -43,10 +45,21 @@ _EASY = _PLAIN | _SIZES | _BOUNDS
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """Quirks; ``wrapped``: the request is inside another, which names model and ``project``."""
+    """Quirks; ``wrapped``: the request is inside another, which names model and ``project``.
+
+    ``announces_tools``: functions beside hosted tools need a field that says so. ``addresses``:
+    patterns of the addresses that are fetched. ``unsupported``: what the model does not take;
+    ``missing_tools``: beginnings of the names of hosted tools that it does not have;
+    ``missing_parts``: kinds of parts that the deployment does not have.
+    """
 
     wrapped: bool = False
     project: str | None = None
+    announces_tools: bool = False
+    addresses: tuple[str, ...] = ("https?://",)
+    unsupported: tuple[Literal["system", "hosted_beside_functions"], ...] = ()
+    missing_tools: tuple[str, ...] = ()
+    missing_parts: tuple[str, ...] = ()
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
@@ -66,15 +79,40 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     return HttpRequest("POST", f"{url}:{method}", headers, msgspec.json.encode(body))
 
 
-def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
+_MEDIA = (
+    # Google, image understanding (vendor page, 2026-11-15); SVG, TIFF and icons are unknown to it.
+    *(
+        "image/png",
+        "image/jpeg",
+        "image/jpg",
+        "image/webp",
+        "image/heic",
+        "image/heif",
+        "image/gif",
+    ),
+    *("image/gif", "image/bmp", "image/avif", "audio/", "video/", "text/"),
+    *("application/pdf", "application/json", "application/xml", "application/rtf"),
+    *("application/x-javascript", "application/x-python", "application/x-typescript"),
+    "application/x-ipynb+json",
+)
+
+
+def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which signatures, ids and media of a history this wire accepts."""
+    own = convert_json(quirks, Quirks)
     return ReplayRules(
         system_turns="lead",
+        begins_with_user=True,  # a call may not come first
+        needs_turn=True,
+        media=_MEDIA,
+        result_media=_MEDIA,
+        addresses=own.addresses,
+        missing_parts=own.missing_parts,
         signature_scope="route+model",
         id_pattern=r"\S{1,64}",
         minted=False,
         allows_unsigned=True,  # thoughts are never signed here; their signature is on what follows
-        spoken_media=("",),
+        spoken_media=_MEDIA,
     )
 
 
@@ -90,6 +128,9 @@ def _body(request: Request, plan: Plan, target: Target) -> dict[str, Json]:
         body["tools"] = _tools(request.tools)
     if request.tool_choice is not None:
         body["toolConfig"] = {"functionCallingConfig": _choice(request.tool_choice)}
+    if target.quirks.get("announces_tools") and _is_mixed(request.tools):
+        config = body.setdefault("toolConfig", {})
+        config["includeServerSideToolInvocations"] = True
     if config := _config(request, plan.dropped):
         body["generationConfig"] = config
     return body
@@ -124,6 +165,11 @@ def _tools(tools: tuple[Tool, ...]) -> list[Json]:
     declared = [_declaration(tool) for tool in tools if tool.raw is None]
     own = [tool.raw for tool in tools if tool.raw is not None]
     return [{"functionDeclarations": declared}, *own] if declared else own
+
+
+def _is_mixed(tools: tuple[Tool, ...]) -> bool:
+    """Return whether functions and tools that the service runs are offered together."""
+    return len({tool.raw is None for tool in tools}) > 1
 
 
 def _declaration(tool: Tool) -> dict[str, Json]:

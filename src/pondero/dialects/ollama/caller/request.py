@@ -186,7 +186,7 @@ def replay_rules(_quirks: Mapping[str, Json]) -> ReplayRules:
         system_turns="lead",
         minted=False,
         allows_unsigned=True,  # nothing is signed here
-        media=("image/",),
-        addresses=False,
+        media=("image/png", "image/jpeg", "image/webp"),  # others: "unknown format" (recorded)
+        addresses=(),
         result_media=(),
     )

@@ -39,7 +39,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     field for cache breakpoints; ``tool_call_ids``: the form of ids; ``media``: beginnings of
     accepted media types; ``system_turns``: where system turns may stand; ``prefill_field``: what
     marks an answer begun for the model; ``bridge``: an assistant's words between a tool's message
-    and a user's, which may not follow it.
+    and a user's, which may not follow it; ``merges``, ``begins_with_user``, ``needs_turn``: as in
+    ReplayRules; ``unsupported``: what the API or the model does not take.
     """
 
     thinking_fields: tuple[ThinkingField, ...] = (
@@ -71,6 +72,10 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     media: tuple[str, ...] = ("",)
     prefill_field: str | None = None
     bridge: str | None = None
+    merges: bool = False
+    begins_with_user: bool = False
+    needs_turn: bool = False
+    unsupported: tuple[Literal["named_choice"], ...] = ()
 
 
 _USUAL = Quirks()
@@ -99,6 +104,10 @@ def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     return ReplayRules(
         signature_scope="route+model",
         system_turns=own.system_turns,
+        merges=own.merges,
+        begins_with_user=own.begins_with_user,
+        needs_turn=own.needs_turn,
+        addresses=("https?://",),
         media=own.media,
         result_media=own.media,
         id_pattern="[A-Za-z0-9]{9}" if nine else r"\S{1,40}",

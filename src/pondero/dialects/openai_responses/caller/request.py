@@ -41,13 +41,16 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
 
     ``system = "message"``: it has no ``instructions``. ``encrypted``: it has encrypted thinking.
     ``pairing``: thinking and the next item go back together. ``cache_marks``: it has cache
-    breakpoints.
+    breakpoints. ``missing_tools``: beginnings of the types of tools that a model does not have;
+    ``not_at_minimal``: of those that it does not take at the level ``minimal``.
     """
 
     system: Literal["instructions", "message"] = "instructions"
     encrypted: bool = True
     pairing: bool = True
     cache_marks: bool = True
+    missing_tools: tuple[str, ...] = ()
+    not_at_minimal: tuple[str, ...] = ()
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
@@ -69,6 +72,8 @@ def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     return ReplayRules(
         signature_scope="route+model",
         id_pattern=r"\S{1,64}",
+        needs_turn=True,
+        addresses=("https?://",),
         unpaired=find_unpaired if pairing else None,
         media=_MEDIA,
         result_media=_MEDIA,
