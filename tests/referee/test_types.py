@@ -1,6 +1,7 @@
 """A negative corpus from the vendors' own types: wrong JSON is rejected, right JSON is accepted."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
@@ -124,3 +125,14 @@ def test_a_wrong_value_of_every_field_is_rejected_but_of_those_unread(vendor):
 @pytest.mark.parametrize("vendor", VENDORS, ids=lambda each: each.provider)
 def test_there_are_many_faults(vendor):
     assert len(list(faults(vendor))) > 15
+
+
+def read_leniently(vendor: Vendor, body: Json) -> None:
+    with suppress(Rejected):
+        get_dialect(vendor.dialect).service().parse(post(vendor.url, body, vendor.headers))
+
+
+@pytest.mark.parametrize("vendor", VENDORS, ids=lambda each: each.provider)
+def test_the_lenient_reading_reads_or_rejects_every_one_of_them(vendor):
+    for trial in (*hosts(vendor), *faults(vendor)):
+        read_leniently(vendor, trial.body)
