@@ -102,8 +102,7 @@ CASES = [
     Case("missing", ask({"type": "computer_call_output", "call_id": "c"}, HI), ask(HI)),
     *(Case("unknown_parameter", ask(**{name: 1}), ask())
       for name in ("n", "seed", "logprobs", "max_tokens", "max_completion_tokens", "provider")),
-    Case("unknown_parameter", ask({**HI, "phase": "commentary"}),
-         ask({"role": "assistant", "content": "hi", "phase": "commentary"}, HI)),
+    Case("unknown_parameter", ask({**HI, "phases": "commentary"}), ask({**HI, "phase": "commentary"})),
     Case("unknown_parameter", ask(provider={"zdr": True}), ask()),
     Case("near_parameter", ask(stop=["x"]), ask()),
     Case("near_parameter", ask(tool=[F]), ask(tools=[F])),

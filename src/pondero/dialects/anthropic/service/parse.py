@@ -38,6 +38,7 @@ from pondero.thinking import UNSET, Intent
 
 from . import types
 from .address import predicts, streams, usual
+from .checks import field_types
 from .checks.vendor_tools import vendor_tools
 from .errors import reject
 from .own_blocks import describe_block
@@ -100,7 +101,9 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
 def body(data: bytes, unknown: UnknownFields | None = None) -> types.Body:
     """Return the typed body; raises Rejected with the first field that does not fit."""
     if unknown is None:
-        return decode_strict(data, types.Body)
+        typed = decode_strict(data, types.Body)
+        decode_strict(data, field_types.Fields)
+        return typed
     return _decode_lenient(data, types.LooseBody, unknown)
 
 
@@ -168,7 +171,10 @@ def block(
         return kind, _known_block(raw, kind, at, unknown)
     if kind not in types.TYPED:
         reject("block_type", at=at, kind=kind, tags=_quote(sorted({*types.TYPED, *types.UNTYPED})))
-    return kind, decode_strict(raw, types.TYPED[kind], f"{at}.{kind}")
+    fields = decode_strict(raw, types.TYPED[kind], f"{at}.{kind}")
+    if isinstance(fields, types.TextBlock) and fields.citations:
+        decode_strict(raw, field_types.CitedText, f"{at}.{kind}")
+    return kind, fields
 
 
 def _known_block(raw: Raw, kind: str, at: str, unknown: UnknownFields) -> types.Typed | None:
@@ -193,6 +199,7 @@ def _tool(raw: Raw, at: str, unknown: UnknownFields | None) -> Tool:
     if given.get("type") not in (None, "custom"):
         if unknown is None:
             _check_kind(given["type"], at)
+            decode_strict(raw, field_types.VendorTool, f"{at}.{given['type']}")
             return as_given
         client = load_client_tools(__package__).get(_DATED.sub("", str(given["type"])))
         if client is None:
@@ -202,6 +209,7 @@ def _tool(raw: Raw, at: str, unknown: UnknownFields | None) -> Tool:
     special = given.keys() - _PLAIN_TOOL
     if unknown is None:
         custom = decode_strict(raw, types.CustomTool, f"{at}.custom")
+        decode_strict(raw, field_types.Schemas, f"{at}.custom")
         return _function(custom, given if special or "type" in given else None)
     try:
         custom = _decode_lenient(raw, types.LooseTool, unknown, at)

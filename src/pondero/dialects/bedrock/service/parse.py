@@ -35,6 +35,7 @@ from pondero.dialects.dialect import ParsedRequest
 
 from . import makers, types
 from .address import Address, address_of
+from .checks import field_types
 from .checks.thinking import first_intent, show_of
 from .errors import reject, reject_key
 from .own_blocks import describe_block
@@ -78,7 +79,10 @@ class Context(Struct, frozen=True):
 
 def body(data: bytes, unknown: UnknownFields | None = None) -> types.Body:
     """Return the typed body; ``canon`` types its unions, ``own_fields`` the maker's fields."""
-    return decode_strict(data, types.Body, unknown=unknown)
+    typed = decode_strict(data, types.Body, unknown=unknown)
+    if unknown is None:
+        decode_strict(data, field_types.Fields)
+    return typed
 
 
 def canon(
@@ -176,6 +180,8 @@ def block(
 ) -> tuple[str, types.Typed | None]:
     """Return the kind of a block, and its fields if we know the kind."""
     kind = _kind(union, at, types.TYPED, unknown)
+    if unknown is None:
+        field_types.check_block(kind, union[kind], at)
     if kind in types.UNTYPED or (unknown is not None and kind not in types.TYPED):
         return kind, None
     if kind not in types.TYPED:
@@ -262,6 +268,8 @@ class _Reader:
         kind = _kind(union, at, types.RESULTS, self._unknown)
         if kind not in types.RESULTS and self._unknown is None:
             reject_key(kind, at)
+        if self._unknown is None:
+            field_types.check_block(kind, union[kind], at)
         if kind in ("json", "searchResult") or kind not in types.RESULTS:
             return self._own(kind, union[kind])
         fields = decode_strict(union[kind], types.TYPED[kind], f"{at}.{kind}", self._unknown)

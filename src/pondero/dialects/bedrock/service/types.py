@@ -185,7 +185,7 @@ HOSTED: dict[str, ToolKind] = {
 }
 """Hosted tools that other services have too, by name (Amazon Nova user guide)."""
 
-# Blocks whose content is not checked.
+# Blocks that stay raw; ``checks.field_types`` has their types.
 UNTYPED = frozenset({"guardContent", "searchResult", "toolAddition", "toolRemoval"})
 RESULTS = frozenset({"text", "json", "image", "document", "video", "searchResult"})
 

@@ -160,9 +160,10 @@ def _split_unknown(raw: Json) -> tuple[Json, UnknownParts]:
 
 def _blank_message(message: Json, at: str, unread: dict[str, Json]) -> Json:
     content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, list) or message.get("role") not in _KINDS:
+    role = message.get("role") if isinstance(message, dict) else None
+    if not isinstance(content, list) or not isinstance(role, str) or role not in _KINDS:
         return message
-    kinds = _KINDS[message["role"]]
+    kinds = _KINDS[role]
     parts = [
         _blank_unknown(each, f"{at}.content.{n}", kinds, _BLANK_PART, unread)
         for n, each in enumerate(content)

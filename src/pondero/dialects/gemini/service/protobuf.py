@@ -14,7 +14,14 @@ from msgspec import Struct
 from pondero.canon import Json
 from pondero.dialects.bodies import UnknownFields
 
-from .types import Schema, Wire
+from .types import (
+    DynamicRetrievalConfig,
+    GoogleSearchRetrieval,
+    Schema,
+    SpeechMetadata,
+    Wire,
+    WordInfo,
+)
 from .words import Base64, Int64
 
 _PACKAGE = "type.googleapis.com/google.ai.generativelanguage.v1beta"
@@ -28,6 +35,8 @@ _TYPES: dict[Any, str] = {
     Base64: "TYPE_BYTES",
 }
 _LEAST: dict[Any, int] = {int: -(2**31), Int64: -(2**63)}
+# Messages of which the lenient reading leaves out a value that is no object.
+_PASSABLE = (Schema, SpeechMetadata, WordInfo, GoogleSearchRetrieval, DynamicRetrievalConfig)
 _M = TypeVar("_M", bound=Wire)
 
 
@@ -60,7 +69,7 @@ class Reader:
     def message(self, kind: type[_M], raw: Json, path: str = "") -> _M:
         """Return one message."""
         if not isinstance(raw, dict):
-            self._invalid(path, f"{_PACKAGE}.{kind.__name__}", raw, passable=kind is Schema)
+            self._invalid(path, f"{_PACKAGE}.{kind.__name__}", raw, passable=kind in _PASSABLE)
             return kind()
         fields = fields_of(kind)
         found: dict[str, Json] = {}

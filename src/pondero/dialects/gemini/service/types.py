@@ -117,6 +117,14 @@ class MediaResolution(Wire, frozen=True):
     num_tokens: int | None = None
 
 
+class WordInfo(Wire, frozen=True):
+    """When a word was said."""
+
+    word: str = ""
+    start_offset: str = ""
+    end_offset: str = ""
+
+
 class Transcription(Wire, frozen=True):
     """What was said in a recording."""
 
@@ -124,9 +132,16 @@ class Transcription(Wire, frozen=True):
     finished: bool = False
     language_code: str = ""
     speaker_label: str = ""
-    words: list[Object] = []
+    words: list[WordInfo] = []
     start_offset: str = ""
     end_offset: str = ""
+
+
+class SpeechMetadata(Wire, frozen=True):
+    """Who speaks, and how."""
+
+    speaker: str = ""
+    style: str = ""
 
 
 class Part(Wire, frozen=True):
@@ -148,7 +163,7 @@ class Part(Wire, frozen=True):
     media_resolution: MediaResolution | None = None
     media_processing: str = ""
     audio_transcription: Transcription | None = None
-    speech_metadata: Object | None = None
+    speech_metadata: SpeechMetadata | None = None
 
 
 class Content(Wire, frozen=True):
@@ -238,12 +253,25 @@ class McpServer(Wire, frozen=True):
     streamable_http_transport: Object | None = None
 
 
+class DynamicRetrievalConfig(Wire, frozen=True):
+    """When the web is searched."""
+
+    mode: str = ""
+    dynamic_threshold: float | None = None
+
+
+class GoogleSearchRetrieval(Wire, frozen=True):
+    """A search of the web, as older models do it."""
+
+    dynamic_retrieval_config: DynamicRetrievalConfig | None = None
+
+
 class Tool(Wire, frozen=True):
     """Functions, or something the service does itself."""
 
     function_declarations: list[FunctionDeclaration] = []
     google_search: GoogleSearch | None = None
-    google_search_retrieval: Object | None = None
+    google_search_retrieval: GoogleSearchRetrieval | None = None
     google_maps: GoogleMaps | None = None
     code_execution: Object | None = None
     url_context: Object | None = None

@@ -99,7 +99,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One provider's table.
 
     Requests. A ``strict`` provider rejects unknown fields, except ``fields`` and, inside messages,
-    ``words``. A ``closed`` one rejects unknown fields of messages; all reject ``foreign`` fields.
+    ``words``. ``field_types``: whose types its raw fields have (checks.field_types), if they are
+    known. A ``closed`` one rejects unknown fields of messages; all reject ``foreign`` fields.
     ``parts`` and ``tools``: the types of content and tools it knows, if not all. ``other``: the row
     of a model without its own; without it, such a model is not found. ``sampling``: while thinking,
     any value or only the default. ``vocabulary``: all efforts of all models. ``apart``: pairs of
@@ -132,6 +133,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     strict: bool = False
     words: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    field_types: Literal["openai", "groq", "mistral"] | None = None
     closed: bool = False
     foreign: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from pondero.dialects.dialect import AcceptedRequest
 from . import parse
 from .address import default_model, serves
 from .checks.capabilities import check_capabilities
+from .checks.field_types import check_field_types
 from .checks.messages import Conversation
 from .checks.output import check_output, check_tools
 from .checks.parameters import check_exclusive_fields, check_parameters, check_thinking
@@ -32,6 +33,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     _check_fields(raw, table)
     named = default_model(http.url, keyless=table.keyless)
     body = parse.body(raw, table, named=named)
+    check_field_types(raw, table)
     model = _find_model(body.model, table)
     check_provider({**raw, "model": body.model}, table, model)
     rest = parse.rest_of(raw)

@@ -22,6 +22,7 @@ from pondero.dialects.bodies import UnknownFields
 from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import UNSET, Intent
 
+from .checks.field_types import OfferedFunction
 from .client_tools import find_client_tool
 from .errors import reject, reject_invalid
 from .input.conversation import Conversation
@@ -253,7 +254,7 @@ def _tool(raw: Json, at: str) -> Tool:
     kind = read_kind(raw, at=at)
     if kind != "function":
         return _other_tool(raw)
-    tool = read(raw, Function, at=at)
+    tool = read(raw, OfferedFunction, at=at)
     raw_tool = raw if set(raw) - _PLAIN_FUNCTION else None
     words = (tool.name, tool.description or "", tool.parameters, tool.strict)
     return Tool(*words, raw=raw_tool, dialect=NAME if raw_tool else None)

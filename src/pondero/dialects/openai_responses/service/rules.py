@@ -8,6 +8,7 @@ from pondero.dialects.dialect import AcceptedRequest, Rejected
 from . import parse
 from .address import check_address
 from .checks import fields, schemas, state, tools, updates
+from .checks.field_types import check_field_types
 from .checks.thinking import ThinkingPlan, plan_thinking
 from .errors import reject, reject_invalid, restate
 from .input.item_pairs import check_adjacent, check_pairs, find_hosted_calls
@@ -38,6 +39,7 @@ def _accept(
     fields.check_required_values(raw, deployment)
     body = fields.take_known(raw, deployment)
     create = parse.body(body)
+    check_field_types(body)
     fields.check_limits(create, deployment)
     model = model_of(create.model, provider=provider) if "model" in raw else ANY
     _check_include(create)

@@ -195,7 +195,7 @@ class AnyJsonSchema(JsonSchema, frozen=True):
 
 
 class InputMessage(Strict, frozen=True):
-    """A message; one of the model's may have its id, status and phase."""
+    """A message; one of the model's may have its id and status, each a phase."""
 
     role: Literal["user", "assistant", "system", "developer"]
     content: str | list[Object]

@@ -124,8 +124,6 @@ class Conversation:
         if item.role == "assistant":
             self._answer(item, raw, at)
             return
-        if item.phase is not None and self._unknown is None:
-            reject("unknown_parameter", param=f"{at}.phase")
         self._turn("user" if item.role == "user" else "system", spoken=True)
         self._parts += parse_content(item.content, at=f"{at}.content", unknown=self._unknown)
 
