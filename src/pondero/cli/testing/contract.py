@@ -48,7 +48,7 @@ class _WithThrough(click.Command):
         "pondero contract llamacpp --model qwen3 --base-url http://localhost:8080",
         "pondero contract anthropic --live           the service itself; needs a key",
         "pondero contract --cassettes tests/cassettes --junit report.xml",
-        "pondero contract through http://localhost:4000      any gateway; see its --help",
+        "pondero contract through http://localhost:4000   any gateway; see its --help",
     ),
 )
 @click.argument("providers", nargs=-1, metavar="[PROVIDER]...")
