@@ -15,6 +15,7 @@ from .dialect import (
     HostedTools,
     MatchScore,
     ModelEndpoints,
+    OwnPaths,
     ParsedRequest,
     PassthroughRules,
     Quirks,
@@ -34,7 +35,7 @@ from .dialect import (
     TagRule,
     leave_unsigned,
 )
-from .registry import COMMON, NAMES, get_dialect
+from .registry import COMMON, NAMES, get_dialect, guess_dialect
 
 __all__ = [
     "COMMON",
@@ -53,6 +54,7 @@ __all__ = [
     "HostedTools",
     "MatchScore",
     "ModelEndpoints",
+    "OwnPaths",
     "ParsedRequest",
     "PassthroughRules",
     "Quirks",
@@ -71,5 +73,6 @@ __all__ = [
     "StoredResponses",
     "TagRule",
     "get_dialect",
+    "guess_dialect",
     "leave_unsigned",
 ]

@@ -4,6 +4,7 @@ The caller's side writes our requests and reads answers. The service's side does
 the emulator, the contract kit, the gateway and ``pondero.sdk``.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -452,6 +453,18 @@ class ErrorId(Struct, frozen=True):
     field: str | None = None
 
 
+class OwnPaths(Struct, frozen=True, kw_only=True):
+    """Which addresses are this API's alone, served or not: errors there have its format.
+
+    ``error_code`` is what the API calls an address that it does not know. ``advice`` are pairs of
+    addresses that only the service itself has, and what to use in their place.
+    """
+
+    pattern: re.Pattern[str] = re.compile(r"(?!)")
+    error_code: str | None = None
+    advice: tuple[tuple[re.Pattern[str], str], ...] = ()
+
+
 class Service(Struct, Generic[C], frozen=True, kw_only=True):
     """The service's side of an API.
 
@@ -483,6 +496,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     filter_reasons: tuple[str | None, ...] = (None,)
     bad_key_errors: tuple[tuple[int, str], ...] = ()
     own_headers: frozenset[str] = frozenset()
+    own_paths: OwnPaths = OwnPaths()
     shows_thinking: bool = True
     ping: bytes = b": ping\n\n"
     overloaded_status: int = 503

@@ -26,6 +26,7 @@ SERVICE = Service(
     call_id=reply.call_id,
     slots=SignatureSlots(thinking=True),
     own_headers=frozenset({"anthropic-version", "x-api-key"}),
+    own_paths=address.OWN_PATHS,
     models=ModelEndpoints(
         classify=models.asks,
         write_list=models.write_list,

@@ -25,6 +25,8 @@ SERVICE = Service(
     error_id=ErrorId(header="x-amzn-requestid"),
     call_id=reply.call_id,
     slots=SignatureSlots(thinking=True),
+    own_headers=frozenset({"amz-sdk-invocation-id", "x-amz-date"}),
+    own_paths=address.OWN_PATHS,
     models=ModelEndpoints(
         classify=models.asks,
         write_list=models.write_list,

@@ -28,6 +28,7 @@ SERVICE = Service(
     error_id=ErrorId(header="x-request-id"),
     call_id=reply.call_id,
     slots=SignatureSlots(thinking=True, trailing_thinking=True),
+    own_paths=address.OWN_PATHS,
     models=ModelEndpoints(
         classify=models.asks,
         write_list=models.write_list,
