@@ -303,6 +303,13 @@ class StoredAnswer(Struct, frozen=True):
     status: Literal["foreground", "queued", "in_progress", "finished", "cancelled"]
 
 
+class GivenItems(Protocol):
+    """A function that returns the items that an answer gives."""
+
+    def __call__(self, data: bytes, *, stream: bool) -> Mapping[str, bytes]:
+        """Return the items of an answer by id, or if ``stream`` those of one event."""
+
+
 class StoredResponses(Struct, frozen=True, kw_only=True):
     """Continues stored answers and conversations, so that no history is sent again.
 
@@ -310,6 +317,8 @@ class StoredResponses(Struct, frozen=True, kw_only=True):
       items of a stored conversation.
     - ``references`` are the ids of items that a request names; ``put_items`` puts them in their
       places, and ``list_items`` lists those of a request and its answer.
+    - ``is_stored`` tells from a request's context whether its answer is stored. ``find_items`` are
+      the items of an answer by id, as JSON; the event of a stream that has them has an ``end_mark``.
     - ``classify`` recognises requests about stored things. ``write`` answers them, for a
       conversation with its items; both raise Rejected.
     """
@@ -324,6 +333,9 @@ class StoredResponses(Struct, frozen=True, kw_only=True):
     put_items: Callable[[HttpRequest, Mapping[str, Json]], HttpRequest]
     list_items: Callable[[HttpRequest, HttpResponse | None], tuple[Json, ...]]
     is_background: Callable[[ReplyContext[Json]], bool]
+    is_stored: Callable[[Json], bool]
+    find_items: GivenItems
+    end_marks: tuple[bytes, ...]
     classify: Callable[[HttpRequest], StoredCall | None]
     write: Callable[[HttpRequest, StoredCall, StoredAnswer | None], HttpResponse]
     write_conversation: Callable[[HttpRequest, StoredCall, Sequence[Json] | None], HttpResponse]
