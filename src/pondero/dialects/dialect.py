@@ -318,7 +318,7 @@ class StoredResponses(Struct, frozen=True, kw_only=True):
     - ``references`` are the ids of items that a request names; ``put_items`` puts them in their
       places, and ``list_items`` lists those of a request and its answer.
     - ``is_stored`` tells from a request's context whether its answer is stored. ``find_items`` are
-      the items of an answer by id, as JSON; the event of a stream that has them has an ``end_mark``.
+      the items of an answer by id, as JSON, or of an event of a stream with an ``end_mark``.
     - ``classify`` recognises requests about stored things. ``write`` answers them, for a
       conversation with its items; both raise Rejected.
     """

@@ -41,8 +41,8 @@ class Gateway:
 
     def __init__(self, model: str, **more: Any) -> None:
         self.emulator = Emulator()
-        routes = (GatewayRoute(match="m", to=(model,), retries=0),)
-        routes += (GatewayRoute(match="other", to=("anthropic:claude-opus-5",), retries=0),)
+        names = {"m": model, "other": "anthropic:claude-opus-5"}
+        routes = tuple(GatewayRoute(match=name, to=(to,), retries=0) for name, to in names.items())
         self.app = App(GatewayContext(GatewayConfig(routes=routes, **more), self.emulator))
 
     def ask(self, given: list[Any], key: str = "any", **more: Any) -> Came:

@@ -4,6 +4,8 @@ The addresses are the vendors' own: Amazon's from the service models of botocore
 the methods of the vendors' SDKs and the routes of Ollama's server.
 """
 
+from typing import Any
+
 import anyio
 import botocore.session
 import pytest
@@ -95,7 +97,7 @@ def test_every_api_has_addresses_here():
     assert set(PATHS) == set(NAMES)
 
 
-def _shape(body: bytes) -> object:
+def _shape(body: bytes) -> Any:
     """Return the names in an error, without its values."""
 
     def names(value):

@@ -19,7 +19,6 @@ ENV = os.environ
 KINDS = {"responses": OpenAIResponsesModel, "chat": OpenAIChatCompletionsModel}
 
 
-@function_tool
 def read_note(name: str) -> str:
     """Read a note."""
     return Path(ENV["NOTE"]).read_text("utf-8")
@@ -32,7 +31,7 @@ def main() -> None:
     agent = Agent(
         name="reader",
         instructions="You are a careful reader.",
-        tools=[read_note],
+        tools=[function_tool(read_note)],
         model=KINDS[ENV["FRONT"]](model=ENV["MODEL"], openai_client=client),
         model_settings=ModelSettings(reasoning=Reasoning(effort="high")),
     )
