@@ -92,6 +92,19 @@ def test_a_reference_is_as_good_as_its_item(back, stream):
         assert by_reference == whole
 
 
+@pytest.mark.parametrize("back", BACKS)
+def test_calls_may_be_sent_without_their_id_beside_a_reference_to_their_thinking(back):
+    """The AI SDK sends calls of functions so, since vercel/ai#15795."""
+    gateway = Gateway(BACKS[back])
+    items = gateway.call()
+    call = next(item for item in items if item["type"] == "function_call")
+    inline = {name: call[name] for name in ("type", "call_id", "name", "arguments")}
+    given = [inline if item.get("id") == call["id"] else item for item in referred(items)]
+    answer = gateway.ask(given)
+    assert answer.status == 200, answer.body
+    assert WORDS in answer.body.decode()
+
+
 def test_thinking_goes_back_with_its_signature():
     gateway = Gateway(BACKS["anthropic"])
     gateway.ask(referred(gateway.call()))

@@ -9,6 +9,8 @@ from langchain.agents import create_agent
 
 ENV = os.environ
 URL, KEY, MODEL = ENV["URL_OF_GATEWAY"], ENV["KEY"], ENV["MODEL"]
+BUDGET = {"type": "enabled", "budget_tokens": 4000}
+THINKING = {"type": "adaptive"} if MODEL == "claude-opus-5" else BUDGET
 
 
 def read_note(name: str) -> str:
@@ -33,9 +35,8 @@ def _make_openai(*, responses: bool) -> Any:
 def _make_anthropic() -> Any:
     from langchain_anthropic import ChatAnthropic
 
-    thinking = {"type": "enabled", "budget_tokens": 4000}
     return ChatAnthropic(
-        model=MODEL, base_url=URL, api_key=KEY, max_retries=0, max_tokens=9000, thinking=thinking
+        model=MODEL, base_url=URL, api_key=KEY, max_retries=0, max_tokens=9000, thinking=THINKING
     )
 
 
@@ -63,7 +64,7 @@ def _make_bedrock() -> Any:
         aws_access_key_id=KEY,
         aws_secret_access_key="any",
         max_tokens=9000,
-        additional_model_request_fields={"thinking": {"type": "enabled", "budget_tokens": 4000}},
+        additional_model_request_fields={"thinking": THINKING},
     )
 
 

@@ -9,6 +9,8 @@ from pydantic_ai import Agent
 
 ENV = os.environ
 URL, KEY, MODEL = ENV["URL_OF_GATEWAY"], ENV["KEY"], ENV["MODEL"]
+BUDGET = {"type": "enabled", "budget_tokens": 4000}
+THINKING = {"type": "adaptive"} if MODEL == "claude-opus-5" else BUDGET
 
 
 def read_note(name: str) -> str:
@@ -36,9 +38,8 @@ def _make_anthropic() -> tuple[Any, Mapping[str, Any]]:
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    thinking = {"type": "enabled", "budget_tokens": 4000}
     model = AnthropicModel(MODEL, provider=AnthropicProvider(base_url=URL, api_key=KEY))
-    return model, {"anthropic_thinking": thinking, "max_tokens": 9000}
+    return model, {"anthropic_thinking": THINKING, "max_tokens": 9000}
 
 
 def _make_google() -> tuple[Any, Mapping[str, Any]]:
@@ -60,7 +61,7 @@ def _make_bedrock() -> tuple[Any, Mapping[str, Any]]:
         aws_access_key_id=KEY,
         aws_secret_access_key="any",
     )
-    more = {"thinking": {"type": "enabled", "budget_tokens": 4000}}
+    more = {"thinking": THINKING}
     settings = {"bedrock_additional_model_requests_fields": more, "max_tokens": 9000}
     return BedrockConverseModel(MODEL, provider=provider), settings
 
