@@ -21,7 +21,7 @@ UPSTREAMS: Mapping[str, str] = {
     "gpt-5.5": "openai:gpt-5.5",
     "gemini-3-flash-preview": "google:gemini-3-flash-preview",
     "deepseek-v4-flash": "deepseek:deepseek-v4-flash",
-    "bedrock-claude": "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "us.anthropic.claude-sonnet-4-5": "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
 }
 """The names that agents ask for, and the models that answer."""
 _SMALL = "anthropic:claude-haiku-4-5"  # whatever else an agent asks for: titles, summaries

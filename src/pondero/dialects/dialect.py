@@ -380,6 +380,7 @@ class SignatureSlots(Struct, frozen=True, kw_only=True):
     """Where clients of an API keep signatures and send them back; the gateway uses it.
 
     ``may_lose_thinking``: clients can send a signature back without its thinking.
+    ``thinking_leads``: the service may reject calls in a tool loop without their thinking.
     """
 
     thinking: bool = False
@@ -387,6 +388,7 @@ class SignatureSlots(Struct, frozen=True, kw_only=True):
     text: bool = False
     trailing_thinking: bool = False
     may_lose_thinking: bool = False
+    thinking_leads: bool = False
 
 
 class DepthPlaces(Struct, frozen=True, kw_only=True):

@@ -91,6 +91,8 @@ def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
     signs_calls = routed.service.slots.call is not None
     if signs_calls and _count_signed_calls(sent) < _count_signed_calls(restored):
         return False  # the client lost the signature of a call, and the answer cache has it
+    if routed.service.slots.thinking_leads and _count_thinking(sent) < _count_thinking(restored):
+        return False  # the client lost thinking that the service may ask for
     if any(message.role == "system" for message in sent) and not _takes_system(sent, entry):
         return False  # a route may lead to a model that rejects them, or ignores them
     return not any(_is_foreign(message, entry) for message in restored)
@@ -106,6 +108,17 @@ def _count_results(messages: Sequence[Message]) -> int:
 
 def _count_signed_calls(messages: Sequence[Message]) -> int:
     return sum(call.signature is not None for message in messages for call in message.tool_calls)
+
+
+def _count_thinking(messages: Sequence[Message]) -> int:
+    """Return the number of thoughts in the tool loop that a conversation ends with."""
+    count = 0
+    for message in reversed(messages):
+        if message.role == "assistant":
+            count += sum(isinstance(part, Thinking) for part in message.parts)
+        elif not any(isinstance(part, ToolResult) for part in message.parts):
+            break
+    return count
 
 
 def _is_foreign(message: Message, entry: ModelEntry) -> bool:
