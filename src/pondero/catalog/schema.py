@@ -1,7 +1,6 @@
 """The types of a catalog: families (facts of models) and providers (deployments)."""
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Raw, Struct
@@ -66,8 +65,7 @@ class Provider(_Row, frozen=True, kw_only=True):
     that cannot show thinking, ``on_suffixes`` endings of names that switch it on, ``siblings``
     prefixes of models that another of our providers serves. ``text_only`` has names and patterns of
     models that take neither images nor files, ``imageless`` of those that take no images,
-    ``toolless`` of those that take no function tools, ``unmixed`` of those that take no hosted
-    tools beside functions, except code execution. If ``exact``, it accepts the same fields as
+    ``toolless`` of those that take no function tools. If ``exact``, it accepts the same fields as
     its dialect's home. ``hosted`` has the tools that it runs itself. ``fill`` has the
     values of ``{blanks}`` in its address. ``override`` has facts of a family that differ here,
     ``ranges`` minimum and maximum of a parameter. ``output_buffer`` is the number of output tokens
@@ -96,7 +94,6 @@ class Provider(_Row, frozen=True, kw_only=True):
     text_only: tuple[str, ...] = ()
     imageless: tuple[str, ...] = ()
     toolless: tuple[str, ...] = ()
-    unmixed: tuple[str, ...] = ()
     siblings: Mapping[str, str] = {}
     aliases: Mapping[str, str] = {}
     parameters: Mapping[str, tuple[str, ...]] = {}
@@ -111,10 +108,6 @@ class Provider(_Row, frozen=True, kw_only=True):
     output_buffer: Annotated[int, Meta(ge=0)] | None = None
     source: str
     checked: str
-
-    def mixes_tools(self, model: str) -> bool:
-        """Return whether a model takes functions and all hosted tools in one request."""
-        return not any(fnmatchcase(model.lower(), pattern) for pattern in self.unmixed)
 
     @property
     def surface(self) -> ParameterRanges:

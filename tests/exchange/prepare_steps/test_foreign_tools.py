@@ -72,28 +72,6 @@ def test_a_search_is_left_out_where_the_service_has_none(model):
     assert ("tool_left_out", "web_search") in codes(exchange)
 
 
-@pytest.mark.parametrize(
-    ("model", "announced"),
-    [("google:gemini-3-flash-preview", True), ("vertex:gemini-3-flash-preview", False)],
-)
-def test_a_search_beside_functions_is_announced_where_the_service_asks_for_it(model, announced):
-    """Codex offers its search with its functions in every request."""
-    _, body = composed(model, SEARCH, PLAIN)
-    assert {"googleSearch": {}} in body["tools"]
-    said = body.get("toolConfig", {}).get("includeServerSideToolInvocations", False)
-    assert said is announced
-    assert "toolConfig" not in composed(model, SEARCH)[1]
-    assert "toolConfig" not in composed(model, PLAIN)[1]
-
-
-@pytest.mark.parametrize("model", ["google:gemini-2.5-flash", "vertex:gemini-2.5-pro"])
-def test_a_search_beside_functions_is_left_out_where_a_model_takes_one_of_them(model):
-    exchange, body = composed(model, SEARCH, PLAIN)
-    assert [list(tool) for tool in body["tools"]] == [["functionDeclarations"]]
-    assert ("tool_left_out", "web_search") in codes(exchange)
-    assert composed(model, SEARCH)[1]["tools"] == [{"googleSearch": {}}]
-
-
 def test_the_choice_of_a_tool_follows_it():
     _, body = composed("anthropic:claude-opus-5", SEARCH, choice=ToolChoice("tool", "web_search"))
     assert body["tool_choice"]["name"] == "web_search"

@@ -19,7 +19,7 @@ from ...canon import (
     ToolDelta,
     dump_json,
 )
-from ...catalog import ModelEntry, Provider
+from ...catalog import Provider
 from ...thinking import Adjustment
 from .draft import RequestDraft
 
@@ -38,14 +38,14 @@ def replace_foreign_tools(draft: RequestDraft) -> RequestDraft:
     tools: list[Tool] = []
     notes: list[Adjustment] = []
     renamed: dict[str, str | None] = {}
-    hosted = _list_hosted(draft)
+    hosted = draft.caller.hosted_tools
     for tool in request.tools:
         found = tool if _fits(tool, provider.dialect) else _convert_tool(tool, provider, hosted)
         renamed[tool.name] = None if found is None else found.name
         if found is not None:
             tools.append(found)
         if tool.kind != "function" and found is not tool:
-            notes.append(_note(tool, found, draft.entry))
+            notes.append(_note(tool, found, provider))
     texts = frozenset(
         tool.name for tool in request.tools if tool.kind == "text" and tool not in tools
     )
@@ -60,15 +60,6 @@ def _fits(tool: Tool, dialect: str) -> bool:
     if tool.raw is None:
         return tool.kind == "function"
     return tool.dialect in (None, dialect)
-
-
-def _list_hosted(draft: RequestDraft) -> Mapping[str, Json]:
-    """Return the service's own tools; some models take only code execution beside functions."""
-    hosted, entry = draft.caller.hosted_tools, draft.entry
-    functions = any(tool.kind in ("function", "text") for tool in draft.request.tools)
-    if not functions or entry.provider.mixes_tools(entry.model):
-        return hosted
-    return {kind: raw for kind, raw in hosted.items() if kind == "code_execution"}
 
 
 def _convert_tool(tool: Tool, provider: Provider, hosted: Mapping[str, Json]) -> Tool | None:
@@ -92,12 +83,9 @@ def _convert_tool(tool: Tool, provider: Provider, hosted: Mapping[str, Json]) ->
     return None
 
 
-def _note(tool: Tool, found: Tool | None, entry: ModelEntry) -> Adjustment:
-    provider = entry.provider
+def _note(tool: Tool, found: Tool | None, provider: Provider) -> Adjustment:
     if found is None:
-        alone = tool.kind in provider.hosted and not provider.mixes_tools(entry.model)
-        where = f"{entry.model} takes none beside functions"
-        why = where if alone else f"{provider.label} has no tool of this kind"
+        why = f"{provider.label} has no tool of this kind"
         return Adjustment("tool_left_out", "tools", tool.name, None, why)
     if tool.kind == "text":
         why = f"a tool of {provider.label} that takes a text is {_FUNCTION}"

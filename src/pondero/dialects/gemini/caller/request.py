@@ -29,8 +29,6 @@ HOSTED: dict[str, Json] = {
 }
 """Tools that the service runs itself, as they are offered (google-genai 3.1.0 types)."""
 
-_FUNCTIONS = frozenset({"functionDeclarations", "function_declarations"})
-_CODE = frozenset({"codeExecution", "code_execution"})  # needs no word beside functions
 _RESOURCES = ("models/", "projects/", "publishers/", "tunedModels/")
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}
 _FORMATS = frozenset({"float", "double", "int32", "int64", "enum", "date-time"})
@@ -45,12 +43,8 @@ _EASY = _PLAIN | _SIZES | _BOUNDS
 
 
 class Quirks(msgspec.Struct, frozen=True, kw_only=True):
-    """Quirks; ``wrapped``: the request is inside another, which names model and ``project``.
+    """Quirks; ``wrapped``: the request is inside another, which names model and ``project``."""
 
-    ``announces_tools``: a request with functions and other tools must say that it expects both.
-    """
-
-    announces_tools: bool = False
     wrapped: bool = False
     project: str | None = None
 
@@ -94,8 +88,8 @@ def _body(request: Request, plan: Plan, target: Target) -> dict[str, Json]:
         body["systemInstruction"] = {"parts": system}
     if request.tools:
         body["tools"] = _tools(request.tools)
-    if config := _tool_config(request, target):
-        body["toolConfig"] = config
+    if request.tool_choice is not None:
+        body["toolConfig"] = {"functionCallingConfig": _choice(request.tool_choice)}
     if config := _config(request, plan.dropped):
         body["generationConfig"] = config
     return body
@@ -131,18 +125,6 @@ def _tools(tools: tuple[Tool, ...]) -> list[Json]:
     declared = [_declaration(tool) for tool in tools if tool.raw is None]
     own = [tool.raw for tool in tools if tool.raw is not None]
     return [{"functionDeclarations": declared}, *own] if declared else own
-
-
-def _tool_config(request: Request, target: Target) -> dict[str, Json]:
-    config: dict[str, Json] = {}
-    if request.tool_choice is not None:
-        config["functionCallingConfig"] = _choice(request.tool_choice)
-    own = [tool.raw for tool in request.tools if isinstance(tool.raw, Mapping)]
-    functions = len(own) < len(request.tools) or any(map(_FUNCTIONS.intersection, own))
-    hosted = {name for raw in own for name in raw} - _FUNCTIONS - _CODE
-    if functions and hosted and target.quirks.get("announces_tools"):
-        config["includeServerSideToolInvocations"] = True
-    return config
 
 
 def _declaration(tool: Tool) -> dict[str, Json]:
