@@ -113,6 +113,10 @@ format: $(READY) ## let ruff fix and format what it can
 bench: $(READY) ## measure against the goals and the peers; BENCH=--no-peers skips the peers
 	$(BIN)/python bench/run.py $(BENCH)
 
+.PHONY: agents
+agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME picks
+	$(BIN)/python tools/agents/run_agents.py --folder $(or $(AGENTS),build/agents) --only "$(ONLY)"
+
 .PHONY: soak
 soak: $(READY) ## load a gateway with faults, hang-ups and kills; SECONDS=60 in place of 30 minutes
 	$(BIN)/python bench/soak.py $(SECONDS)

@@ -15,6 +15,7 @@ from .dialect import (
     HostedTools,
     MatchScore,
     ModelEndpoints,
+    OwnPaths,
     ParsedRequest,
     PassthroughRules,
     Quirks,
@@ -35,7 +36,7 @@ from .dialect import (
     leave_unsigned,
 )
 from .portability import NeededField, Portability
-from .registry import COMMON, NAMES, get_dialect
+from .registry import COMMON, NAMES, get_dialect, guess_dialect
 from .schema_rules import OutputSupport, SchemaRules
 from .tool_forms import read_function
 
@@ -58,6 +59,7 @@ __all__ = [
     "ModelEndpoints",
     "NeededField",
     "OutputSupport",
+    "OwnPaths",
     "ParsedRequest",
     "PassthroughRules",
     "Portability",
@@ -78,6 +80,7 @@ __all__ = [
     "StoredResponses",
     "TagRule",
     "get_dialect",
+    "guess_dialect",
     "leave_unsigned",
     "read_function",
 ]

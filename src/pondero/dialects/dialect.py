@@ -4,6 +4,7 @@ The caller's side writes our requests and reads answers. The service's side does
 the emulator, the contract kit, the gateway and ``pondero.sdk``.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -26,7 +27,7 @@ from ..canon import (
 )
 from ..errors import ServiceError
 from ..thinking import UNSET, Adjustment, Capability, Intent, Plan
-from .portability import Portability, StoredItems
+from .portability import Portability
 from .schema_rules import HOST_PLAIN, OutputSupport
 
 Quirks = Mapping[str, Json]
@@ -308,6 +309,13 @@ class StoredAnswer(Struct, frozen=True):
     status: Literal["foreground", "queued", "in_progress", "finished", "cancelled"]
 
 
+class GivenItems(Protocol):
+    """A function that returns the items that an answer gives."""
+
+    def __call__(self, data: bytes, *, stream: bool) -> Mapping[str, bytes]:
+        """Return the items of an answer by id, or if ``stream`` those of one event."""
+
+
 class StoredResponses(Struct, frozen=True, kw_only=True):
     """Continues stored answers and conversations, so that no history is sent again.
 
@@ -315,6 +323,8 @@ class StoredResponses(Struct, frozen=True, kw_only=True):
       items of a stored conversation.
     - ``references`` are the ids of items that a request names; ``put_items`` puts them in their
       places, and ``list_items`` lists those of a request and its answer.
+    - ``is_stored`` tells from a request's context whether its answer is stored. ``find_items`` are
+      the items of an answer by id, as JSON, or of an event of a stream with an ``end_mark``.
     - ``classify`` recognises requests about stored things. ``write`` answers them, for a
       conversation with its items; both raise Rejected.
     """
@@ -329,6 +339,9 @@ class StoredResponses(Struct, frozen=True, kw_only=True):
     put_items: Callable[[HttpRequest, Mapping[str, Json]], HttpRequest]
     list_items: Callable[[HttpRequest, HttpResponse | None], tuple[Json, ...]]
     is_background: Callable[[ReplyContext[Json]], bool]
+    is_stored: Callable[[Json], bool]
+    find_items: GivenItems
+    end_marks: tuple[bytes, ...]
     classify: Callable[[HttpRequest], StoredCall | None]
     write: Callable[[HttpRequest, StoredCall, StoredAnswer | None], HttpResponse]
     write_conversation: Callable[[HttpRequest, StoredCall, Sequence[Json] | None], HttpResponse]
@@ -373,6 +386,7 @@ class SignatureSlots(Struct, frozen=True, kw_only=True):
     """Where clients of an API keep signatures and send them back; the gateway uses it.
 
     ``may_lose_thinking``: clients can send a signature back without its thinking.
+    ``thinking_leads``: the service may reject calls in a tool loop without their thinking.
     """
 
     thinking: bool = False
@@ -380,6 +394,7 @@ class SignatureSlots(Struct, frozen=True, kw_only=True):
     text: bool = False
     trailing_thinking: bool = False
     may_lose_thinking: bool = False
+    thinking_leads: bool = False
 
 
 class DepthPlaces(Struct, frozen=True, kw_only=True):
@@ -458,6 +473,18 @@ class ErrorId(Struct, frozen=True):
     field: str | None = None
 
 
+class OwnPaths(Struct, frozen=True, kw_only=True):
+    """Which addresses are this API's alone, served or not: errors there have its format.
+
+    ``error_code`` is what the API calls an address that it does not know. ``advice`` are pairs of
+    addresses that only the service itself has, and what to use in their place.
+    """
+
+    pattern: re.Pattern[str] = re.compile(r"(?!)")
+    error_code: str | None = None
+    advice: tuple[tuple[re.Pattern[str], str], ...] = ()
+
+
 class Service(Struct, Generic[C], frozen=True, kw_only=True):
     """The service's side of an API.
 
@@ -486,10 +513,10 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     models: ModelEndpoints | None = None
     stored_responses: StoredResponses | None = None
     stored_ids: StoredIds | None = None
-    stored_items: StoredItems | None = None
     filter_reasons: tuple[str | None, ...] = (None,)
     bad_key_errors: tuple[tuple[int, str], ...] = ()
     own_headers: frozenset[str] = frozenset()
+    own_paths: OwnPaths = OwnPaths()
     shows_thinking: bool = True
     ping: bytes = b": ping\n\n"
     overloaded_status: int = 503

@@ -1,11 +1,10 @@
 """What an API has and others may lack: the gateway rejects, carries or notes it, never loses it."""
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 
 from msgspec import Struct
 
-from ..canon import HttpRequest, Json, Request
+from ..canon import Json, Request
 
 
 class NeededField(Struct, frozen=True, kw_only=True):
@@ -26,26 +25,6 @@ class NeededField(Struct, frozen=True, kw_only=True):
         if value is None or value in ([], {}, ""):
             return False
         return value in self.asks if self.asks else value not in self.idle
-
-
-class GivenItems(Protocol):
-    """A function that returns the items of an answer."""
-
-    def __call__(self, data: bytes, *, stream: bool) -> dict[str, bytes]:
-        """Return the items of an answer, or if ``stream`` of one event, by their ids."""
-
-
-class StoredItems(Struct, frozen=True, kw_only=True):
-    """Items of answers that a request may name by id: a gateway keeps those that it writes.
-
-    ``keeps``: the client lets its answer be stored; ``mark`` is in every event that has items.
-    """
-
-    find: Callable[[HttpRequest], tuple[str, ...]]
-    replace: Callable[[HttpRequest, Mapping[str, bytes]], HttpRequest]
-    keeps: Callable[[HttpRequest], bool]
-    given: GivenItems
-    mark: bytes
 
 
 class Portability(Struct, frozen=True, kw_only=True):

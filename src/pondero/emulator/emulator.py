@@ -351,6 +351,7 @@ def _json(body: bytes) -> Json:
 def _make_not_found(request: HttpRequest, wire: Dialect | None) -> HttpResponse:
     message = f"the emulator serves no {request.method} {request.url}; see docs/emulator.md"
     if wire is not None:
-        return wire.service().error(404, message, code=None, retry_after=None)
+        service = wire.service()
+        return service.error(404, message, code=service.own_paths.error_code, retry_after=None)
     body = msgspec.json.encode({"error": {"message": message, "type": "not_found"}})
     return HttpResponse(404, {"content-type": "application/json"}, body)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from ..canon import HttpRequest
 from ..catalog import Lookup, Provider
-from ..dialects import NAMES, Dialect, get_dialect
+from ..dialects import NAMES, Dialect, get_dialect, guess_dialect
 from ..store import load_catalog
 
 _HOLE = re.compile(r"\\{\w+\\}")  # a {blank} of a URL template after re.escape
@@ -41,14 +41,14 @@ def find_route(url: str, *, provider: str | None = None) -> EmulatedRoute | None
 
 
 def guess_route(request: HttpRequest, provider: str | None) -> Dialect | None:
-    """Guess the dialect of a request to an unknown path: by provider, else by headers."""
+    """Guess the dialect of a request to an unknown path: by provider, else by path or headers."""
     known = load_catalog().catalog.providers
     first = urlsplit(request.url).path.lstrip("/").partition("/")[0]
     named = known.get(provider or first)
     if named is not None:
         return get_dialect(named.dialect)
-    sent = request.headers.keys()
-    return next((w for w in map(get_dialect, NAMES) if w.service().own_headers & sent), None)
+    name = guess_dialect(request)
+    return None if name is None else get_dialect(name)
 
 
 def provider_at(url: str, name: str) -> str | None:

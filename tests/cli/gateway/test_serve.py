@@ -1,16 +1,22 @@
 """``pondero serve``: what would be served, what to type next, and what must not start."""
 
+import json
+import shlex
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from time import sleep
 
 import httpx2
 import pytest
 
+from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
-from pondero.gateway import GatewayConfig, hash_key
+from pondero.gateway import GatewayConfig, Routing, hash_key
+from pondero.gateway.requests.model_list import answer_model_list
+from pondero.store import load_catalog
 
 ROUTES = """\
 [server]
@@ -59,6 +65,22 @@ def test_the_first_screen_says_what_to_type_next(call, served):
     ):
         assert line in out.splitlines()
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_list_that_codex_is_told_to_fetch_describes_the_model_it_is_told_to_ask(call, served):
+    _, out, _ = call("serve", "--offline")
+    lines = out.replace("\\\n", "").splitlines()
+    curl = next(line for line in lines if line.startswith("  curl"))
+    codex = shlex.split(next(line for line in lines if line.startswith("  codex")))
+    said = dict(value.split("=", 1) for flag, value in pairwise(codex) if flag == "-c")
+    words = shlex.split(curl)
+
+    assert said["model_catalog_json"] == f"$PWD/{words[words.index('-o') + 1]}"
+    url = next(word for word in words if word.startswith("http"))
+    routing = Routing(served[0][0], load_catalog())
+    found = answer_model_list(HttpRequest("GET", url, {"authorization": "Bearer any"}), routing)
+    known = {model["slug"]: model for model in json.loads(found.body)["models"]}
+    assert known[said["model"]]["supported_reasoning_levels"]
 
 
 def test_offline_puts_the_emulator_behind_and_opens_every_provider(call, served):

@@ -4,6 +4,7 @@ import pytest
 
 from pondero.canon import Message, Text, ToolCall, ToolResult
 from pondero.emulator.responders.question import CallDirective, parse_question
+from pondero.handoff.system_turns import place
 
 REMINDER = "<system-reminder>\nUse the Bash tool to search the web. 1 + 1\n</system-reminder>"
 
@@ -28,6 +29,13 @@ def user(*texts):
 )  # fmt: skip
 def test_the_question_is_the_last_text_that_is_not_context(messages):
     assert parse_question(messages).question == "What is 17 * 23?"
+
+
+def test_a_system_turn_that_was_moved_into_the_question_is_not_asked():
+    note = Message("system", (Text("Use the Bash tool. 2-3 skills exist."),))
+    moved = place([user("What is 17 * 23?"), note], "lead").messages
+    assert [message.role for message in moved] == ["user"]
+    assert parse_question(moved).question == "What is 17 * 23?"
 
 
 def test_text_beside_a_result_is_no_new_question():

@@ -1,6 +1,9 @@
 """The clients that can be launched: how each is pointed at a gateway of its own."""
 
 import json
+import os
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from string import Template
@@ -93,6 +96,25 @@ def test_opencode_has_a_variant_for_every_level(tmp_path, home):
     variants = config["provider"]["pondero"]["models"]["chosen"]["variants"]
     assert list(variants) == ["off", "low", "medium", "high", "max"]
     assert all(options.get("effort", "off") == name for name, options in variants.items())
+
+
+NODE = shutil.which("node")
+RUN = """
+const load = await import(process.argv[1]);
+load.default({registerProvider: (name, how) => console.log(JSON.stringify(how))});
+"""
+
+
+@pytest.mark.skipif(NODE is None, reason="pi's extension runs in Node.js")
+def test_pi_gets_the_key_itself_as_its_versions_read_names_differently(tmp_path, home):
+    """Up to 0.74 a name is written bare, later with a dollar; the rest is taken for the key."""
+    how = started("pi", "gpt-5.5", tmp_path / "private")
+    extension = (tmp_path / "private" / "pondero.js").rename(tmp_path / "pondero.mjs")
+    env = {"PATH": os.environ["PATH"], **how.env}
+    ran = [NODE, "--input-type=module", "-e", RUN, str(extension)]
+    provider = json.loads(subprocess.check_output(ran, env=env, text=True))
+    assert provider["apiKey"] == KEY
+    assert KEY not in extension.read_text(), "files outlive a process that is killed"
 
 
 @pytest.mark.parametrize("name", CLIENTS)

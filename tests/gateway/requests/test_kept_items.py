@@ -1,93 +1,145 @@
-"""Items that a client names (AI SDK does by default) are resolved from the answers it was given."""
+"""References to items of earlier answers, which some clients send by default in place of the items.
+
+The AI SDK does so unless it is told ``store: false``: its requests have the shapes of these.
+"""
 
 import json
+from typing import Any
 
 import anyio
 import pytest
 from tests.gateway.asgi import Came, came
 
 from pondero.canon import HttpRequest
-from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
+from pondero.emulator import Emulator
 from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 
 BACKS = {
-    "claude": ("anthropic:claude-sonnet-4-6", "signature"),
-    "converse": ("bedrock:us.anthropic.claude-sonnet-4-6", "signature"),
-    "gemini": ("google:gemini-3-flash-preview", "thoughtSignature"),
-    "deepseek": ("deepseek:deepseek-v4-flash", "reasoning_content"),
+    "anthropic": "anthropic:claude-opus-5",
+    "older": "anthropic:claude-sonnet-4-5",
+    "gemini": "google:gemini-3-flash-preview",
+    "deepseek": "deepseek:deepseek-v4-flash",
+    "bedrock": "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "chat": "openai-chat:gpt-5.5",
+    "openai": "openai:gpt-5.5",
 }
-LOOK = {
+TOOL = {
     "type": "function",
-    "name": "look",
-    "parameters": {"type": "object", "properties": {"at": {"type": "string"}}},
+    "name": "read_note",
+    "parameters": {"type": "object", "properties": {"name": {"type": "string"}}},
 }
-CALL = ScriptedTurn(thinking="Hm, let me look.", tool_calls=(ScriptedCall("look", {"at": "here"}),))
+ASK = {"role": "user", "content": 'What is in it? [emulator: call read_note {"name": "owl"}]'}
+WORDS = "The grey owl sleeps at noon."
+KEYS = {"mine": "pnd_mine-0123456789", "other": "pnd_other-0123456789"}
 
 
-def make_app(back: str, *turns: ScriptedTurn) -> tuple[App, Emulator]:
-    emulator = Emulator(script=list(turns))
-    keys = tuple(GatewayKey(name=name, hash=hash_key(f"key-of-{name}")) for name in ("ann", "bob"))
-    routes = (GatewayRoute(match="*", to=(BACKS[back][0],), retries=0),)
-    return App(GatewayContext(GatewayConfig(routes=routes, keys=keys), emulator)), emulator
+class Gateway:
+    """A gateway with one model behind it."""
+
+    def __init__(self, model: str, **more: Any) -> None:
+        self.emulator = Emulator()
+        names = {"m": model, "other": "anthropic:claude-opus-5"}
+        routes = tuple(GatewayRoute(match=name, to=(to,), retries=0) for name, to in names.items())
+        self.app = App(GatewayContext(GatewayConfig(routes=routes, **more), self.emulator))
+
+    def ask(self, given: list[Any], key: str = "any", **more: Any) -> Came:
+        body = {"model": "m", "tools": [TOOL], "input": given, "reasoning": {"effort": "high"}}
+        headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+        sent = json.dumps({**body, **more}).encode()
+        return anyio.run(
+            came, self.app, HttpRequest("POST", "http://127.0.0.1/v1/responses", headers, sent)
+        )
+
+    def call(self, **more: Any) -> list[dict[str, Any]]:
+        """Return the items of an answer that calls the tool."""
+        answer = self.ask([ASK], **more)
+        assert answer.status == 200, answer.body
+        if not more.get("stream"):
+            return json.loads(answer.body)["output"]
+        data = [line[5:] for line in answer.body.splitlines() if line.startswith(b"data:")]
+        return json.loads(data[-1])["response"]["output"]
 
 
-def post(app: App, body: dict, who: str = "ann") -> Came:
-    headers = {"content-type": "application/json", "authorization": f"Bearer key-of-{who}"}
-    data = json.dumps({"model": "gpt-5.5", "reasoning": {"effort": "low"}, **body}).encode()
-    return anyio.run(came, app, HttpRequest("POST", "http://gate/v1/responses", headers, data))
+def referred(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the next request's input, with references in place of all items of the answer."""
+    call = next(item for item in items if item["type"] == "function_call")
+    named = [{"type": "item_reference", "id": item["id"]} for item in items]
+    result = {"type": "function_call_output", "call_id": call["call_id"], "output": WORDS}
+    return [ASK, *named, result]
 
 
-def output_of(answer: Came) -> list[dict]:
-    assert answer.status == 200, answer.body
-    if answer.body.startswith(b"{"):
-        return json.loads(answer.body)["output"]
-    lines = [line for line in answer.body.decode().splitlines() if line.startswith("data: {")]
-    return json.loads(lines[-1][6:])["response"]["output"]
+def written(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the same input with the items themselves."""
+    given = referred(items)
+    return [given[0], *items, given[-1]]
 
 
-def references(output: list[dict]) -> list[dict]:
-    return [{"type": "item_reference", "id": item["id"]} for item in output]
-
-
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("back", BACKS)
-def test_named_items_bring_back_the_call_and_its_thinking(back, stream):
-    app, emulator = make_app(back, CALL, ScriptedTurn(text="Done."), ScriptedTurn(text="Bye."))
-    start = [{"role": "user", "content": "Begin."}]
-    body = {"tools": [LOOK], "stream": stream}
-    output = output_of(post(app, {**body, "input": start}))
-    (call,) = [item for item in output if item["type"] == "function_call"]
-    result = {"type": "function_call_output", "call_id": call["call_id"], "output": "a.txt"}
-    turns = [*start, *references(output), result]
-    more = output_of(post(app, {**body, "input": turns}))
-    sent = json.dumps(emulator.log.entries[-1].body)
-    assert "look" in sent
-    assert "a.txt" in sent
-    assert BACKS[back][1] in sent
-    turns += [*references(more), {"role": "user", "content": "Thanks."}]
-    output_of(post(app, {**body, "input": turns}))
-    assert "Done." in json.dumps(emulator.log.entries[-1].body)
+def test_a_reference_is_as_good_as_its_item(back, stream):
+    gateway = Gateway(BACKS[back])
+    items = gateway.call(stream=stream)
+    answer = gateway.ask(referred(items))
+    assert answer.status == 200, answer.body
+    assert WORDS in answer.body.decode()
+    by_reference = gateway.emulator.log.entries[-1].body
+    assert gateway.ask(written(items)).status == 200
+    whole = gateway.emulator.log.entries[-1].body
+    if back != "openai":  # there the service has the items
+        assert by_reference == whole
 
 
-def test_an_item_that_is_not_kept_is_rejected_and_never_left_out():
-    app, emulator = make_app("claude", CALL)
-    output = output_of(post(app, {"input": "Begin.", "tools": [LOOK], "store": False}))
-    asked = len(emulator.log.entries)
-    for id in (output[-1]["id"], "msg_unknown"):
-        turns = [{"role": "user", "content": "Hi."}, {"type": "item_reference", "id": id}]
-        answer = post(app, {"input": turns})
-        assert answer.status in (400, 404)
-        assert id in json.loads(answer.body)["error"]["message"]
-    assert len(emulator.log.entries) == asked
+@pytest.mark.parametrize("back", BACKS)
+def test_calls_may_be_sent_without_their_id_beside_a_reference_to_their_thinking(back):
+    """The AI SDK sends calls of functions so, since vercel/ai#15795."""
+    gateway = Gateway(BACKS[back])
+    items = gateway.call()
+    call = next(item for item in items if item["type"] == "function_call")
+    inline = {name: call[name] for name in ("type", "call_id", "name", "arguments")}
+    given = [inline if item.get("id") == call["id"] else item for item in referred(items)]
+    answer = gateway.ask(given)
+    assert answer.status == 200, answer.body
+    assert WORDS in answer.body.decode()
 
 
-def test_another_client_cannot_name_them():
-    app, emulator = make_app("claude", CALL)
-    output = output_of(post(app, {"input": "Begin.", "tools": [LOOK]}))
-    asked = len(emulator.log.entries)
-    turns = [{"role": "user", "content": "Hi."}, *references(output)]
-    assert post(app, {"input": turns}, who="bob").status in (400, 404)
-    assert len(emulator.log.entries) == asked
+def test_thinking_goes_back_with_its_signature():
+    gateway = Gateway(BACKS["anthropic"])
+    gateway.ask(referred(gateway.call()))
+    first, last = (entry for entry in gateway.emulator.log.entries)
+    assert first.status == last.status == 200
+    kinds = [part["type"] for part in last.body["messages"][1]["content"]]
+    assert kinds == ["thinking", "tool_use"]
+    assert last.body["messages"][1]["content"][0]["signature"]
+
+
+def test_a_conversation_can_be_moved_from_the_service_that_stores_it():
+    gateway = Gateway(BACKS["openai"])
+    answer = gateway.ask(referred(gateway.call()), model="other")
+    assert answer.status == 200, answer.body
+    assert WORDS in json.dumps(gateway.emulator.log.entries[-1].body)
+
+
+def test_the_items_of_another_key_are_not_found():
+    keys = tuple(GatewayKey(name, hash_key(key)) for name, key in KEYS.items())
+    gateway = Gateway(BACKS["anthropic"], keys=keys)
+    items = gateway.call(key=KEYS["mine"])
+    assert gateway.ask(referred(items), key=KEYS["other"]).status == 400
+    assert gateway.ask(referred(items), key=KEYS["mine"]).status == 200
+
+
+def test_an_answer_that_is_not_to_be_stored_cannot_be_referred_to():
+    gateway = Gateway(BACKS["anthropic"])
+    answer = gateway.ask(referred(gateway.call(store=False)), store=False)
+    assert answer.status == 400
+    assert "send the conversation itself" in answer.body.decode()
+
+
+def test_an_unknown_reference_is_rejected():
+    gateway = Gateway(BACKS["anthropic"])
+    unknown = {"type": "item_reference", "id": "rs_0123456789abcdef"}
+    answer = gateway.ask([ASK, unknown])
+    assert answer.status == 400
+    assert unknown["id"] in answer.body.decode()

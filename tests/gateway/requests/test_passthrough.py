@@ -34,6 +34,57 @@ RESPONSES = {
 }
 
 
+SONNET = {
+    "messages": "anthropic:claude-sonnet-4-5",
+    "converse": "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+}
+CALLS = 'What is in it? [emulator: call look {"name": "owl"}]'
+
+
+def _ask_sonnet(app: App, api: str, messages: list) -> Came:
+    thinking = {"thinking": {"type": "enabled", "budget_tokens": 4000}}
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}}
+    if api == "messages":
+        path, tools = "/v1/messages", [{"name": "look", "input_schema": schema}]
+        body = {"model": "m", "max_tokens": 9000, "tools": tools, **thinking}
+    else:
+        path, tools = "/model/m/converse", [{"name": "look", "inputSchema": {"json": schema}}]
+        body = {
+            "toolConfig": {"tools": [{"toolSpec": tool} for tool in tools]},
+            "inferenceConfig": {"maxTokens": 9000},
+            "additionalModelRequestFields": thinking,
+        }
+    sent = json.dumps({**body, "messages": messages}).encode()
+    headers = {"content-type": "application/json", "authorization": "Bearer k"}
+    return anyio.run(came, app, HttpRequest("POST", f"http://gate{path}", headers, sent))
+
+
+@pytest.mark.parametrize("api", SONNET)
+def test_thinking_that_a_client_lost_in_a_tool_loop_is_put_back(api):
+    """LangChain leaves it out on Converse if a model's name is not one of Amazon's."""
+    emulator = Emulator()
+    routes = (GatewayRoute(match="m", to=(SONNET[api],), retries=0),)
+    app = App(GatewayContext(GatewayConfig(routes=routes), emulator))
+    text = {"type": "text", "text": CALLS} if api == "messages" else {"text": CALLS}
+    asked = {"role": "user", "content": [text]}
+    first = json.loads(_ask_sonnet(app, api, [asked]).body)
+    said = first["content"] if api == "messages" else first["output"]["message"]["content"]
+    call = said[-1]
+    if api == "messages":
+        result = {"type": "tool_result", "tool_use_id": call["id"], "content": "an owl"}
+    else:
+        id = call["toolUse"]["toolUseId"]
+        result = {"toolResult": {"toolUseId": id, "content": [{"text": "an owl"}]}}
+    done = {"role": "user", "content": [result]}
+
+    whole = _ask_sonnet(app, api, [asked, {"role": "assistant", "content": said}, done])
+    assert whole.status == 200, whole.body
+    kept = emulator.log.entries[-1].body["messages"][1]["content"]
+    lost = _ask_sonnet(app, api, [asked, {"role": "assistant", "content": [call]}, done])
+    assert lost.status == 200, lost.body
+    assert emulator.log.entries[-1].body["messages"][1]["content"] == kept
+
+
 class _Talk:
     """A conversation of one client with a gateway, and what the models behind it got."""
 

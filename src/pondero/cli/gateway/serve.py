@@ -99,7 +99,11 @@ def _format_greeting(where: str, config: "GatewayConfig", routing: "Routing") ->
             f"  claude --model {name}",
             "Codex",
             f"  export PONDERO_KEY={key}",
+            # Without this list, Codex knows nothing of the model and offers no levels.
+            f"  curl -s '{where}/v1/models?client_version=0' \\",
+            '    -H "Authorization: Bearer $PONDERO_KEY" -o pondero.json',
             f"  codex -c model={name} -c model_provider=pondero \\",
+            '    -c model_catalog_json="$PWD/pondero.json" \\',
             "    -c model_providers.pondero.name=pondero \\",
             f"    -c model_providers.pondero.base_url={where}/v1 \\",
             "    -c model_providers.pondero.env_key=PONDERO_KEY \\",

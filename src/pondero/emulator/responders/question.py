@@ -11,9 +11,11 @@ from ...canon import Json, Message, Text, ToolCall, ToolResult
 _DIRECTIVE = re.compile(r"\[emulator: *([a-z-]+)(?: +([^\]]*))?\]", re.IGNORECASE)
 _CALL = re.compile(r"\[emulator: *call +([^\s\]{}]+)\s*", re.IGNORECASE)
 _REDACT = "MAGIC_STRING_TRIGGER_REDACTED_THINKING"  # Anthropic, extended thinking
-# <system-reminder> of Claude Code, <environment_context> of Codex, <session_context> of Gemini CLI.
+# <system-reminder> of Claude Code, <environment_context> of Codex, <session_context> of Gemini CLI,
+# and <system> with its introduction, where pondero moves a system turn into a user's.
 _CONTEXT = re.compile(
-    r"<(system-reminder|total_tokens|(?:local-)?command-[\w-]+|[\w-]+[-_](?:context|instructions))"
+    r"(?:A note from the application, to be followed like the system prompt:\s*)?"
+    r"<(system-reminder|system|total_tokens|(?:local-)?command-[\w-]+|[\w-]+[-_](?:context|instructions))"
     r"\b[^>]*>.*?</\1>",
     re.DOTALL | re.IGNORECASE,
 )

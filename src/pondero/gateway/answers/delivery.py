@@ -14,7 +14,7 @@ from ..observability.request_record import RequestRecord
 from ..quotas.usage_meter import MeteredTransport
 from ..requests.attempt import Attempt
 from ..requests.errors import SHUTDOWN, add_response_headers, describe_reason, write_error
-from ..requests.kept_items import KeptItems
+from ..requests.kept_items import KeptItemRecorder
 from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import GivenIdRecorder
 from ..server.context import GatewayContext
@@ -78,7 +78,8 @@ class _Delivery:
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
         self._given_ids = GivenIdRecorder(routed)
-        self._kept = KeptItems(routed.service, routed.call, stored=attempt.path.keeps_items)
+        client = routed.call.requester.id
+        self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._filter = KeyFilter(list_keys(exchange.http))
         self._adjustments: list[str] = []
         self.transport = MeteredTransport(
@@ -102,7 +103,7 @@ class _Delivery:
         self._note_reply(step)
         response = await self._converter.whole(step)
         self._given_ids.take_whole(response.body)
-        self._kept.take_whole(response.body)
+        self._kept_items.take_whole(response.body)
         await self._cache(step)
         self._record.note_first()
         response = add_response_headers(response, self._headers())
@@ -132,13 +133,13 @@ class _Delivery:
                 # Drop the events before the wait: thousands of slow streams would keep them.
                 data, step = converter.feed(step.events), None
                 self._given_ids.feed(data)
-                self._kept.feed(data)
+                self._kept_items.feed(data)
                 data = self._filter.feed(data)
                 await writer.write(data)
                 del data
             data = await converter.end()
             self._given_ids.feed(data)
-            self._kept.feed(data)
+            self._kept_items.feed(data)
             await writer.write(self._filter.whole(data))
         except PonderoError as error:
             if wrote:
@@ -191,9 +192,8 @@ class _Delivery:
             client=routed.call.requester.id,
             turns=routed.turns,
         )
-        await self._gateway.memory.put(items)
+        await self._gateway.memory.put({**items, **self._kept_items.list_entries()})
         await self._given_ids.record(self._gateway)
-        await self._kept.record(self._gateway)
 
     def _note_reply(self, reply: Reply) -> None:
         if (call := self.transport.call) is not None:

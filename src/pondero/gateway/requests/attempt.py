@@ -62,20 +62,16 @@ class AnswerConverter(Protocol):
 
 
 class Path(Struct, frozen=True):
-    """How a request reaches a model and its answer returns; ``name`` is written to records.
-
-    ``keeps_items``: the gateway itself makes the ids of the answer's items.
-    """
+    """How a request reaches a model and its answer returns; ``name`` is written to records."""
 
     name: str
     build: Callable[[GatewayContext, RoutedRequest, ModelTarget], Exchange]
     convert: Callable[[RoutedRequest, Exchange, AsyncTransport], AnswerConverter]
-    keeps_items: bool = False
 
 
 PASSTHROUGH = Path("passed", readdress_request, Passthrough)
 """Both sides speak one dialect: the bytes stay, but for the level and the model's name."""
-TRANSLATION = Path("translated", translate_request, Translation, keeps_items=True)
+TRANSLATION = Path("translated", translate_request, Translation)
 """Two dialects, or a history that must change: all bytes are written from canon."""
 
 

@@ -24,7 +24,7 @@ from ...canon import (
     merge_json,
 )
 from ...catalog import ModelEntry
-from ...dialects import DepthPlaces
+from ...dialects import DepthPlaces, SignatureSlots
 from ...errors import PonderoError, ServiceError
 from ...exchange import (
     AsyncResponse,
@@ -88,9 +88,8 @@ def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
         return False  # one answer in several messages, as some clients keep it: it must be joined
     if _count_results(sent) != _count_results(restored):
         return False  # the client sent a result twice
-    signs_calls = routed.service.slots.call is not None
-    if signs_calls and _count_signed_calls(sent) < _count_signed_calls(restored):
-        return False  # the client lost the signature of a call, and the answer cache has it
+    if _has_lost_part(sent, restored, routed.service.slots):
+        return False
     if any(message.role == "system" for message in sent) and not _takes_system(sent, entry):
         return False  # a route may lead to a model that rejects them, or ignores them
     return not any(_is_foreign(message, entry) for message in restored)
@@ -108,12 +107,32 @@ def _takes_system(messages: Sequence[Message], entry: ModelEntry) -> bool:
     return allows_system_turns(messages, make_destination(entry, _POLICY).takes.system_turns)
 
 
+def _has_lost_part(
+    sent: Sequence[Message], restored: Sequence[Message], slots: SignatureSlots
+) -> bool:
+    """Return whether the client lost what the service may ask for, and the answer cache has it."""
+    if slots.call is not None and _count_signed_calls(sent) < _count_signed_calls(restored):
+        return True
+    return slots.thinking_leads and _count_thinking(sent) < _count_thinking(restored)
+
+
 def _count_results(messages: Sequence[Message]) -> int:
     return sum(isinstance(part, ToolResult) for message in messages for part in message.parts)
 
 
 def _count_signed_calls(messages: Sequence[Message]) -> int:
     return sum(call.signature is not None for message in messages for call in message.tool_calls)
+
+
+def _count_thinking(messages: Sequence[Message]) -> int:
+    """Return the number of thoughts in the tool loop that a conversation ends with."""
+    count = 0
+    for message in reversed(messages):
+        if message.role == "assistant":
+            count += sum(isinstance(part, Thinking) for part in message.parts)
+        elif not any(isinstance(part, ToolResult) for part in message.parts):
+            break
+    return count
 
 
 def _is_foreign(message: Message, entry: ModelEntry) -> bool:

@@ -17,7 +17,6 @@ from ..server.context import GatewayContext
 from ..state.breakers import REST
 from .attempt import make_attempt
 from .errors import SHUTDOWN, add_response_headers, describe_reason, write_error
-from .kept_items import resolve_references
 from .request_id import HEADER
 from .routed_request import ClientRequest, RoutedRequest, parse_and_route
 from .stored_ids import check_stored_ids
@@ -31,7 +30,6 @@ async def answer_request(
     service = get_dialect(call.client_dialect).service()
     record = RequestRecord(gateway, call)
     try:
-        call = await resolve_references(gateway, call, service)
         routed = await parse_and_route(gateway, call, service)
         await check_stored_ids(gateway, routed)
         record.requested_model = routed.parsed.request.model

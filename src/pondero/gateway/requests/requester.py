@@ -5,8 +5,9 @@ from datetime import UTC
 from functools import lru_cache
 from urllib.parse import parse_qs, urlsplit
 
+from ... import dialects
 from ...canon import HttpRequest
-from ...dialects import COMMON, NAMES, get_dialect
+from ...dialects import COMMON
 from ..config.model import GatewayConfig, GatewayKey, is_loopback
 from ..config.secrets import find_holder
 from ..server.context import GatewayContext, Requester
@@ -94,13 +95,7 @@ def _iter_keys(headers: Mapping[str, str], url: str) -> Iterator[str]:
 
 def guess_dialect(http: HttpRequest) -> str:
     """Return the dialect that a request to an unknown address most likely speaks."""
-    sent = http.headers.keys()
-    for name in NAMES:
-        service = get_dialect(name).service()
-        asks = service.models.classify(http) if service.models else None
-        if asks or service.own_headers & sent:
-            return name
-    return COMMON
+    return dialects.guess_dialect(http) or COMMON
 
 
 # -- web pages ------------------------------------------------------------------------------------

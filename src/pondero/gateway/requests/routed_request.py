@@ -1,6 +1,7 @@
 """A conversation before a model is chosen, and the steps that lead there."""
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...canon import HttpRequest, Json, Request
 from ...catalog import ModelEntry
@@ -14,6 +15,7 @@ from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
+from .kept_items import put_kept_items
 
 UNKNOWN_OUTPUT = 32_000
 """Tokens, for a model with an unknown maximum; under a budget it is sent as the limit."""
@@ -42,10 +44,12 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     ``output_limit``: the most tokens of an answer, which quotas rely on; it is sent whatever the
     client said. ``is_lowered``: a budget covers no more than that. ``tool_uses``: the most uses of
     each tool that the service runs, if a budget covers no more; 0 leaves these tools out.
-    ``withheld``: answers whose signatures a client put into another answer.
+    ``withheld``: answers whose signatures a client put into another answer. ``resolved_http``: the
+    client's request with the items that its references mean, which ``parsed`` was read from.
     """
 
     call: ClientRequest
+    resolved_http: HttpRequest
     service: Service[Json]
     parsed: ParsedRequest[Json]
     request: Request
@@ -155,13 +159,15 @@ async def parse_and_route(
     gateway: GatewayContext, call: ClientRequest, service: Service[Json]
 ) -> RoutedRequest:
     """Return the conversation in a request; raises PonderoError, Rejected and RecursionError."""
-    parsed = service.parse(call.http)
+    http = await put_kept_items(gateway, call.http, service, client=call.requester.id)
+    parsed = service.parse(http)
     resolved = route(gateway, call, parsed)
     level = read_level(call, parsed, resolved)  # ``make_attempt`` applies the rules of each model
     sent = as_functions(service, parsed.request, resolved.entries)
-    request, turns, envelopes, withheld = await restore(gateway, call, sent)
+    request, turns, envelopes, withheld = await restore(gateway, replace(call, http=http), sent)
     return RoutedRequest(
         call=call,
+        resolved_http=http,
         service=service,
         parsed=parsed,
         request=request,

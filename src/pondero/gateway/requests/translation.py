@@ -85,7 +85,7 @@ def translate_request(
 def check_translatable(routed: RoutedRequest) -> None:
     """Raise BadParameter if a service of another API would have to know a stored id."""
     rules = routed.service.stored_ids
-    for each in rules.find(routed.call.http) if rules is not None else ():
+    for each in rules.find(routed.resolved_http) if rules is not None else ():
         if not each.may_be_dropped:
             message = (
                 f"{each.field}: {routed.parsed.request.model!r} is served by another API, which "

@@ -364,7 +364,11 @@ def write_not_found(http: HttpRequest) -> HttpResponse:
     if path.endswith("/responses/compact"):
         message = "this gateway does not compact conversations; the client can do it itself"
         return error_response(service, 501, message)
-    return error_response(service, 404, f"the gateway serves no {http.method} {path}")
+    own = service.own_paths
+    message = f"the gateway serves no {http.method} {path}"
+    advice = next((text for pattern, text in own.advice if pattern.search(path)), None)
+    full = f"{message}: {advice}" if advice else message
+    return error_response(service, 404, full, code=own.error_code)
 
 
 async def _reject_websocket(scope: Message, receive: Receive, send: Send) -> None:

@@ -25,8 +25,9 @@ SERVICE = Service(
     error=errors.error,
     error_id=ErrorId(header="request-id", field="request_id"),
     call_id=reply.call_id,
-    slots=SignatureSlots(thinking=True),
+    slots=SignatureSlots(thinking=True, thinking_leads=True),
     own_headers=frozenset({"anthropic-version", "x-api-key"}),
+    own_paths=address.OWN_PATHS,
     models=ModelEndpoints(
         classify=models.asks,
         write_list=models.write_list,

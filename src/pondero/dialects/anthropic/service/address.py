@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from pondero.canon import HttpRequest, Json
 from pondero.dialects import bodies
+from pondero.dialects.dialect import OwnPaths
 
 from .errors import reject
 
@@ -15,6 +16,13 @@ _IN_PATH = re.compile(r"(?<=/models/)[^/:?]+(?=:)")
 _PREDICT = re.compile(
     r".*/publishers/anthropic/models/(?P<model>[^/:]+):(?P<verb>rawPredict|streamRawPredict)"
 )
+
+OWN_PATHS = OwnPaths(
+    pattern=re.compile(
+        r"/v1/(?:messages|complete|organizations|skills)(?:/|$)|/publishers/anthropic/"
+    )
+)
+"""Addresses of Anthropic's SDK, and of its models on Vertex AI."""
 
 
 def serves(path: str) -> bool:

@@ -25,7 +25,9 @@ SERVICE = Service(
     error=errors.error,
     error_id=ErrorId(header="x-amzn-requestid"),
     call_id=reply.call_id,
-    slots=SignatureSlots(thinking=True),
+    slots=SignatureSlots(thinking=True, thinking_leads=True),
+    own_headers=frozenset({"amz-sdk-invocation-id", "x-amz-date"}),
+    own_paths=address.OWN_PATHS,
     models=ModelEndpoints(
         classify=models.asks,
         write_list=models.write_list,

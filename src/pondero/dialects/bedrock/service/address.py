@@ -7,9 +7,22 @@ from urllib.parse import quote, unquote, urlsplit
 from msgspec.structs import replace
 
 from pondero.canon import HttpRequest
+from pondero.dialects.dialect import OwnPaths
 
 _PATH = re.compile(r".*/model/(?P<model>[^/]+)/converse(?P<stream>-stream)?")
 _IN_PATH = re.compile(r"(?<=/model/)[^/?]+(?=/)")
+
+_INVOKE = re.compile(r"/model/[^/]+/invoke(?:-with-response-stream)?$")
+_USE_CONVERSE = "InvokeModel has the format of each vendor; use Converse or ConverseStream"
+OWN_PATHS = OwnPaths(
+    pattern=re.compile(
+        r"/model/[^/]+/(?:converse|invoke|count-tokens)"
+        r"|/(?:async-invoke|guardrail|guardrail-checks|foundation-models|inference-profiles)(?:/|$)"
+    ),
+    error_code="UnknownOperationException",
+    advice=((_INVOKE, _USE_CONVERSE),),
+)
+"""The operations of Bedrock's runtime in botocore's service model, and two of its lists."""
 
 
 class Address(NamedTuple):

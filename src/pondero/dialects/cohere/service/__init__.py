@@ -26,6 +26,7 @@ SERVICE = Service(
         write_any_list=models.write_any_list,
     ),
     own_headers=frozenset({models.SDK}),
+    own_paths=parse.OWN_PATHS,
     passthrough=PassthroughRules(limits_at=(("max_tokens",),)),
     depth=DEPTH,
     portability=Portability(

@@ -28,7 +28,7 @@ from pondero.canon import (
     dump_json,
 )
 from pondero.dialects.bodies import UnknownFields
-from pondero.dialects.dialect import ParsedRequest
+from pondero.dialects.dialect import OwnPaths, ParsedRequest
 from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent
 
@@ -54,6 +54,14 @@ _BLANK_TOOL = {"type": "function", "function": {"name": "_"}}
 
 UnknownParts = Mapping[str, Json]
 """Parts and tools of kinds that the types do not have, by their paths; they stay as written."""
+
+
+OWN_PATHS = OwnPaths(
+    pattern=re.compile(
+        r"/v2/|/v1/(?:chat|check-api-key|classify|detokenize|embed|embed-jobs|rerank|tokenize)$"
+    )
+)
+"""Addresses of Cohere's SDK; no other API has a second version."""
 
 
 def serves(path: str) -> bool:

@@ -26,6 +26,7 @@ SERVICE = Service(
     call_id=reply.call_id,
     slots=SignatureSlots(call="end", text=True, may_lose_thinking=True),
     own_headers=frozenset({"x-goog-api-key"}),
+    own_paths=address.OWN_PATHS,
     filter_reasons=reply.FILTERED,
     bad_key_errors=errors.BAD_KEY,
     models=ModelEndpoints(

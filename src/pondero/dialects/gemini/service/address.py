@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 import msgspec
 
 from pondero.canon import HttpRequest
+from pondero.dialects.dialect import OwnPaths
 
 from .errors import RPC, Surface
 
@@ -22,6 +23,10 @@ _METHODS = ("generateContent", "streamGenerateContent")
 COUNT = "countTokens"
 _MODEL = re.compile(r"(?<=/models/)[^?]+(?=:\w+(?:\?|$))")
 _FRAMINGS: dict[str, Framing] = {"sse": "sse", "ndjson": "ndjson"}
+OWN_PATHS = OwnPaths(
+    pattern=re.compile(r"/v\d+(?:alpha|beta)\d*/(?!openai/)|/publishers/google/|/models/[^/]+:\w+$")
+)
+"""Addresses of google-genai: versions that no other API has, Vertex AI, and methods of a model."""
 _BAD_KEY = re.compile(r"bad|invalid|wrong|expired", re.IGNORECASE)
 
 

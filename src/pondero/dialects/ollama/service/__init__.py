@@ -24,6 +24,7 @@ SERVICE = Service(
         requested_model=models.requested_model,
         write_any_list=models.write_any_list,
     ),
+    own_paths=parse.OWN_PATHS,
     ping=b"",
     passthrough=PassthroughRules(model_at=(("model",),), limits_at=(("options", "num_predict"),)),
     depth=DEPTH,

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from pondero.canon import (
     ToolResult,
 )
 from pondero.dialects.bodies import UnknownFields, describe_invalid_json
-from pondero.dialects.dialect import ParsedRequest
+from pondero.dialects.dialect import OwnPaths, ParsedRequest
 from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent
 
@@ -47,6 +48,10 @@ class Context(Struct, frozen=True):
     """``generates``: the request came to ``/api/generate``, whose answer has its message on top."""
 
     generates: bool = False
+
+
+OWN_PATHS = OwnPaths(pattern=re.compile(r"/api/(?:(?!v\d)[^/]*|blobs/.*)$"))
+"""All that Ollama's server has is below ``/api``; others have a version or more names there."""
 
 
 def serves(path: str) -> bool:

@@ -9,7 +9,7 @@ from pondero.dialects.dialect import (
     StoredIds,
     StoredResponses,
 )
-from pondero.dialects.portability import NeededField, Portability, StoredItems
+from pondero.dialects.portability import NeededField, Portability
 
 from . import (
     address,
@@ -21,7 +21,6 @@ from . import (
     rules,
     stored_calls,
     stored_ids,
-    stored_items,
     stream,
 )
 from . import stored_responses as stored
@@ -41,6 +40,7 @@ SERVICE = Service(
     error_id=ErrorId(header="x-request-id"),
     call_id=reply.call_id,
     slots=SignatureSlots(thinking=True, trailing_thinking=True),
+    own_paths=address.OWN_PATHS,
     models=ModelEndpoints(
         classify=models.asks,
         write_list=models.write_list,
@@ -58,6 +58,9 @@ SERVICE = Service(
         put_items=stored.put_items,
         list_items=stored.list_items,
         is_background=stored.is_background,
+        is_stored=stored.is_stored,
+        find_items=stored_ids.find_items,
+        end_marks=stored_ids.END_MARKS,
         classify=stored_calls.classify,
         write=stored_calls.write,
         write_conversation=stored_calls.write_conversation,
@@ -67,13 +70,6 @@ SERVICE = Service(
         reject=stored_ids.reject,
         find_given=stored_ids.find_given,
         mark=stored_ids.MARK,
-    ),
-    stored_items=StoredItems(
-        find=stored_items.find,
-        replace=stored_items.replace_items,
-        keeps=stored_items.keeps,
-        given=stored_items.find_items,
-        mark=stored_items.MARK,
     ),
     shows_thinking=False,
     passthrough=PassthroughRules(

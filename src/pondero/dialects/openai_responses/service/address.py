@@ -5,6 +5,7 @@ from typing import NoReturn
 
 from pondero.canon import HttpRequest
 from pondero.dialects.bodies import model_of, with_model
+from pondero.dialects.dialect import OwnPaths
 
 from .errors import reject
 
@@ -16,6 +17,8 @@ STATE_HEADER = "x-emulated-state"
 """Header with how far a stored answer is that a request is about; without it, none is stored."""
 _STORED = re.compile(r".*/responses/([^/]+)(?:/cancel|/input_items)?")
 _PATH = "/responses"
+OWN_PATHS = OwnPaths(pattern=re.compile(r"/(?:responses|conversations)(?:/|$)"))
+"""Addresses of what this API stores."""
 
 
 def serves(path: str) -> bool:

@@ -16,6 +16,8 @@ from .errors import build_rejection
 
 MARK = b'"response"'
 """In every event of a stream that has the response."""
+END_MARKS = (b'"response.completed"', b'"response.incomplete"')
+"""In the event that ends a stream and has all of its items."""
 
 # Items that stand for a stored one if they lack this field (OpenAI, conversation state and image
 # generation: vendor pages, 2026-11-15; the field is optional in openai 3.49.0 types).
@@ -134,3 +136,26 @@ def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
         return
     ids = (answer.id, *(id for item in answer.output for id in item.ids))
     yield from (id for id in ids if id)
+
+
+class _RawAnswer(Struct):
+    output: list[msgspec.Raw] = []
+
+
+class _RawEvent(Struct):
+    response: _RawAnswer | None = None
+
+
+_RAW_EVENT = get_decoder(_RawEvent)
+_RAW_WHOLE = get_decoder(_RawAnswer)
+_ITEM = get_decoder(_Item)
+
+
+def find_items(data: bytes, *, stream: bool) -> dict[str, bytes]:
+    """Return the items of an answer by id, or those of the event that ends a stream."""
+    try:
+        answer = _RAW_EVENT.decode(data).response if stream else _RAW_WHOLE.decode(data)
+        items = {_ITEM.decode(raw).id: bytes(raw) for raw in (answer.output if answer else ())}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return {}
+    return {id: item for id, item in items.items() if id}

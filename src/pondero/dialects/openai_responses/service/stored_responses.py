@@ -37,6 +37,11 @@ def is_background(answering: ReplyContext[Context]) -> bool:
     return answering.context.background
 
 
+def is_stored(context: Context) -> bool:
+    """Return whether the answer to a request is stored."""
+    return context.stored
+
+
 def resume(http: HttpRequest, before: HttpRequest, answer: HttpResponse) -> HttpRequest:
     """Return the request with the stored input and output before its own input."""
     body = parse_body(http.body)

@@ -206,6 +206,14 @@ def test_a_follower_needs_no_id_where_nothing_is_stored(part):
     if isinstance(part, ToolCall):
         items.append(result("c1"))
     assert accepted(asking(*items, store=False))
-    assert "required following item" in refused(asking(*items))["message"]
     bare = [without(thought, "encrypted_content"), *items[1:]]
     assert refused(asking(*bare, store=False))["status"] in (400, 404)
+
+
+def test_where_answers_are_stored_only_a_call_needs_no_id():
+    """A call has a ``call_id``: the AI SDK leaves its id out (vercel/ai#15795)."""
+    thought, text = first(Thinking("hm"), Text("42"))
+    edited = asking(thought, without(text, "id", "status"))
+    assert "required following item" in refused(edited)["message"]
+    thought, call = first(Thinking("hm"), ToolCall("c1", "f", {}))
+    assert accepted(asking(thought, without(call, "id", "status"), result("c1")))

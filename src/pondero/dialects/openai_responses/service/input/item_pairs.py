@@ -115,12 +115,15 @@ def _reject_signature(text: str) -> NoReturn:
 def _check_follower(items: list[Json], number: int, *, store: bool) -> None:
     """Reject thinking that is not followed by the item it led to.
 
-    With ``store: false`` the follower needs no id: recorded for gpt-5.6-luna and gpt-5.6-terra.
+    With ``store: false`` the follower needs no id: recorded for gpt-5.6-luna and gpt-5.6-terra. A
+    call never needs one, as it has a ``call_id``: the AI SDK leaves it out (vercel/ai#15795).
     """
     thought = items[number]
     follower = next((item for item in items[number + 1 :] if _type(item) != "reasoning"), None)
     if follower is not None and not _is_given(follower):
-        if follower.get("id") is None and not store and thought.get("encrypted_content"):
+        if follower.get("id") is None and (
+            _type(follower) in _CALLS or (not store and thought.get("encrypted_content"))
+        ):
             return
         if isinstance(follower.get("id"), str):
             ours, item_id = parse_id(thought["id"]), parse_id(follower["id"])
