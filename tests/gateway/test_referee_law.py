@@ -37,6 +37,10 @@ APART = (
     # The shape of an answer and the schemas of tools have laws of their own.
     r"[rR]esponse_?([fF]ormat|[jJ]son|[sS]chema|[mM]ime)|^text\b|^format$|output_?[cC]onfig",
     r"(parameters|strict|strict_tools|input_schema)\b",
+    # Whether a model has them is not in the catalog: its own 400 says so to the client.
+    r"logprobs",
+    # Google's two deployments have fields of their own: the other's 400 names the field.
+    r"enableEnhancedCivicAnswers",
     # These bytes are no image's.
     r"\*\.(image|inlineData)$",
 )

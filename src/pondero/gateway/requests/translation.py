@@ -62,7 +62,7 @@ def translate_request(
     request, notes = _carry_fields(routed, entry, plan)
     request = with_user_turn(routed, entry, request)
     if request.max_tokens is None and entry.capability.max_output is None:
-        request, notes = _limit_unknown(request, entry, notes)
+        request, notes = _limit_unknown(request, entry, plan, notes)
     exchange = prepare(
         entry,
         add_cache_breakpoints(entry, request),
@@ -133,13 +133,13 @@ def _name_fields(routed: RoutedRequest, names: Iterable[str]) -> Iterator[str]:
 
 
 def _limit_unknown(
-    request: Request, entry: ModelEntry, notes: list[Adjustment]
+    request: Request, entry: ModelEntry, plan: Plan, notes: list[Adjustment]
 ) -> tuple[Request, list[Adjustment]]:
     """Return the request with an output limit if the service needs one and the client's does not.
 
     Of a model outside the catalog the limit is not known.
     """
-    if not entry.provider.max_tokens_required:
+    if not entry.provider.max_tokens_required or plan.level in entry.capability.uncapped:
         return request, notes
     why = "the service needs a limit, and the model's own is not known"
     note = Adjustment("max_tokens_clamped", "max_tokens", None, UNKNOWN_OUTPUT, why)

@@ -154,6 +154,8 @@ def _format(output: OutputFormat) -> Json:
 
 def _extras(extras: Mapping[str, Json], body: Mapping[str, Json]) -> Mapping[str, Json]:
     include, ours = extras.get("include"), body.get("include")
+    if extras.get("background") is True:  # OpenAI, background mode: stored answers only
+        extras = {"store": True, **extras}
     if not isinstance(include, list) or ours is None:
         return extras
     return {**extras, "include": [*ours, *(each for each in include if each not in ours)]}
