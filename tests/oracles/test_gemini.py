@@ -242,7 +242,8 @@ def test_what_the_sdk_writes_is_accepted_as_it_was_meant(service, ask):
         tool_config=types.ToolConfig(
             function_calling_config=types.FunctionCallingConfig(
                 mode="ANY", allowed_function_names=["weather"]
-            )
+            ),
+            include_server_side_tool_invocations=True,
         ),
         response_mime_type="application/json",
         response_json_schema=SCHEMA,

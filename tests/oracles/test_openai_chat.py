@@ -201,7 +201,7 @@ def test_a_structured_answer_is_parsed():
 def test_all_the_sdk_can_say_is_accepted():
     house = House(Text("Hey"))
     messages = [
-        {"role": "developer", "content": "be brief"},
+        {"role": "developer", "content": "be brief, in JSON"},
         {
             "role": "user",
             "name": "me",

@@ -53,17 +53,18 @@ from .usage import thinking_tokens, token_usage
 
 _THINKS = ("thinking",)
 _SHOWS = ("thinking", "shown")
+_TOOLS = ("tools",)
 
 SCENARIOS: tuple[Scenario, ...] = (
     # The contract of a wire.
     scenario_of(simple_text, row="001 B49", basic=True),
-    scenario_of(tool_call, row="001 B50"),
-    scenario_of(tool_call_id_generation, row="001 B51"),
+    scenario_of(tool_call, row="001 B50", needs=_TOOLS),
+    scenario_of(tool_call_id_generation, row="001 B51", needs=_TOOLS),
     scenario_of(thinking_config, row="001 B52", needs=_THINKS),
     scenario_of(thinking_response, row="001 B53", needs=_SHOWS),
     scenario_of(streaming_text, row="001 B54", basic=True),
     scenario_of(streaming_thinking, row="001 B55", needs=_SHOWS),
-    scenario_of(streaming_tool_call, row="001 B56"),
+    scenario_of(streaming_tool_call, row="001 B56", needs=_TOOLS),
     scenario_of(error_auth, row="001 B57", needs=("key",)),
     scenario_of(error_rate_limit, row="001 B58", staged=True),
     scenario_of(error_invalid_request, row="001 B59", needs=("cap",)),
@@ -71,7 +72,7 @@ SCENARIOS: tuple[Scenario, ...] = (
     scenario_of(error_server, row="001 B31", staged=True),
     scenario_of(error_in_stream, row="001 B06", staged=True),
     scenario_of(multi_turn, row="001 B60"),
-    scenario_of(role_mapping, row="001 B45"),
+    scenario_of(role_mapping, row="001 B45", needs=_TOOLS),
     scenario_of(token_usage, row="001 B61"),
     scenario_of(check_grounding, name="grounding", row="001 B62", staged=True),
     scenario_of(safety_ratings, row="001 B22", staged=True),

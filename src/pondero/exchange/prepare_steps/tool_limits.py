@@ -1,11 +1,11 @@
 """Leaves out tools, and choices among them, that a model does not take, or not together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
 from ...canon import Request, Tool, ToolChoice
-from ...thinking import Adjustment, parse_intent
+from ...thinking import LEVELS, Adjustment, parse_intent
 from ..planner import plan as make_plan
 from .draft import RequestDraft
 
@@ -30,14 +30,18 @@ def fit_tools(draft: RequestDraft) -> RequestDraft:
 
 
 def raise_level(draft: RequestDraft) -> RequestDraft:
-    """Raise the level ``minimal`` to ``low`` where a tool on offer does not work at it."""
-    beginnings = tuple(draft.target.quirks.get("not_at_minimal", ()))
-    if not beginnings or draft.plan.level != "minimal":
+    """Raise a level at which a tool on offer does not work to the least at which it does."""
+    least: Mapping[str, str] = draft.target.quirks.get("tools_from", {})
+    names = [_wire_name(tool) for tool in draft.request.tools] if least else []
+    needed = [least[start] for start in least if any(name.startswith(start) for name in names)]
+    level = draft.plan.level
+    if not needed or level not in LEVELS or not draft.plan.will_think:
         return draft
-    if not any(_wire_name(tool).startswith(beginnings) for tool in draft.request.tools):
+    wanted = max(needed, key=LEVELS.index)
+    if LEVELS.index(level) >= LEVELS.index(wanted):
         return draft
     rules = draft.policy.but(unsupported="adjust")
-    plan = make_plan(draft.entry, parse_intent("low"), asked=draft.parameters, policy=rules)
+    plan = make_plan(draft.entry, parse_intent(wanted), asked=draft.parameters, policy=rules)
     why = "a tool on offer does not work at this level here"
     note = Adjustment("unsupported_level", "level", draft.plan.asked, plan.level, why)
     return draft.but(plan=replace(plan, asked=draft.plan.asked)).note(note)

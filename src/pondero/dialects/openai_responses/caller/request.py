@@ -42,7 +42,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     ``system = "message"``: it has no ``instructions``. ``encrypted``: it has encrypted thinking.
     ``pairing``: thinking and the next item go back together. ``cache_marks``: it has cache
     breakpoints. ``missing_tools``: beginnings of the types of tools that a model does not have;
-    ``not_at_minimal``: of those that it does not take at the level ``minimal``.
+    ``tools_from``: the least level at which such a tool works.
     """
 
     system: Literal["instructions", "message"] = "instructions"
@@ -50,7 +50,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     pairing: bool = True
     cache_marks: bool = True
     missing_tools: tuple[str, ...] = ()
-    not_at_minimal: tuple[str, ...] = ()
+    tools_from: Mapping[str, str] = {}
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
