@@ -34,7 +34,7 @@ def test_a_real_engine_keeps_what_it_does_and_is_blamed_for_what_it_answers_wron
     # A scripted model answers the same to everything, and counts no thinking.
     for name in ("multi_turn", "system_prompt", "streaming_words"):
         assert told[name]["status"] == "failed"
-        assert ANSWER in told[name]["detail"]
+        assert ANSWER.split()[2] in told[name]["detail"]
     assert told["thinking_tokens"]["status"] == "unsupported"
     assert told["error_auth"]["status"] == "unsupported"
     assert told["error_rate_limit"]["status"] == "skipped"
@@ -44,5 +44,5 @@ def test_a_real_engine_keeps_what_it_does_and_is_blamed_for_what_it_answers_wron
 def test_an_engine_that_thinks_though_told_not_to_is_told_on(told):
     # Its Messages wire takes a switch and leaves it at that, and signs no thinking.
     ignores = told["as"]["provider"] == "anthropic"
-    expected = "unsupported" if ignores else "passed"
-    assert told["thinking_off"]["status"] == told["thinking_replay"]["status"] == expected
+    assert told["thinking_off"]["status"] == ("failed" if ignores else "passed")
+    assert told["thinking_replay"]["status"] == ("unsupported" if ignores else "passed")

@@ -211,7 +211,6 @@ def test_all_the_sdk_can_say_is_accepted():
                     "type": "image_url",
                     "image_url": {"url": "https://x.test/a.png", "detail": "high"},
                 },
-                {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "wav"}},
                 {"type": "file", "file": {"file_id": "file-1"}},
             ],
         },
@@ -253,7 +252,7 @@ def test_all_the_sdk_can_say_is_accepted():
         modalities=["text"],
     )
     request = house.accepted.request
-    assert request.system == (Text("be brief"),)
+    assert request.system == (Text("be brief, in JSON"),)
     assert [part.call_id for part in request.messages[2].parts] == ["a"]
     assert (request.max_tokens, request.temperature, request.stop) == (9, 0.1, ("x",))
     assert request.extras["seed"] == 1
