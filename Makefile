@@ -21,9 +21,16 @@ PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python;
 PURE := catalog dialects exchange framing handoff laws thinking
 # Where decisions are made, with the least per cent of lines and branches that these tests must run.
 FLOORS := thinking:97 handoff:96 exchange:94 dialects/*/caller:96
-COVERING := thinking exchange gateway/levels handoff/test_view.py handoff/test_destination.py handoff/test_open_tool_loop.py dialects/*/caller \
-	laws/test_dial.py client/test_client.py client/test_deployments.py client/test_native.py \
-	client/test_repairs.py contract/guards/test_guard.py contract/guards/test_planted.py
+COVERING := thinking exchange gateway/levels handoff dialects/*/caller \
+	gateway/requests/test_hosted_history.py gateway/requests/test_hosted_settings.py \
+	gateway/requests/test_open_loops.py gateway/requests/test_system_turns.py \
+	gateway/requests/test_odd_bodies.py gateway/test_cited_documents.py gateway/test_error_media.py \
+	gateway/test_fitted_content.py gateway/test_model_limits.py \
+	gateway/test_schema_law.py gateway/quotas/test_media_bound.py laws/test_tools.py client/test_raw_errors.py \
+	client/test_token_counts.py laws/test_dial.py client/test_client.py client/test_deployments.py client/test_native.py \
+	client/test_repairs.py client/conversation contract/guards/test_guard.py contract/guards/test_planted.py \
+	hazards/test_seals.py oracles/test_interactions.py laws/test_dialects.py laws/test_level_changes.py \
+	gateway/test_several_answers.py
 # What failed is run once more with nothing beside it: many tests start real processes, and a machine
 # with two busy cores may be late for one of them. What is broken fails again.
 ALONE := $(BIN)/pytest --last-failed --last-failed-no-failures none --inline-snapshot=disable
@@ -112,6 +119,11 @@ format: $(READY) ## let ruff fix and format what it can
 .PHONY: bench
 bench: $(READY) ## measure against the goals and the peers; BENCH=--no-peers skips the peers
 	$(BIN)/python bench/run.py $(BENCH)
+
+.PHONY: simulate
+simulate: $(READY) ## the error of a probe's verdict and a sweep's decision, simulated, as tables; RUNS=4 takes four times as many
+	$(BIN)/python tools/simulate_probe.py --runs $(or $(RUNS),1)
+	$(BIN)/python tools/simulate_sweep.py --runs $(or $(RUNS),1)
 
 .PHONY: agents
 agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME picks

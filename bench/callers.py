@@ -261,7 +261,7 @@ async def _crowd(base: str, count: int) -> Json:
         keys={"anthropic": "k"}, urls={"anthropic": f"{base}/crowd/1"}, transport=FastTransport()
     )
 
-    async def read(by: AsyncClient) -> tuple[int, tuple[str, ...], str]:
+    async def read(by: AsyncClient) -> tuple[int, str, str]:
         seen = 0
         async with by.stream(MODEL, QUESTION, LEVEL) as events:
             async for event in events:

@@ -28,7 +28,8 @@ from pondero.client import AsyncClient, load_catalog
 from pondero.emulator import Emulator
 from pondero.store import StoredMessage, Threads
 from pondero.thinking import Policy
-from pondero.tui import ChatApp, Session, ThreadWriter
+from pondero.tui import Session, ThreadWriter
+from pondero.tui._screen.app import ChatApp
 from pondero.tui.state import DialView, actions, initial_state, reduce
 
 ANSWER = """\

@@ -19,12 +19,14 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import aiohttp
 
@@ -58,6 +60,60 @@ _PAUSE = 4.0  # seconds without Redis
 
 
 # -- one request ------------------------------------------------------------------------------
+
+
+@dataclass
+class ClientConnection:
+    """A connection to the gateway; ``killed``: its worker was killed while it had it."""
+
+    port: int
+    killed: bool = False
+
+
+_USED: ContextVar[list[ClientConnection]] = ContextVar("_USED")
+
+
+class Connector(aiohttp.TCPConnector):
+    """Notes for each request which connection it uses, and which ones a killed worker had."""
+
+    def __init__(self) -> None:
+        super().__init__(limit=0)
+        self._known: WeakKeyDictionary[Any, ClientConnection] = WeakKeyDictionary()
+        self._killed: dict[int, float] = {}
+
+    async def connect(self, *request: Any, **named: Any) -> Any:
+        """Return a connection for a request."""
+        begun = time.monotonic()
+        connection = await super().connect(*request, **named)
+        transport = connection.transport
+        if transport is not None and transport not in self._known:
+            port = transport.get_extra_info("sockname")[1]
+            killed = self._killed.get(port, 0.0) >= begun  # accepted before it was known here
+            self._known[transport] = ClientConnection(port, killed)
+        if transport is not None and (used := _USED.get(None)) is not None:
+            used.append(self._known[transport])
+        return connection
+
+    def note_killed(self, ports: set[int]) -> None:
+        """Mark the connections at these ports."""
+        self._killed |= dict.fromkeys(ports, time.monotonic())
+        for transport, connection in list(self._known.items()):
+            if connection.port in ports and not transport.is_closing():
+                connection.killed = True
+
+
+def find_client_ports(worker: int, port: int) -> set[int]:
+    """Return the clients' ports of the connections that a process has at its own port."""
+    held = set()
+    for each in Path(f"/proc/{worker}/fd").iterdir():
+        with suppress(OSError):
+            held.add(str(each.readlink()))
+    found = set()
+    for line in Path(f"/proc/{worker}/net/tcp").read_text().splitlines()[1:]:
+        _, here, there, _, _, _, _, _, _, inode, *_ = line.split()
+        if int(here.partition(":")[2], 16) == port and f"socket:[{inode}]" in held:
+            found.add(int(there.partition(":")[2], 16))
+    return found - {0}  # of the socket that listens
 
 
 @dataclass(frozen=True)
@@ -132,6 +188,7 @@ class Outcome:
     seconds: float = 0.0
     record: str | None = None
     why: str = ""
+    connection: ClientConnection | None = None
 
 
 def draw(chance: Random, number: int) -> Asked:
@@ -171,6 +228,8 @@ async def ask(session: aiohttp.ClientSession, asked: Asked) -> Outcome:
     api = APIS[asked.api]
     begun = time.monotonic()
     outcome = Outcome(asked, "lost", begun)
+    used: list[ClientConnection] = []
+    _USED.set(used)
     try:
         async with session.post(
             api.path(asked.model, asked.stream),
@@ -193,8 +252,9 @@ async def ask(session: aiohttp.ClientSession, asked: Asked) -> Outcome:
             else:
                 outcome.end = "answered"
     except (aiohttp.ClientError, TimeoutError) as error:
-        outcome.why = type(error).__name__
+        outcome.why = f"{type(error).__name__}: {error}"
     outcome.seconds = time.monotonic() - begun
+    outcome.connection = used[-1] if used else None
     return outcome
 
 
@@ -214,7 +274,7 @@ class Sample:
 class Soak:
     """One run: the processes, and what was seen."""
 
-    url: str
+    port: int
     gateway: subprocess.Popen[bytes]
     redis: RedisServer
     length: float
@@ -222,7 +282,7 @@ class Soak:
     outcomes: list[Outcome] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     health: list[float] = field(default_factory=list)
-    kills: list[float] = field(default_factory=list)
+    kills: int = 0
     wrong: list[str] = field(default_factory=list)
     keys_made: int = 0
     sighups: int = 0
@@ -258,12 +318,17 @@ class Soak:
         await asyncio.sleep(seconds)
         await do()
 
-    async def kill_worker(self) -> None:
-        """Kill one worker."""
+    async def kill_worker(self, connector: Connector) -> None:
+        """Kill one worker; it is stopped first, so that its connections are known exactly."""
         if workers := self.workers():
-            self.kills.append(time.monotonic())
-            with suppress(ProcessLookupError):
-                os.kill(self.chance.choice(workers), signal.SIGKILL)
+            worker = self.chance.choice(workers)
+            with suppress(ProcessLookupError, FileNotFoundError):
+                os.kill(worker, signal.SIGSTOP)
+                while _state(worker) not in "TZX":
+                    time.sleep(0.001)  # noqa: ASYNC251 - nothing may connect meanwhile
+                connector.note_killed(find_client_ports(worker, self.port))
+                self.kills += 1
+                os.kill(worker, signal.SIGKILL)
 
     async def hang_up(self) -> None:
         """Have the configuration read again."""
@@ -339,6 +404,10 @@ class Soak:
 
 
 _ADMIN = {"authorization": f"Bearer {ADMIN}"}
+
+
+def _state(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def _memory(pid: int) -> int:
@@ -442,10 +511,8 @@ def judge_sums(soak: Soak, served: dict[str, list[int]], **shown: dict[str, int]
 def mark_killed(soak: Soak) -> None:
     """Tell requests that a killed worker took along from those that were lost."""
     for outcome in soak.outcomes:
-        end = outcome.at + outcome.seconds
-        if outcome.end in ("lost", "unfinished") and any(
-            outcome.at - 1 <= kill <= end + 1 for kill in soak.kills
-        ):
+        connection = outcome.connection
+        if outcome.end in ("lost", "unfinished") and connection is not None and connection.killed:
             outcome.end = "killed"
 
 
@@ -465,7 +532,7 @@ async def run(length: float, folder: Path) -> int:
             stdout=subprocess.DEVNULL,
             stderr=(folder / "gateway.log").open("wb"),
         )
-        soak = Soak(f"http://127.0.0.1:{port}", gateway, redis, length, Random(1))  # noqa: S311
+        soak = Soak(port, gateway, redis, length, Random(1))  # noqa: S311
         try:
             served, sums = await _drive(soak, upstream)
             asked_to_end = time.monotonic()
@@ -491,9 +558,9 @@ async def _drive(
     soak: Soak, upstream: str
 ) -> tuple[dict[str, list[int]], dict[str, dict[str, int]]]:
     """Load the gateway; return what was served, and what budgets and metrics show."""
-    limit = aiohttp.TCPConnector(limit=0)
+    url, connector = f"http://127.0.0.1:{soak.port}", Connector()
     patience = aiohttp.ClientTimeout(total=60)
-    async with aiohttp.ClientSession(soak.url, connector=limit, timeout=patience) as session:
+    async with aiohttp.ClientSession(url, connector=connector, timeout=patience) as session:
         await _wait_until_ready(session)
         soak.begun = time.monotonic()
         numbers = iter(range(10**9))
@@ -501,7 +568,7 @@ async def _drive(
         async with asyncio.TaskGroup() as group:
             for _ in range(AT_ONCE):
                 group.create_task(soak.load(session, numbers))
-            group.create_task(soak.every(minute, soak.kill_worker))
+            group.create_task(soak.every(minute, lambda: soak.kill_worker(connector)))
             group.create_task(soak.every(minute / 3, soak.hang_up))
             group.create_task(soak.once(soak.length / 2, soak.pause_redis))
             group.create_task(soak.every(2.0, lambda: soak.change_keys(session)))
@@ -550,7 +617,7 @@ def _print_table(soak: Soak, ended: float) -> None:
             f"{sum(o.asked.background for o in soak.outcomes):,}"
         ),
         "lost requests": f"{lost:,}",
-        "cut by a killed worker": f"{ends['killed']:,} ({len(soak.kills)} kills)",
+        "cut by a killed worker": f"{ends['killed']:,} ({soak.kills} kills)",
         "wrong counts and keys": f"{len(soak.wrong):,}",
         "keys made, blocked, removed": f"{soak.keys_made:,}",
         "SIGHUPs": f"{soak.sighups:,}",
@@ -568,7 +635,7 @@ def _print_table(soak: Soak, ended: float) -> None:
     for (status, why), count in reasons.most_common(5):
         print(f"  rejected {count:,} times: {status} {why}")
     for outcome in [o for o in soak.outcomes if o.end in ("lost", "unfinished")][:5]:
-        print(f"  lost: {outcome.asked} {outcome.why}")
+        print(f"  lost at {outcome.at - soak.begun:.1f} s: {outcome.asked} {outcome.why}")
 
 
 def main() -> int:

@@ -47,7 +47,7 @@ def begun() -> Run:
     """Return a run over the same questions."""
     spec = Spec(models=(MODEL,), levels=LEVEL, judge="numeric", offline=True)
     arms = arms_of(spec.models, spec.levels)
-    return Run.create(spec, questions_of(ROWS), arms, reference=0, looks=1)
+    return Run.create(spec, questions_of(ROWS), arms, reference=0)
 
 
 async def by_sweep(run: Run) -> None:

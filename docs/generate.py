@@ -28,6 +28,7 @@ from pondero.catalog import (
 )
 from pondero.client import load_catalog
 from pondero.contract import SCENARIOS
+from pondero.dialects import CacheRules, load_cache_rules
 from pondero.gateway import load_clients
 from pondero.thinking import BENIGN, CHOICES, CODES, FIGURES, TOKENS, Plan, nearest_level
 
@@ -41,6 +42,8 @@ FILES = (
     "docs/catalog.md",
     "docs/contracts.md",
     "docs/disagreements.md",
+    "docs/emulator.md",
+    "docs/from/programs.md",
     "docs/requirements.md",
     "docs/gateway.md",
     "docs/index.md",
@@ -273,6 +276,83 @@ def models_json() -> str:
     return table(["key", "meaning"], [[f"`{k}`", each["description"]] for k, each in keys.items()])
 
 
+HOW = {
+    "breakpoints": "at breakpoints",
+    "automatic": "automatic",
+    "both": "automatic, and at breakpoints",
+    "none": "none",
+}
+
+
+def prompt_caches() -> str:
+    """Return how the emulator caches prompts, from the table of the services' sides."""
+    head = [
+        "service",
+        "cached",
+        "smallest prefix",
+        "step",
+        "lifetime",
+        "breakpoints",
+        "counts",
+        "source",
+    ]
+    return table(head, [_cache_row(row) for row in load_cache_rules()])
+
+
+def _cache_row(row: CacheRules) -> list[str]:
+    if row.how == "none":
+        return [row.vendor, HOW[row.how], *["-"] * 5, row.source]
+    least = [
+        f"{each.tokens:,}" + (f" ({each.named})" if each.named else "") for each in row.minimum
+    ]
+    lives = " or ".join(row.lifetimes or (row.lifetime,))
+    marks = f"{row.marks}" + (f", look-back {row.look_back} blocks" if row.look_back else "")
+    return [
+        row.vendor,
+        HOW[row.how],
+        "; ".join(least),
+        str(row.step) if row.step > 1 else "-",
+        lives + (" (not promised)" if row.best_effort else ""),
+        marks if row.marks else "-",
+        "reads and writes" if row.writes else "reads",
+        row.source,
+    ]
+
+
+def cache_layers() -> str:
+    """Return which layers a change loses where breakpoints count."""
+    claude = next(row for row in load_cache_rules() if row.how == "breakpoints")
+    losses = [
+        ("a tool; the model", "tools"),
+        ("the system prompt", "system"),
+        ("a message", "messages"),
+    ]
+    losses += [(SETTINGS[name], layer) for name, layer in claude.renders.items()]
+    rows = [[named, *_losses(layer)] for named, layer in sorted(losses, key=_layer)]
+    return table(["changed", *LAYERS], rows)
+
+
+LAYERS = ("tools", "system", "messages")
+SETTINGS = {
+    "level": "`thinking` or `effort` at the top level",
+    "tool_choice": "`tool_choice`",
+    "images": "the first image, or the last one gone",
+    "speed": "`speed`",
+    "web_search": "web search",
+    "citations": "citations",
+    "format": "the format of the answer",
+}
+
+
+def _layer(loss: tuple[str, str]) -> int:
+    return LAYERS.index(loss[1])
+
+
+def _losses(layer: str) -> list[str]:
+    first = LAYERS.index(layer)
+    return ["kept" if number < first else "lost" for number in range(len(LAYERS))]
+
+
 def size() -> str:
     """Return how many providers, families and names the catalog has."""
     catalog = load_shipped()
@@ -361,6 +441,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     **runpy.run_path(str(ROOT / "docs" / "interfaces.py"))["BLOCKS"],
     **runpy.run_path(str(ROOT / "docs" / "rooms.py"))["BLOCKS"],
     **runpy.run_path(str(ROOT / "docs" / "referee.py"))["BLOCKS"],
+    **runpy.run_path(str(ROOT / "docs" / "programs.py"))["BLOCKS"],
     "ladder": lambda: ladder(list(SHOWN)),
     "ladder-few": lambda: ladder(list(FEW)),
     "providers": providers,
@@ -379,6 +460,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "agreement": agreement,
     "disagreements": disagreements,
     "models-json": models_json,
+    "prompt-caches": prompt_caches,
+    "cache-layers": cache_layers,
 }
 
 

@@ -22,7 +22,7 @@ from pondero.store import SETTINGS, Settings, ToolServer
 from pondero.thinking import CHOICES, TOKENS, Policy
 
 SAID_OF_SETTINGS = {
-    "model": "the default model of `ask` and `chat`; `PONDERO_MODEL` overrides it",
+    "model": "the model where none is named; `PONDERO_MODEL` overrides it",
     "thinking": "the level for a model that is named without one",
     "save": "whether `ask` and `chat` save threads",
     "theme": "the colours of the chat; `/theme` lists them",
@@ -235,7 +235,9 @@ def _default(field: msgspec.structs.FieldInfo) -> str:
         return "empty"
     if isinstance(field.default, msgspec.Struct):
         return "none set"
-    return "-" if field.default is None else code(str(msgspec.json.encode(field.default), "utf-8"))
+    if field.default in (None, msgspec.UNSET):  # an unset field is left out
+        return "-"
+    return code(str(msgspec.json.encode(field.default), "utf-8"))
 
 
 def _type(kind: Any) -> str:

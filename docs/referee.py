@@ -15,6 +15,7 @@ TITLES = {
     "cohere": "Cohere v2 chat",
     "ollama": "Ollama",
     "bedrock": "Amazon Bedrock Converse",
+    "interactions": "Gemini Interactions",
 }
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from pondero.store import secrets
+
 # Names under which services and their SDKs look for credentials, addresses and regions.
 _FROM_OUTSIDE = re.compile(
     r"(.*_)?(API_KEY|API_TOKEN|AUTH_TOKEN|ACCESS_KEY|ACCESS_TOKEN|SECRET_KEY|BASE_URL|API_BASE)"
@@ -19,7 +21,11 @@ _FROM_OUTSIDE = re.compile(
     r"|HF_TOKEN|CLOUD_ML_REGION"
 )
 _SKIP = "PONDERO_SKIP_CONTRACT"
-_OURS = {"PONDERO_RECORDINGS", _SKIP}  # the only settings of ours that a test run may be given
+_OURS = {
+    "PONDERO_RECORDINGS",
+    "PONDERO_AGENTS",
+    _SKIP,
+}  # the only settings of ours that a test run may be given
 _LONGEST = 300  # seconds that a test may take; the slowest takes a tenth of it on a busy machine
 _CONTRACTS = Path(__file__).parent / "contract"
 _SKIPPED = (
@@ -96,6 +102,14 @@ def _nobodys_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.delenv(_SKIP, raising=False)
         patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         yield
+
+
+@pytest.fixture(autouse=True)
+def _nobodys_secrets() -> Iterator[None]:
+    """Forget the keys that a test used: a later test may send a text that contains one."""
+    before = frozenset(secrets._in_use)  # a process itself never forgets one
+    yield
+    secrets._in_use.intersection_update(before)
 
 
 @pytest.fixture

@@ -34,6 +34,13 @@ class Waiting:
         """Read a turn to its end; ``into`` has what came, whatever is raised."""
         into.extend(chat.stream(prompt))
 
+    def read_rest(self, client: Any, model: str, prompt: Any) -> Reply:
+        """Read an event of an answer, then the rest of it at once."""
+        stream = client.stream(model, prompt)
+        next(iter(stream))
+        reply: Reply = stream.read_all()
+        return reply
+
     def kill(self, chat: Any, prompt: Any, after: int) -> None:
         """Let go of a turn after so many events, keeping what came."""
         with chat.stream(prompt, keep=True) as stream:
@@ -65,6 +72,15 @@ class Awaiting(Waiting):
                 into.append(event)  # noqa: PERF401 - what came before an error counts
 
         asyncio.run(reading())
+
+    def read_rest(self, client: Any, model: str, prompt: Any) -> Reply:
+        async def reading() -> Reply:
+            stream = client.stream(model, prompt)
+            await anext(aiter(stream))
+            reply: Reply = await stream.read_all()
+            return reply
+
+        return asyncio.run(reading())
 
     def kill(self, chat: Any, prompt: Any, after: int) -> None:
         async def killing() -> None:

@@ -25,6 +25,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = [(ROOT / "docs" / "reference" / f"{name}.md").read_text("utf-8") for name in ("api", "api-testing", "api-sweep")]  # fmt: skip
 NAMES = [name for page in PAGES for name in re.findall(r"^::: (\S+)$", page, re.MULTILINE)]
 VALUES = {
+    "pondero.Event": "canon/events.py",
+    "pondero.Level": "thinking/intent.py",
+    "pondero.Part": "canon/parts.py",
     "pondero.ThinkingLike": "thinking/intent.py",
     "pondero.emulator.SERVER": "emulator/server.py",
 }

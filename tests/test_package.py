@@ -27,6 +27,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 HINTS = {
     "tui": ["-c", "from pondero.cli.commands.chat import _check_textual as check; check()"],
     "fast": ["-c", "from pondero.transport import FastTransport"],
+    "socks": ["-c", "from pondero.transport import HttpTransport as T; T(proxy='socks5://h:1')"],
+    "http2": ["-c", "from pondero.transport import AsyncHttpTransport as T; T(http2=True)"],
     "server": ["-m", "pondero", "emulate", "--port", "0"],
     "bedrock": ["-m", "pondero", "ask", "bedrock:amazon.nova-2-lite-v1:0", "hello"],
     "gateway": ["-m", "pondero", "serve", "--offline", "--port", "0"],
@@ -81,7 +83,7 @@ def test_the_wheel_has_every_file_of_the_source_and_no_other(files):
         "py.typed",
         "catalog/data/catalog.json",
         "gateway/admin/console/index.html",
-        "tui/chat.tcss",
+        "tui/_screen/chat.tcss",
     ):
         assert f"pondero/{needed}" in files
 

@@ -7,6 +7,7 @@ import runpy
 import shlex
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -28,8 +29,16 @@ ELSEWHERE = {
     "emulator.md": "tests/emulator/test_docs.py",
     "from/litellm.md": "tests/test_coming_from.py",
     "from/llm.md": "tests/test_coming_from.py",
+    "from/programs.md": "tests/examples/test_elsewhere.py",
     "from/pydantic-ai.md": "tests/test_coming_from.py",
     "from/vendor-sdks.md": "tests/test_coming_from.py",
+    "guides/conversation.md": "tests/client/test_python_page.py",
+    "guides/conversations.md": "tests/client/test_python_page.py",
+    "guides/failures.md": "tests/client/test_python_page.py",
+    "guides/tools.md": "tests/client/test_python_page.py",
+    "guides/transport.md": "tests/client/test_python_page.py",
+    "guides/typing.md": "tests/client/test_python_page.py",
+    "guides/values.md": "tests/client/test_python_page.py",
     "plugins.md": "tests/plugins/test_recipes.py",
     "python.md": "tests/client/test_python_page.py",
     "recipes.md": "tests/oracles/test_recipes.py",
@@ -215,10 +224,11 @@ def offline(monkeypatch, tmp_path, config_dir, data_dir):
     monkeypatch.setattr(shared_clients, "_close_at_exit", lambda client: client)
     for name in ("ANTHROPIC", "OPENAI", "GEMINI", "DEEPSEEK"):
         monkeypatch.setenv(f"{name}_API_KEY", f"sk-planted-{name}")
-    if "opentelemetry.trace" in sys.modules:  # a process has one provider; give it back
-        trace = sys.modules["opentelemetry.trace"]
-        for name in ("_TRACER_PROVIDER", "_TRACER_PROVIDER_SET_ONCE"):
-            monkeypatch.setattr(trace, name, getattr(trace, name))
+    for module, kind in (("trace", "TRACER"), ("metrics._internal", "METER")):
+        api = sys.modules.get(f"opentelemetry.{module}")
+        for name in (f"_{kind}_PROVIDER", f"_{kind}_PROVIDER_SET_ONCE"):
+            if api is not None:  # a process has one provider; give it back
+                monkeypatch.setattr(api, name, getattr(api, name))
 
 
 @pytest.mark.parametrize(
@@ -276,14 +286,20 @@ def test_every_variable_that_the_code_reads_is_on_the_page_of_settings():
     assert [name for name in sorted(read) if f"`{name}`" not in _text("reference/config.md")] == []
 
 
-def test_every_attribute_of_a_span_is_on_the_page_of_tracing(offline, capsys):
-    pytest.importorskip("opentelemetry.sdk")
-    from pondero.client import tracing
-
-    with pondero.Client(transport=Emulator()) as client:
-        ready = client.prepare("claude-sonnet-4-5/high", "What is 17 * 23?", temperature=0.2)
-        reply = client.ask("claude-sonnet-4-5/high", "What is 17 * 23?")
-    named = {*tracing._request_attributes(ready.exchange), *tracing._reply_attributes(reply)}
-    assert len(named) == 13
+def test_the_page_of_tracing_has_the_names_that_we_tell():
+    text = (ROOT / "tests/client/tracing/gen_ai_conventions.toml").read_text("utf-8")
+    conventions = tomllib.loads(text)
     page = _text("guides/tracing.md")
-    assert [name for name in sorted(named) if f"`{name}`" not in page] == []
+    rows = [row["name"] for kind in conventions["spans"].values() for row in kind["attributes"]]
+    never = {"gen_ai.agent.name", "openai.response.system_fingerprint"}
+    ours = {
+        name
+        for file in (ROOT / "src/pondero/client/tracing").glob("*.py")
+        for name in re.findall(r'"(pondero\.\w+)"', file.read_text("utf-8"))
+    }
+    assert len(ours) > 5
+    told = {*rows, *conventions["metrics"], *ours} - never
+    assert [name for name in sorted(told) if f"`{name}`" not in page] == []
+    said = set(re.findall(r"`((?:gen_ai|openai|pondero|server)\.[\w.]+)`", page))
+    assert said - told == {"gen_ai.client.inference.operation.details", "gen_ai.token.type"}
+    assert conventions["version"] in page

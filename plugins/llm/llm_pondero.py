@@ -1,14 +1,21 @@
-"""pondero's models for ``llm``: every model of the catalog as ``pondero/PROVIDER:MODEL``.
+"""pondero's models for ``llm``: ``pondero/NAME``, with any name that pondero takes, and its level.
+
+llm finds a model only among those that were registered, and has no hook for other names. A few are
+registered, so that ``llm models`` stays short, and so is each name that the running command or an
+alias has. For all others (a conversation's, a template's, a program's) the two functions that llm
+looks names up with are wrapped: ``pondero/`` and a name is a model, listed or not.
 
 llm stores the parts of an answer with their ``provider_metadata``. Each part's seal and maker are
 kept there, so that ``llm -c`` gives a service its own proof of thought back, days later too.
 """
 
 import json
+import os
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import click
 import llm
 import msgspec
 from llm.parts import (
@@ -42,6 +49,7 @@ from pondero.canon import (
     convert_json,
 )
 from pondero.handoff import Manifest
+from pondero.store import list_saved_keys, load_catalog
 from pondero.thinking import parse_intent
 
 _KEPT = "pondero"  # our key in a part's provider_metadata
@@ -52,11 +60,89 @@ _MEDIA = frozenset({
 })  # fmt: skip
 
 
+_PREFIX = "pondero/"
+_MODEL_PARAMETERS = ("model", "model_id", "model_ids")  # what llm's commands call a model's name
+
+
 @llm.hookimpl
 def register_models(register: Callable[..., None]) -> None:
-    """Offer every model of the catalog, for sync and asyncio."""
-    for entry in pondero.models():
-        register(Pondero(entry.id), AsyncPondero(entry.id))
+    """Offer a few models, for sync and asyncio, and those that a command or an alias names."""
+    try:
+        listed = listed_names()
+    except pondero.PonderoError as error:  # a mistake in a file of ours stops no other model
+        click.echo(f"pondero: {error}", err=True)
+        listed = []
+    for name in dict.fromkeys((*listed, *_named_in_command(), *_named_in_aliases())):
+        register(Pondero(name), AsyncPondero(name))
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def listed_names() -> list[str]:
+    """Return the newest model of each line, of the providers with a key; of all makers if none has.
+
+    Of two APIs of one provider, the one that a bare name means is listed.
+    """
+    catalog = load_catalog().catalog
+    held = {*llm.load_keys(), *os.environ, *list_saved_keys()}
+    open_ = [each for each in catalog.providers.values() if held & {each.name, *each.keys}]
+    makers = {group.home for group in catalog.groups.values()}
+    chosen = open_ or [each for each in catalog.providers.values() if each.name in makers]
+    newest = {
+        row.name for group in catalog.groups.values() for row in group.family if row.newest_of
+    }
+    found: dict[tuple[Any, ...], str] = {}
+    for provider in sorted(chosen, key=lambda each: each.name not in makers):
+        for entry in pondero.models(provider.name):
+            if entry.family in newest and entry.capability.thinks:
+                found.setdefault((provider.keys or provider.name, entry.family), entry.id)
+    return list(found.values())
+
+
+def _named_in_command() -> list[str]:
+    """Return the names in the command that is running, so that all of llm knows them."""
+    context = click.get_current_context(silent=True)
+    given = [context.params.get(each) for each in _MODEL_PARAMETERS] if context else []
+    words = [word for each in given for word in ([each] if isinstance(each, str) else each or ())]
+    return _own(words)
+
+
+def _named_in_aliases() -> list[str]:
+    """Return the names that ``llm aliases set`` has given an alias."""
+    with suppress(OSError, ValueError):
+        return _own(json.loads((llm.user_dir() / "aliases.json").read_text("utf-8")).values())
+    return []
+
+
+def _own(names: Iterable[Any]) -> list[str]:
+    return [
+        name.removeprefix(_PREFIX)
+        for name in names
+        if isinstance(name, str) and len(name) > len(_PREFIX) and name.startswith(_PREFIX)
+    ]
+
+
+class _AnyName(dict[str, Any]):
+    """llm's models by name, and a new one for every other name of ours."""
+
+    def __init__(self, known: dict[str, Any], kind: Callable[[str], Any]) -> None:
+        super().__init__(known)
+        self._kind = kind
+
+    def __missing__(self, name: str) -> Any:
+        for own in _own([name]):
+            return self._kind(own)
+        raise KeyError(name)
+
+
+def _take_any_name(lookup: str, kind: Callable[[str], Any]) -> None:
+    """Wrap one of llm's lookups; where a later llm has none, registered names still work."""
+    if known := getattr(llm, lookup, None):
+        setattr(llm, lookup, lambda: _AnyName(known(), kind))
+
+
+# -- models ----------------------------------------------------------------------------------------
 
 
 class Options(llm.Options):
@@ -82,7 +168,7 @@ class Options(llm.Options):
 
 
 class _Known:
-    """What both kinds of model have; ``name`` is pondero's, PROVIDER:MODEL."""
+    """What both kinds of model have; ``name`` is any that pondero takes, with or without level."""
 
     can_stream = True
     supports_schema = True
@@ -93,12 +179,19 @@ class _Known:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.model_id = f"pondero/{name}"
-        self.needs_key = name.partition(":")[0]
+        self.model_id = f"{_PREFIX}{name}"
+
+    @property
+    def needs_key(self) -> str | None:
+        """Return the provider, by whose name llm keeps a key; None if there is no such model."""
+        with suppress(pondero.PonderoError):
+            return pondero.plan(self.name).model.partition(":")[0]
+        return None
 
     def get_key(self, explicit_key: str | None = None) -> str | None:
         """Return llm's key for the provider; without one, pondero looks where it always does."""
-        found: str | None = llm.get_key(input=explicit_key or self.key or "", alias=self.needs_key)
+        given = explicit_key or self.key or ""
+        found: str | None = llm.get_key(input=given, alias=self.needs_key or "")
         return found
 
     def __str__(self) -> str:
@@ -117,7 +210,7 @@ class Pondero(_Known, llm.KeyModel):
         key: str | None,
     ) -> Iterator[StreamEvent]:
         """Yield the answer's events as llm knows them."""
-        keys = {self.needs_key: key} if key else None
+        keys = {provider: key} if key and (provider := self.needs_key) else None
         with _shown(), pondero.Client(transport=_transport(prompt), keys=keys) as client:
             with _asked(client, self.name, prompt, stream=stream) as asked:
                 for event in asked:
@@ -137,7 +230,7 @@ class AsyncPondero(_Known, llm.AsyncKeyModel):
         key: str | None,
     ) -> AsyncGenerator[StreamEvent, None]:
         """Yield the answer's events as llm knows them."""
-        keys = {self.needs_key: key} if key else None
+        keys = {provider: key} if key and (provider := self.needs_key) else None
         with _shown():
             async with pondero.AsyncClient(transport=_transport(prompt), keys=keys) as client:
                 async with _asked(client, self.name, prompt, stream=stream) as asked:
@@ -145,6 +238,10 @@ class AsyncPondero(_Known, llm.AsyncKeyModel):
                         for told in _told(event, asked.message.origin, response):
                             yield told
                 _record(asked.reply, asked.handoff, response)
+
+
+_take_any_name("get_model_aliases", Pondero)
+_take_any_name("get_async_model_aliases", AsyncPondero)
 
 
 # -- asking ----------------------------------------------------------------------------------------
@@ -300,7 +397,7 @@ def _record(reply: Reply, handoff: Manifest, response: Any) -> None:
         "finish": reply.finish,
         "verdict": reply.verdict,
         "request_id": reply.request_id,
-        "sent": plan.fields if plan else None,
+        "sent": plan.fields,
         "adjustments": [msgspec.to_builtins(each, enc_hook=str) for each in reply.adjustments],
         "handoff": handoff.to_json() if handoff.changes else None,
     }

@@ -1,7 +1,10 @@
 """Settings for pydantic-ai's models: ``settings("claude-opus-5/high")`` is what they are given.
 
-The fields of a plan go where pydantic-ai takes them: ``extra_body`` for the wires that have one,
-its own settings for Gemini and Bedrock. pydantic-ai has no way to send the others.
+A field of a plan goes into pydantic-ai's own setting if that is sent as it is: pydantic-ai then
+knows that the model thinks, forces no tool where that is refused, and merges the setting with the
+schema of an answer. All other fields are ``extra_body``, which replaces whole fields, for the wires
+that have one. pydantic-ai's unified ``thinking`` is not used: it has no budgets, its levels mean
+other budgets on models that count tokens, and it does not ask for the text of the thinking.
 """
 
 import re
@@ -48,17 +51,27 @@ def settings(
 
 
 def _anthropic(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the effort as pydantic-ai's own setting: it shares a field with an answer's schema."""
-    found: dict[str, Any] = {"max_tokens": fields.pop("max_tokens")}
+    """Return the thinking and the effort as settings: the effort shares a field with a schema."""
     config = dict(fields.pop("output_config", {}))
-    if effort := config.pop("effort", None):
-        found["anthropic_effort"] = effort
-    return {**found, "extra_body": {**fields, "output_config": config} if config else fields}
+    found = _taken(config, {"effort": "anthropic_effort"})
+    found |= _taken(fields, {"thinking": "anthropic_thinking", "max_tokens": "max_tokens"})
+    return _with_rest(found, {**fields, "output_config": config} if config else fields)
 
 
-def _openai(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return all of it as ``extra_body``: pydantic-ai would leave some of it out, or rename it."""
-    return {"extra_body": fields}
+def _responses(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the reasoning as settings, to which pydantic-ai may add the context it keeps."""
+    reasoning = dict(fields.pop("reasoning", {}))
+    names = {"effort": "openai_reasoning_effort", "summary": "openai_reasoning_summary"}
+    if not reasoning.keys() <= names.keys():
+        return _with_rest({}, {**fields, "reasoning": reasoning})
+    found = _taken(reasoning, names) | _taken(fields, {"max_output_tokens": "max_tokens"})
+    return _with_rest(found, fields)
+
+
+def _chat(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the effort both ways: other classes than OpenAIChatModel send only the body."""
+    effort = fields.get("reasoning_effort")
+    return _with_rest({"openai_reasoning_effort": effort} if effort else {}, fields)
 
 
 def _gemini(fields: dict[str, Any]) -> dict[str, Any]:
@@ -78,6 +91,15 @@ def _bedrock(fields: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+def _taken(fields: dict[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the fields that have a setting, under its name, and take them out."""
+    return {names[name]: fields.pop(name) for name in [*fields] if name in names}
+
+
+def _with_rest(found: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
+    return {**found, "extra_body": rest} if rest else found
+
+
 def _renamed(fields: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     return {names[name]: value for name, value in fields.items() if name in names}
 
@@ -90,6 +112,6 @@ _WIRES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "anthropic": _anthropic,
     "bedrock": _bedrock,
     "gemini": _gemini,
-    "openai_chat": _openai,
-    "openai_responses": _openai,
+    "openai_chat": _chat,
+    "openai_responses": _responses,
 }

@@ -27,12 +27,52 @@ from .lazy import make_lazy_getattr
 
 if TYPE_CHECKING:
     from . import sdk as sdk
-    from .canon import Blob, Image, Message, Reply, Text, Tool
+    from .batch import BatchAnswer
+    from .canon import (
+        AdjustmentNote,
+        Blob,
+        CacheBreakpoint,
+        Cost,
+        Event,
+        Finished,
+        Image,
+        LevelUpdate,
+        Message,
+        Origin,
+        Part,
+        PartEnd,
+        PartStart,
+        Reply,
+        Signature,
+        Started,
+        Text,
+        TextDelta,
+        Thinking,
+        ThinkingDelta,
+        TokenLogprob,
+        Tool,
+        ToolCall,
+        ToolChoice,
+        ToolDelta,
+        ToolResult,
+        UnknownPart,
+        Usage,
+        UsageUpdate,
+    )
     from .client import (
+        AsyncBatch,
         AsyncChat,
         AsyncClient,
+        AsyncStream,
+        AsyncTurn,
+        Batch,
         Chat,
         Client,
+        ModelPrice,
+        ServiceModel,
+        Stream,
+        TokenCount,
+        Turn,
         aask,
         ask,
         attachment,
@@ -42,35 +82,68 @@ if TYPE_CHECKING:
     )
     from .exchange import Decoded, Prepared, Retry, Timeouts, decode
     from .sweep import asweep, sweep
-    from .thinking import Adjustment, Plan, Policy, ThinkingLike
+    from .thinking import Adjustment, Level, Plan, Policy, ThinkingLike
+    from .transport import AsyncHttpTransport, ConnectionLimits, FastTransport, HttpTransport
 
 __version__ = "0.2.0"
 
 _NAMES = {
-    "canon": "Blob Image Message Reply Text Tool",
-    "client": "AsyncChat AsyncClient Chat Client aask ask attachment levels models plan",
+    "batch": "BatchAnswer",
+    "canon": (
+        "AdjustmentNote Blob CacheBreakpoint Cost Event Finished Image LevelUpdate Message Origin "
+        "Part PartEnd PartStart Reply Signature Started Text TextDelta Thinking "
+        "ThinkingDelta TokenLogprob Tool ToolCall ToolChoice ToolDelta ToolResult UnknownPart "
+        "Usage UsageUpdate"
+    ),
+    "client": (
+        "AsyncBatch AsyncChat AsyncClient AsyncStream AsyncTurn Batch Chat Client "
+        "ServiceModel ModelPrice Stream TokenCount Turn aask ask attachment levels models "
+        "plan"
+    ),
     "exchange": "Decoded Prepared Retry Timeouts decode",
     "sweep": "asweep",
-    "thinking": "Adjustment Plan Policy ThinkingLike",
+    "thinking": "Adjustment Level Plan Policy ThinkingLike",
+    "transport": "AsyncHttpTransport ConnectionLimits FastTransport HttpTransport",
 }
 
 _ROOMS = ("sdk", "sweep")  # modules under their own name: pondero.sdk.client, pondero.sweep(...)
 
 __all__ = [
     "Adjustment",
+    "AdjustmentNote",
+    "AsyncBatch",
     "AsyncChat",
     "AsyncClient",
+    "AsyncHttpTransport",
+    "AsyncStream",
+    "AsyncTurn",
     "AuthFailed",
     "BadThinking",
+    "Batch",
+    "BatchAnswer",
     "Blob",
+    "CacheBreakpoint",
     "Chat",
     "Client",
+    "ConnectionLimits",
     "ContextTooLong",
+    "Cost",
     "Decoded",
+    "Event",
+    "FastTransport",
+    "Finished",
+    "HttpTransport",
     "Image",
+    "Level",
+    "LevelUpdate",
     "Message",
     "MissingKey",
+    "ModelPrice",
+    "Origin",
     "Overloaded",
+    "Part",
+    "PartEnd",
+    "PartStart",
     "Plan",
     "Policy",
     "PonderoError",
@@ -81,14 +154,31 @@ __all__ = [
     "Reply",
     "Retry",
     "ServiceError",
+    "ServiceModel",
+    "Signature",
+    "Started",
+    "Stream",
     "Text",
+    "TextDelta",
+    "Thinking",
+    "ThinkingDelta",
     "ThinkingLike",
     "Timeout",
     "Timeouts",
+    "TokenCount",
+    "TokenLogprob",
     "Tool",
+    "ToolCall",
+    "ToolChoice",
+    "ToolDelta",
+    "ToolResult",
     "TransportError",
+    "Turn",
     "UnknownModel",
+    "UnknownPart",
+    "Usage",
     "UsageError",
+    "UsageUpdate",
     "WireError",
     "aask",
     "ask",
@@ -105,11 +195,14 @@ if not TYPE_CHECKING:  # a type checker would accept any name
     _load = make_lazy_getattr(__name__, _NAMES)
 
     def __getattr__(name: str) -> object:
-        if name not in _ROOMS:
-            return _load(name)
         from importlib import import_module
 
-        return import_module(f".{name}", __name__)
+        if name in _ROOMS:
+            return import_module(f".{name}", __name__)
+        if name[0].isupper() and hasattr(import_module(".errors", __name__), name):
+            message = f"module 'pondero' has no attribute {name!r}; use pondero.errors.{name}"
+            raise AttributeError(message)
+        return _load(name)
 
 
 def __dir__() -> list[str]:

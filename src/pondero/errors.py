@@ -13,6 +13,8 @@ PonderoError
   StoreError      the threads on disk cannot be read or written
 """
 
+import sys
+import warnings
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -31,7 +33,7 @@ class PonderoError(Exception):
 
 
 class PonderoWarning(UserWarning):
-    """An adjustment of a plan, reported under the policy ``unsupported="warn"``.
+    """An unknown setting in config.toml, or an adjustment under the policy ``unsupported="warn"``.
 
     >>> import warnings
     >>> with warnings.catch_warnings(record=True) as caught:
@@ -40,6 +42,14 @@ class PonderoWarning(UserWarning):
     >>> print(caught[0].message)
     openai:gpt-5: this model does not support disabling thinking; ...
     """
+
+
+def warn_caller(message: str) -> None:
+    """Issue a ``PonderoWarning`` at the line that called pondero."""
+    frame, depth = sys._getframe(1), 2  # noqa: SLF001 - no public function does this
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pondero."):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, PonderoWarning, stacklevel=depth)
 
 
 # -- the call is invalid ---------------------------------------------------------------------
@@ -297,11 +307,11 @@ class WireError(PonderoError):
 
 
 class Malformed(WireError):
-    """A value is missing or has the wrong type; ``path`` names it."""
+    """A value is missing or has the wrong type; ``path`` names it, None for the whole answer."""
 
-    def __init__(self, message: str, *, path: str = "$") -> None:
-        super().__init__(f"{message} at {path}")
-        self.path = path
+    def __init__(self, message: str, *, path: str | None = "$") -> None:
+        super().__init__(message if path is None else f"{message} at {path}")
+        self.path: str = path or "$"
 
 
 class Truncated(WireError):
@@ -322,7 +332,10 @@ class TransportError(PonderoError):
     """
 
     category: ClassVar[str] = "network"
-    connected: bool = True
+
+    def __init__(self, message: str = "", *, connected: bool = True) -> None:
+        super().__init__(message)
+        self.connected = connected
 
 
 class Timeout(TransportError):

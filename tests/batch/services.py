@@ -62,7 +62,7 @@ class Service:
     """One provider's batch service.
 
     ``on_create`` are words for the next creates: lost, lost 500, hang (made, and no answer), cut,
-    500 (not made), 429, 400, garbled. ``ends`` is what becomes of an ask by its number: a function
+    no network, 500 (not made), 429, 400, garbled. ``ends`` is what becomes of an ask by its number: a function
     that returns answered, errored, expired, cancelled or absent. ``state`` is how a batch ends.
     """
 
@@ -125,6 +125,8 @@ class Service:
         word = self.on_create.pop(0) if self.on_create else ""
         if word == "cut":
             raise Unreachable("the connection was cut")
+        if word == "no network":
+            raise Unreachable("no route to host", connected=False)
         if word in ("500", "429", "400"):
             return Answer(int(word), {"error": {"message": f"no: {word}", "type": "x"}})
         made = Made(self.new_id(), asks, **said)
@@ -163,6 +165,13 @@ class Service:
             made.looks += 1
         return list(reversed(self.made.values()))
 
+    def count(self, made, *hows):
+        """How many asks ended so; one that is absent from the results was answered and billed."""
+        if not self.has_ended(made):
+            return 0
+        ends = ["cancelled" if made.cancelled else self.ends(n) for n in range(len(made.asks))]
+        return sum(end in hows for end in ends)
+
     def outcomes(self, made):
         """Each ask with how it ended and the emulator's answer to it, in another order."""
         found = []
@@ -190,8 +199,11 @@ class Messages(Service):
 
     def shown(self, made):
         ended = self.has_ended(made)
-        counts = dict.fromkeys(("processing", "succeeded", "errored", "canceled", "expired"), 0)
-        counts["succeeded" if ended else "processing"] = len(made.asks)
+        counts = {
+            "processing": 0 if ended else len(made.asks), "errored": self.count(made, "errored"),
+            "succeeded": self.count(made, "answered", "absent"),
+            "canceled": self.count(made, "cancelled"), "expired": self.count(made, "expired"),
+        }  # fmt: skip
         return {
             "id": made.id, "type": "message_batch", "created_at": made.said.get("at", "2099-01-01T00:00:00Z"),
             "processing_status": "ended" if ended else "in_progress", "request_counts": counts,
@@ -260,7 +272,8 @@ class Files(Service):
             "id": made.id, "object": "batch", "status": status, "created_at": 4070908800,
             "endpoint": made.said["endpoint"], "input_file_id": made.said["input_file_id"],
             "completion_window": "24h", "metadata": made.said.get("metadata"), "errors": None,
-            "request_counts": {"total": len(made.asks), "completed": 0, "failed": 0},
+            "request_counts": {"total": len(made.asks), "failed": self.count(made, "errored"),
+                               "completed": self.completed(made, status)},
         }  # fmt: skip
         if status == "failed":
             shown["errors"] = {"data": [{"code": "x", "message": "the file is not good"}]}
@@ -268,6 +281,10 @@ class Files(Service):
             self.files["out"], self.files["err"] = self._results(made)
             shown |= {"output_file_id": "out", "error_file_id": "err"}
         return shown
+
+    def completed(self, made, status):
+        """What expired or failed whole has no answers that are absent."""
+        return self.count(made, "answered", *(("absent",) if status == "completed" else ()))
 
     def _results(self, made):
         out, err = [], []
@@ -364,6 +381,8 @@ class Jobs(Files):
             "metadata": plain["metadata"], "created_at": plain["created_at"], "input_files": [],
             "errors": [{"message": "the file is not good"}] if plain["errors"] else [],
             "total_requests": len(made.asks), "completed_requests": 0, "outputs": None,
+            "succeeded_requests": plain["request_counts"]["completed"],
+            "failed_requests": plain["request_counts"]["failed"],
         }  # fmt: skip
         if "output_file_id" in plain:
             out = [json.loads(line) for line in self.files["out"].splitlines()]
@@ -445,9 +464,14 @@ class Operations(Service):
 class Requests(Service):
     live = "https://api.x.ai/v1/chat/completions"
     create_path = "/v1/batches"
+    count_lags = 0
 
     def make(self, request, _query):
         return self.create([], name=json.loads(request.body)["name"])
+
+    @property
+    def adds(self):
+        return [each for each in self.requests if each.url.endswith("/requests")]
 
     def add(self, request, _query, id):
         word = self.on_add.pop(0) if self.on_add else ""
@@ -463,8 +487,15 @@ class Requests(Service):
         return Answer(200, {})
 
     def shown(self, made):
+        if self.count_lags and len(made.asks) > 100:  # as if it had been asked a little earlier
+            self.count_lags -= 1
+            made = Made(made.id, made.asks[:100], **made.said)
+            made.looks = 99
         ended = bool(made.asks) and self.has_ended(made)
-        state = {"num_requests": len(made.asks), "num_pending": 0 if ended else len(made.asks)}
+        state = {"num_requests": len(made.asks), "num_pending": 0 if ended else len(made.asks),
+                 "num_success": self.count(made, "answered", "absent"),
+                 "num_error": self.count(made, "errored"),
+                 "num_cancelled": self.count(made, "cancelled")}  # fmt: skip
         return {"batch_id": made.id, "name": made.said["name"], "state": state,
                 "cancel_time": DAY if made.cancelled else None}  # fmt: skip
 

@@ -19,7 +19,7 @@ def test_its_python_runs_as_printed(block, capsys):
     exec(compile(block, "batch.md", "exec"), {})
     out = capsys.readouterr().out
     assert "running" in out
-    assert "q4 4 * 23 = 92 as_planned 0." in out
+    assert "q4 4 * 23 = 92 as_planned None" in out
 
 
 def test_every_ending_is_in_its_table():

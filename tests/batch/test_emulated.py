@@ -26,7 +26,10 @@ def test_a_batch_ends_as_the_service_says_and_is_made_once(name, fault):
     batch = client.batch(ASKS, MODELS[name], "low", max_tokens=4000)
     answers = batch.wait()
     assert list(answers) == [ask["id"] for ask in ASKS]
-    assert {answer.ending for answer in answers.values()} <= ENDINGS[fault]
+    expected = ENDINGS[fault]
+    if (name, fault) == ("google", "cancelled"):  # counts two answers, and gives none of them
+        expected = {"lost"}
+    assert {answer.ending for answer in answers.values()} <= expected
     assert len({lot.remote for lot in batch.lots}) == 1
     for number, answer in enumerate(answers.values()):
         if answer.ending == "answered":

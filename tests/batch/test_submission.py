@@ -1,19 +1,25 @@
 """A batch is at its service once, whatever becomes of the request that makes it."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
+import time
+from contextlib import suppress
 
 import pytest
 from tests.batch.services import MODELS, SERVICES, Made
 
 from pondero import Client, Retry
-from pondero.batch import BatchFile, list_batches
-from pondero.errors import BadRequest, ServerFailed, Unreachable, UsageError
+from pondero.batch import BatchFile, collection, list_batches
+from pondero.errors import (
+    BadRequest,
+    NotFound,
+    ServerFailed,
+    ServiceError,
+    Unreachable,
+    UsageError,
+)
 
 ASKS = [{"id": f"q{n}", "prompt": f"What is {n} * 23?"} for n in range(5)]
+MANY = [{"id": f"q{n}", "prompt": f"What is {n} * 23?"} for n in range(220)]
 QUICK = Retry(attempts=3, waits=False)
 NAMED = [name for name in SERVICES if name not in ("anthropic", "openrouter")]
 
@@ -37,22 +43,62 @@ def test_a_batch_that_was_made_though_no_answer_came_is_found_by_its_name(name, 
 
 @pytest.mark.parametrize("word", ["cut", "500"])
 @pytest.mark.parametrize("name", SERVICES)
-def test_a_batch_that_was_not_made_is_looked_for_first_and_then_made(name, word):
-    service, batch = sent(name, on_create=[word])
-    assert len(service.creates) == 2
-    assert len(service.made) == 1
-    first, second = (n for n, each in enumerate(service.requests) if each in service.creates)
-    looks = service.requests[first + 1 : second]
+def test_a_batch_that_may_have_been_made_is_sent_again_only_if_the_user_says_so(name, word):
+    service = SERVICES[name](on_create=[word])
+    with pytest.raises((Unreachable, ServerFailed)) as told:
+        client(service).batch(ASKS, MODELS[name], "low")
+    assert "--send-again" in told.value.__notes__[0]
+    first = service.requests.index(service.creates[0])
+    looks = service.requests[first + 1 :]
     assert len(looks) >= 3  # it may be listed a little later than it is made
     assert {request.method for request in looks} == {"GET"}
+    batch = only_batch(service)
+    assert batch.look() == "unsure"
+    with pytest.raises(ServiceError, match="it is not known whether the service accepted it"):
+        batch.wait()  # not for ever
+    assert len(service.creates) == 1
+    batch.send(again=True)
+    assert len(service.creates) == 2
+    assert len(service.made) == 1
     assert {answer.ending for answer in batch.wait().values()} == {"answered"}
 
 
+@pytest.mark.parametrize("name", SERVICES)
+def test_what_never_left_this_machine_is_simply_sent_later(name):
+    service = SERVICES[name](on_create=["no network"])
+    with pytest.raises(Unreachable):
+        client(service).batch(ASKS, MODELS[name], "low")
+    batch = only_batch(service)
+    assert batch.state == "unsent"
+    assert {answer.ending for answer in batch.wait().values()} == {"answered"}
+    assert len(service.made) == 1
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_an_unsure_batch_can_be_given_up_and_is_then_lost(name):
+    service = SERVICES[name](on_create=["cut"])
+    with pytest.raises(Unreachable):
+        client(service).batch(ASKS, MODELS[name], "low")
+    batch = only_batch(service)
+    assert batch.cancel() == "unsure"  # nobody knows what could be cancelled
+    assert batch.give_up() == "ended"
+    assert {answer.ending for answer in batch.answers.values()} == {"lost"}
+    assert len(service.creates) == 1
+
+
+def only_batch(service):
+    (left,) = list_batches()
+    return client(service).open_batch(left.id)
+
+
 @pytest.mark.parametrize("name", NAMED)
-def test_a_batch_that_is_listed_late_is_found(name):
+@pytest.mark.parametrize("late", [2, 12])
+def test_a_batch_that_is_listed_late_is_found(name, late):
     service = SERVICES[name](on_create=["lost"])
-    service.unlisted = 2
-    client(service).batch(ASKS, MODELS[name], "low")
+    service.unlisted = late
+    with suppress(Unreachable):
+        client(service).batch(ASKS, MODELS[name], "low")
+    assert {answer.ending for answer in only_batch(service).wait().values()} == {"answered"}
     assert len(service.made) == len(service.creates) == 1
 
 
@@ -88,7 +134,10 @@ def test_a_batch_of_somebody_else_is_not_taken_for_ours(name):
     assert batch.state == "unsure"  # it has as many asks, and may be ours
     assert len(service.creates) == 1
     service.after = 0
-    assert {answer.ending for answer in batch.wait().values()} == {"answered"}
+    with pytest.raises(ServiceError, match="batch_9 is not it"):
+        batch.wait()
+    assert len(service.creates) == 1
+    assert {answer.ending for answer in batch.send(again=True).wait().values()} == {"answered"}
     assert len(service.creates) == 2
     assert batch.lots[0].remote != "batch_9"
 
@@ -114,8 +163,12 @@ def test_a_service_that_stays_broken_leaves_a_batch_to_go_on_with():
     with pytest.raises(ServerFailed):
         client(service).batch(ASKS, MODELS["openai"])
     assert service.made == {}
-    (left,) = list_batches()
-    assert len(client(service).open_batch(left.id).wait()) == 5
+    batch = only_batch(service)
+    for _ in range(2):
+        with pytest.raises(ServerFailed):
+            batch.send(again=True)
+    assert len(batch.send(again=True).wait()) == 5
+    assert len(service.creates) == 4
 
 
 def test_where_not_even_the_list_can_be_read_nothing_is_sent_again():
@@ -141,12 +194,41 @@ def test_where_not_even_the_list_can_be_read_nothing_is_sent_again():
 def test_asks_are_added_once_whatever_becomes_of_the_requests_that_add_them(words):
     service = SERVICES["xai"]()
     service.on_add, service.page = words, 100
-    asks = [{"id": f"q{n}", "prompt": f"What is {n} * 23?"} for n in range(220)]
-    batch = client(service).batch(asks, MODELS["xai"], "low")
+    with suppress(Unreachable):
+        client(service).batch(MANY, MODELS["xai"], "low")
+    batch = only_batch(service)
+    while batch.state == "unsure":
+        adds = len(service.adds)
+        assert batch.look() == "unsure"
+        assert len(service.adds) == adds  # only on request
+        with suppress(Unreachable):
+            batch.send(again=True)
     (made,) = service.made.values()
     ids = [id for id, _ in made.asks]
     assert len(ids) == len(set(ids)) == 220
     assert len(batch.wait()) == 220
+
+
+@pytest.mark.parametrize("lag", [1, 3, 8])
+def test_a_count_that_lags_sends_nothing_twice_and_ends_nothing_early(lag):
+    service = SERVICES["xai"](after=0)
+    service.page, service.count_lags = 100, lag
+    batch = client(service).batch(MANY, MODELS["xai"], "low")
+    assert {answer.ending for answer in batch.wait().values()} == {"answered"}
+    (made,) = service.made.values()
+    assert len(made.asks) == 220
+    assert len(service.adds) == 3
+
+
+def test_a_part_that_may_be_there_can_be_given_up_and_the_rest_is_collected():
+    service = SERVICES["xai"]()
+    service.on_add, service.page = ["", "cut"], 100
+    with pytest.raises(Unreachable):
+        client(service).batch(MANY, MODELS["xai"], "low")
+    batch = only_batch(service)
+    batch.give_up()
+    endings = [answer.ending for answer in batch.wait().values()]
+    assert endings == ["answered"] * 100 + ["lost"] * 100 + ["cancelled"] * 20
 
 
 def test_two_processes_do_not_talk_about_one_batch_at_once():
@@ -156,12 +238,30 @@ def test_two_processes_do_not_talk_about_one_batch_at_once():
         other.look()
 
 
-def test_a_batch_that_the_service_has_forgotten_ends_with_its_reason():
-    service, batch = sent("openai")
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_404_is_no_loss_until_the_user_gives_up_and_then_another_look_is_allowed(name):
+    service, batch = sent(name, after=0)
+    made, service.made = service.made, {}
+    assert batch.look() == "running"
+    assert "the service does not know" in batch.lots[0].note
+    with pytest.raises(NotFound, match="until you give it up"):
+        batch.wait()  # not for ever
+    assert batch.state == "running"
+    assert batch.give_up() == "ended"
+    assert {answer.ending for answer in batch.answers.values()} == {"lost"}
+    assert batch.look() == "ended"
+    service.made = made
+    assert {answer.ending for answer in batch.wait().values()} == {"answered"}
+    assert len(service.creates) == 1
+
+
+def test_a_batch_that_is_older_than_the_service_keeps_any_is_lost(monkeypatch):
+    service, batch = sent("anthropic")
     service.made.clear()
-    answers = batch.wait()
-    assert {answer.ending for answer in answers.values()} == {"lost"}
-    assert "no longer knows the batch batch_1" in str(answers["q0"].error)
+    later = time.time() + 30 * 86_400
+    monkeypatch.setattr(collection, "time", lambda: later)
+    assert batch.look() == "ended"
+    assert {answer.ending for answer in batch.answers.values()} == {"lost"}
 
 
 def test_a_batch_that_was_never_sent_can_be_cancelled():
@@ -180,51 +280,3 @@ def test_no_key_is_on_disk(data_dir, monkeypatch):
     assert service.requests[0].headers["x-api-key"] == key
     for path in data_dir.rglob("*"):
         assert path.is_dir() or key.encode() not in path.read_bytes()
-
-
-# -- killed ----------------------------------------------------------------------------------------
-
-KILLED = """
-import json, os, signal, sys
-from tests.batch.services import MODELS, SERVICES
-from tests.batch.test_submission import ASKS, client
-
-name, log, deadly = sys.argv[1], sys.argv[2], int(sys.argv[3])
-service = SERVICES[name]()
-sending = service.send
-
-def send(request, timeouts=None):
-    # The service lives on: what it has is in a file that every process shares.
-    service.revive(log)
-    try:
-        return sending(request, timeouts)
-    finally:
-        service.keep(log)
-        if len(service.requests) == deadly:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-service.send = send
-client(service).batch(ASKS, MODELS[name], "low")
-print("sent", flush=True)
-"""
-
-
-@pytest.mark.parametrize(("name", "deadly"), [("openai", 1), ("openai", 2), ("xai", 1), ("xai", 3)])
-def test_killed_after_any_request_the_next_process_sends_nothing_twice(
-    name, deadly, tmp_path, data_dir
-):
-    log = tmp_path / "service.json"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PONDERO_DATA_DIR": str(data_dir)}
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, name, str(log), str(deadly)],
-        env=env, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    service = SERVICES[name]()
-    service.revive(log)
-    (left,) = list_batches()
-    answers = client(service).open_batch(left.id).wait()
-    assert {answer.ending for answer in answers.values()} == {"answered"}
-    assert len(service.made) == 1
-    (made,) = service.made.values()
-    assert len(made.asks) == len({id for id, _ in made.asks}) == 5

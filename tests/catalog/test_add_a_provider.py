@@ -21,7 +21,7 @@ from pondero.contract import (
 )
 from pondero.emulator import Emulator, run_emulator_in_thread
 from pondero.errors import BadCatalog, MissingKey
-from pondero.thinking import LEVELS, Policy, RequestParameters
+from pondero.thinking import LEVELS, BudgetRange, Capability, Policy, RequestParameters
 
 _TEXT = (Path(__file__).parents[2] / "docs" / "add-a-provider.md").read_text("utf-8")
 ACME = re.findall(r"```toml\n(.*?)```", _TEXT, re.DOTALL)[0]
@@ -154,7 +154,7 @@ def test_a_mistake_in_its_file_is_one_error_that_says_where(folder):
 
 
 def test_gemini_answers_through_cloud_code_assist_by_the_documented_file(tmp_path, monkeypatch):
-    assist = re.findall(r"```toml\n(.*?)```", _TEXT, re.DOTALL)[1]
+    assist = re.findall(r"```toml\n(.*?)```", _TEXT, re.DOTALL)[-1]
     (tmp_path / "providers").mkdir()
     (tmp_path / "providers" / "code-assist.toml").write_text(assist, "utf-8")
     monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
@@ -169,3 +169,60 @@ def test_gemini_answers_through_cloud_code_assist_by_the_documented_file(tmp_pat
         assert "391" in client.ask("code-assist:gemini-2.5-pro", "What is 17 * 23?", "low").text
     finally:
         load_catalog.cache_clear()
+
+
+ON = {"thinking": {"type": "enabled"}}
+OFF = 'off = { thinking = { type = "disabled" } }\n'
+SWITCH = 'on = { thinking = { type = "enabled" } }\n'
+LEVEL = 'level = { reasoning_effort = "$effort" }\n'
+BUDGET = 'budget = { thinking = { tokens = "$budget" } }\n'
+
+
+@pytest.mark.parametrize(
+    ("templates", "facts", "wish", "sent"),
+    [
+        (OFF + LEVEL + BUDGET, "", 5000, {"thinking": {"tokens": 5000}}),
+        (OFF + LEVEL + BUDGET, "", "high", {"reasoning_effort": "high"}),
+        (OFF + SWITCH + LEVEL, "", True, ON),
+        (OFF + SWITCH + LEVEL, "", 5000, {"reasoning_effort": "low"}),
+        (BUDGET, "[override]\nany = { budget = { min = 1, max = 2000 } }", 5000, {"thinking": {"tokens": 2000}}),
+        (OFF + LEVEL + BUDGET, "[override]\nany = { efforts = ['low'] }", 5000, {"thinking": {"tokens": 5000}}),
+    ],
+)  # fmt: skip
+def test_a_template_in_its_file_is_used_without_another_word(
+    tmp_path, monkeypatch, templates, facts, wish, sent
+):
+    """Of a model that nobody knows, the file's own templates say what can be asked for."""
+    head = ACME[: ACME.index("[placement.any]")]
+    (tmp_path / "providers").mkdir()
+    text = f"{head}[placement.any]\n{templates}{facts}\n"
+    (tmp_path / "providers" / "acme.toml").write_text(text, "utf-8")
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
+    load_catalog.cache_clear()
+    try:
+        assert pondero.plan(MODEL, wish).fields == sent
+    finally:
+        monkeypatch.undo()
+        load_catalog.cache_clear()
+
+
+def test_levels_are_budgets_where_only_a_budget_can_be_said(tmp_path, monkeypatch):
+    head = ACME[: ACME.index("[placement.any]")]
+    (tmp_path / "providers").mkdir()
+    (tmp_path / "providers" / "acme.toml").write_text(f"{head}[placement.any]\n{BUDGET}", "utf-8")
+    monkeypatch.setenv("PONDERO_CONFIG_DIR", str(tmp_path))
+    load_catalog.cache_clear()
+    try:
+        low, high = (pondero.plan(MODEL, level).fields for level in ("low", "high"))
+    finally:
+        monkeypatch.undo()
+        load_catalog.cache_clear()
+    assert 0 < low["thinking"]["tokens"] < high["thinking"]["tokens"]
+
+
+@pytest.mark.parametrize("facts", [Capability, BudgetRange])
+def test_every_fact_that_can_be_overridden_is_explained(facts):
+    section = re.search(r"^## Facts\n(.*?)^## ", _TEXT, re.DOTALL | re.MULTILINE)
+    assert section is not None
+    explained = {*re.findall(r"`(\w+)`", section[1])}
+    assert {field.name for field in msgspec.structs.fields(facts)} <= explained

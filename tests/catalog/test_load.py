@@ -289,3 +289,32 @@ def test_a_provider_like_another_has_batches_only_if_it_says_so(config):
     )
     load_catalog.cache_clear()
     assert load_catalog().catalog.providers["ours"].batch == BatchTerms(shape="jobs", factor=0.25)
+
+
+@pytest.mark.parametrize(
+    ("quirk", "valid"),
+    [
+        ('think_tags = "yes"', "use no opened preopened"),
+        ("replay_when = 3", "use always never tools"),
+        ('thinking_fields = ["thoughts"]', "use reasoning reasoning_content"),
+    ],
+)
+def test_an_invalid_quirk_names_the_valid_values(config, quirk, valid):
+    (config / "providers").mkdir()
+    text = f'like = "vllm"\nlabel = "Mine"\nurl = "http://localhost:9/v1"\n[quirks]\n{quirk}\n'
+    (config / "providers" / "mine.toml").write_text(text)
+    with pytest.raises(BadCatalog, match=f"mine.toml:5: .*; {valid}"):
+        pondero.plan("mine:x")
+
+
+def test_a_typical_depth_of_an_unknown_level_is_an_error_with_its_line(config):
+    row = '[[model]]\nmatch = ["our-opus"]\nlike = "claude-opus-5"\n'
+    (config / "models.toml").write_text(f"{row}typical = {{ high = 900 }}\ntypical_source = 'us'\n")
+    assert (
+        "900 tokens at high (us)"
+        in pondero.plan("our-opus/high", max_tokens=500).adjustments[0].why
+    )
+    load_catalog.cache_clear()
+    (config / "models.toml").write_text(f"{row}typical = {{ deep = 900 }}\n")
+    with pytest.raises(BadCatalog, match=r"models\.toml:4: .*typical has no level 'deep'; use on"):
+        pondero.plan("our-opus/high")

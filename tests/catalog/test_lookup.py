@@ -58,7 +58,7 @@ def test_a_model_string_is_taken_apart_at_the_last_slash_only_if_a_wish_follows(
     [
         ("claude-sonnet-4-5-20250929", "anthropic", "claude-sonnet-4-5"),
         ("claude-opus-4-20250514", "anthropic", "claude-opus-4"),
-        ("claude-opus-4-1-20250805", "anthropic", "claude-opus-4"),
+        ("claude-opus-4-1-20250805", "anthropic", "claude-opus-4-1"),
         ("claude-opus-5-5", "anthropic", "claude-opus-5-5"),
         ("o3-mini-2025-01-31", "openai", "o-series"),
         ("gpt-5-2025-08-07", "openai", "gpt-5"),
@@ -277,7 +277,7 @@ def test_every_fact_has_a_source_and_a_date(finder):
     facts = [f.capability for g in catalog.groups.values() for f in g.family]
     for fact in (*facts, *catalog.providers.values()):
         assert fact.source
-        assert date(2025, 1, 1) < date.fromisoformat(fact.checked) <= date(2026, 11, 15)
+        assert date(2025, 1, 1) < date.fromisoformat(fact.checked) <= date(2026, 11, 17)
 
 
 def test_every_shipped_row_says_how_it_is_known():

@@ -20,6 +20,18 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
+@SERVER.tool()
+def spell(number: int) -> str:
+    """Return a number as text, which is JSON as well."""
+    return str(number)
+
+
+@SERVER.tool()
+def lines(document: str) -> list[str]:
+    """Return the lines of a text."""
+    return document.splitlines()
+
+
 @SERVER.tool(name="multiply.two-numbers")
 def multiply(a: int, b: int) -> dict[str, int]:
     """Multiply two numbers."""

@@ -91,7 +91,7 @@ def test_events_put_together_are_the_reply(model):
     texts = [event.text for event in events if isinstance(event, TextDelta)]
     thoughts = [event.text for event in events if isinstance(event, ThinkingDelta)]
     assert "".join(texts) == stream.reply.text
-    assert "".join(thoughts) == "".join(stream.reply.thinking)
+    assert "".join(thoughts) == stream.reply.thinking
     assert isinstance(events[-1], Finished)
     assert stream.message == stream.reply.message
 
@@ -118,7 +118,7 @@ def test_leaving_early_closes_the_answer_and_keeps_what_came():
             if isinstance(event, ThinkingDelta):
                 break
     assert emulator.log.entries[0].end == "closed"
-    assert stream.message.thinking == (event.text,)
+    assert stream.message.thinking == event.text
 
 
 def test_leaving_an_async_stream_early_closes_the_answer():
@@ -132,7 +132,7 @@ def test_leaving_an_async_stream_early_closes_the_answer():
         return None
 
     thinking, text = asyncio.run(leave())
-    assert thinking == (text,)
+    assert thinking == text
     assert emulator.log.entries[0].end == "closed"
 
 
@@ -440,13 +440,13 @@ def test_a_timeout_that_cannot_be_is_an_error(timeout):
 
 def test_headers_of_the_callers_own_go_along():
     client = pondero.Client(transport=Emulator())
-    headers = {"X-Team": "blue", "anthropic-beta": "context-1m"}
+    headers = {"X-Team": "blue", "anthropic-beta": "context-1m-2025-08-07"}
     tool = Tool("look", "Look.", {"type": "object"})
     plain = client.prepare("claude-sonnet-4-5/high", SUM, tools=[tool])
     prepared = client.prepare("claude-sonnet-4-5/high", SUM, tools=[tool], headers=headers)
     assert prepared.request.headers["x-team"] == "blue"
     betas = prepared.request.headers["anthropic-beta"].split(",")
-    assert betas == [*plain.plan.headers["anthropic-beta"].split(","), "context-1m"]
+    assert betas == [*plain.plan.headers["anthropic-beta"].split(","), "context-1m-2025-08-07"]
     assert client.ask("claude-sonnet-4-5/high", SUM, headers=headers).text
 
 

@@ -108,6 +108,16 @@ def test_an_attachment_goes_to_the_first_model_that_can_read_it():
         pondero.Chat([models[0], "ollama:qwen3"], client=client).send(SUM, attachments=[b"%PDF-1"])
 
 
+@pytest.mark.parametrize("how", ["cut 1500", "broken 1500", "no_end", "error_event 9", "hang 1500"])
+@each_shell
+def test_what_nobody_has_seen_goes_to_the_next_model(shell, how):
+    emulator = Emulator(script=[ScriptedTurn(text="word " * 400, fault=fault(how))])
+    reply = shell.ask(shell.client(emulator, retry=ONCE), TWO, SUM)
+    assert "391" in reply.text
+    assert asked(emulator) == ["claude-opus-5", "gpt-5.1"]
+    assert [note.code for note in reply.adjustments] == ["fell_back"]
+
+
 def test_nothing_moves_on_after_an_event_was_shown():
     emulator = Emulator(script=[ScriptedTurn(text="word " * 400, fault=fault("cut 1500"))])
     shown = []

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.exchange.driving import Drive, exchange
 from tests.shells import each_shell
+from tests.transport.scripted import SUM as SUM_PIECES
 from tests.transport.scripted import Scripted
 
 import pondero
@@ -132,11 +133,9 @@ def test_how_and_when_bytes_come_changes_nothing(shell, stream, model, fault, _)
 def test_a_stream_that_breaks_off_is_never_taken_for_a_whole_one(shell, model, fault, kind):
     sound = Emulator()
     whole = shell.ask(shell.client(sound), model, SUM).message.parts
-    step = STEP if "error_event" not in fault else 1
-    last = sound.log.entries[0].sent * step // STEP if "N" in fault else 1
     outcomes = set()
-    for place in range(0, last, step):
-        transport = emulator(fault.replace("N", str(place)), None)
+    for at in places(fault, sound):
+        transport = emulator(at, None)
         chat = chat_with(shell, transport, model)
         seen = []
         try:
@@ -148,10 +147,72 @@ def test_a_stream_that_breaks_off_is_never_taken_for_a_whole_one(shell, model, f
             outcomes.add("raised")
             continue
         assert chat.messages[1].parts == whole
-        assert shown(seen) == "".join((*chat.messages[1].thinking, chat.messages[1].text))
+        assert shown(seen) == chat.messages[1].thinking + chat.messages[1].text
         assert len(chat.messages) == 2
         outcomes.add(requests(transport))  # 1: only what comes after the end was lost
     assert outcomes >= ({"raised", 2} if "N" in fault else {"raised"})
+
+
+def places(fault, sound):
+    """Return the fault at several places of an answer, up to its end."""
+    if "N" not in fault:
+        return [fault]
+    step = STEP if "error_event" not in fault else 1
+    last = sound.log.entries[0].sent * step // STEP
+    return [fault.replace("N", str(place)) for place in range(0, last, step)]
+
+
+@each_shell
+@each_wire
+@pytest.mark.parametrize("way", ["ask", "send"])
+@pytest.mark.parametrize(("fault", "kind"), rows("until something was shown"))
+def test_what_nobody_has_seen_is_tried_again_wherever_it_broke_off(shell, model, way, fault, kind):
+    """``ask`` and ``send`` show nothing before they return: a cut anywhere is a second try."""
+    sound = Emulator()
+    whole = shell.ask(shell.client(sound), model, SUM)
+    tried = set()
+    for at in places(fault, sound)[::3]:
+        transport = emulator(at, None)
+        client = shell.client(transport, retry=Retry(waits=False))
+        if way == "ask":
+            reply = shell.ask(client, model, SUM)
+        else:
+            chat = shell.chat(model, client)
+            reply = shell.send(chat, SUM)
+            assert len(chat.messages) == 2
+        assert reply.message.parts == whole.message.parts
+        tried.add(requests(transport))
+        if requests(transport) == 2:
+            assert reply.usage.known_total >= whole.usage.known_total
+    assert tried <= {1, 2}  # 1: only what comes after the end was lost
+    assert 2 in tried
+    transport = emulator(*[places(fault, sound)[0]] * 5)
+    with pytest.raises(kind):
+        shell.ask(shell.client(transport, retry=Retry(waits=False)), model, SUM)
+    assert requests(transport) == 4
+
+
+def test_what_a_failed_try_used_is_counted():
+    """The judge is the service's own sheet: message_start has the input, message_delta the rest."""
+    pieces = list(SUM_PIECES)
+    cut = ResponseHead(200, {"content-type": "text/event-stream"}), pieces[:3]
+    cut_later = ResponseHead(200, {"content-type": "text/event-stream"}), pieces[:5]
+    whole = ResponseHead(200, {"content-type": "text/event-stream"}), pieces
+    client = pondero.Client(transport=Scripted(cut, cut_later, whole), retry=Retry(waits=False))
+    reply = client.ask("claude-opus-5", "Hello")
+    assert (reply.usage.input, reply.usage.output) == (30, 1 + 5 + 5)
+    client = pondero.Client(transport=Scripted(cut, whole), retry=Retry(attempts=1))
+    reply = client.ask(["claude-opus-5", "claude-opus-5/low"], "Hello")
+    assert (reply.usage.input, reply.usage.output) == (20, 1 + 5)
+
+
+@each_shell
+def test_a_stream_that_was_begun_is_not_tried_again_by_reading_the_rest(shell):
+    transport = emulator("error_event", None)
+    client = shell.client(transport, retry=Retry(waits=False))
+    with pytest.raises(pondero.Overloaded):
+        shell.read_rest(client, "claude-opus-5/low", SUM)
+    assert requests(transport) == 1
 
 
 @each_shell
@@ -191,7 +252,7 @@ def test_a_fault_between_two_steps_of_a_turn_leaves_no_half_turn(shell, model):
         runs.append(city)
         return f"it is fine in {city}"
 
-    transport = emulator(None, 400, None, "error_event", None, 503, None)
+    transport = emulator(None, 400, None, 403, None, 503, "error_event", None)
     client = shell.client(transport, retry=Retry(waits=False))
     chat = shell.chat(model, client, tools=[get_weather])
     for _ in range(2):
@@ -234,9 +295,10 @@ def test_a_key_or_address_of_nobody_is_refused(argument):
 
 @pytest.mark.parametrize("url", ["http://[::1", "[::1", "http://[zz]/x"])
 def test_an_address_that_is_none_is_an_error_of_ours(url):
-    client = pondero.Client(urls={"openai-chat": url}, keys={"openai-chat": KEY})
     with pytest.raises(BadParameter, match="invalid address"):
-        client.ask("openai-chat:gpt-5.1", "Hello")
+        pondero.Client(urls={"openai-chat": url}, keys={"openai-chat": KEY}).ask(
+            "openai-chat:gpt-5.1", "Hello"
+        )
 
 
 def test_a_date_to_try_again_at_counts_from_now_where_the_answer_has_no_date():

@@ -22,6 +22,7 @@ MODELS = {
     "cohere": "cohere:command-a-reasoning-08-2025",
     "ollama": "ollama:gpt-oss:20b",
     "bedrock": "bedrock:claude-opus-4",
+    "interactions": "google-interactions:gemini-3-flash-preview",
 }
 WISHES = {"anthropic": {"thinking": {"type": "disabled"}}, "openai_responses": "high", "*": "low"}
 

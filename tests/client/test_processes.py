@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 import threading
 import warnings
@@ -153,3 +154,37 @@ def test_a_child_forked_from_a_running_loop_has_connections_of_its_own():
 
         asyncio.run(run())
     assert server.connections == 2
+
+
+CLOSING = """
+import asyncio, gc, pondero, socket
+open_ones = lambda: [each for each in gc.get_objects() if isinstance(each, socket.socket) and each.fileno() >= 0]
+before = len(open_ones())
+{call}
+import atexit
+atexit._run_exitfuncs()
+gc.collect()
+print(len(open_ones()) - before)
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "pondero.ask('openai-chat:gpt-5', 'hi', stream=False)",
+        "asyncio.run(pondero.aask('openai-chat:gpt-5', 'hi', stream=False))",
+        "pondero.Chat('openai-chat:gpt-5').send('hi')",
+    ],
+)
+def test_the_shared_clients_close_at_exit_without_a_warning(call):
+    """Python's own warnings of open sockets and loops are errors here."""
+    with serving(echo) as server:
+        more = {"OPENAI_API_KEY": KEYS["openai-chat"], "OPENAI_BASE_URL": server.url}
+        ran = subprocess.run(
+            [sys.executable, "-W", "error", "-c", CLOSING.format(call=call)],
+            env={**os.environ, **more},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "0\n", "")

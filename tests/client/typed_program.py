@@ -65,11 +65,18 @@ def see(value: pondero.Prepared | pondero.Reply) -> None:
     assert value is not None
 
 
-def the_dial() -> None:
+def the_dial(given: str = "12,000", some: str | None = "high") -> None:
     """Say the wish in every way."""
     wishes: list[pondero.ThinkingLike] = ["off", "high", "med", 8000, True, None, {"thinking": {}}]
     for wish in wishes:
         assert_type(pondero.plan(MODEL, wish), pondero.Plan)
+    pondero.plan(MODEL, given)
+    pondero.plan(MODEL, some)
+    pondero.plan(MODEL, thinking_effort=given)
+    level: pondero.Level = "high"
+    assert_type(pondero.plan(MODEL, level, context=900, seed=7).level, str | None)
+    pondero.plan(MODEL, "8k")
+    pondero.plan(MODEL, thinking="64k")
     strict = pondero.Policy(unsupported="strict", answer_room=2048)
     pondero.plan(MODEL, "low", policy=strict.but(off="floor"))
     pondero.plan(MODEL, max_tokens=1000, policy={"show": "none"}, thinking_effort="low")
@@ -77,7 +84,7 @@ def the_dial() -> None:
     pondero.models("anthropic")
 
 
-def the_client(client: pondero.Client) -> None:
+def the_client(client: pondero.Client, level: str = "low") -> None:
     """Ask, stream and prepare, with every shape of answer."""
     assert_type(client.ask(MODEL, "Name a city.", "low", output=Struct).value, Struct)
     assert_type(client.ask(MODEL, "Name a city.", "low", output=Data).value, Data)
@@ -86,11 +93,15 @@ def the_client(client: pondero.Client) -> None:
     assert_type(client.ask(MODEL, "Name cities.", output=list[Struct]).value, list[Struct])
     assert_type(client.ask(MODEL, "Name cities.", output=list[Model]).value, list[Model])
     assert_type(client.ask(MODEL, "Name a city.", output=SCHEMA).value, Any)
+    either: pondero.Reply[Data | list[Data]]
+    either = client.ask(MODEL, "Name a city.", output=Data | list[Data])
+    assert_type(either.value, Data | list[Data])
+    assert_type(client.ask(MODEL, "What is 17 * 23?", level, seed=7).text, str)
     reply = client.ask(MODEL, "What is 17 * 23?", 8000, tools=[add], policy={"show": "summary"})
     assert_type(reply.text, str)
     assert_type(reply.usage.thinking, int | None)
-    assert_type(reply.plan, pondero.Plan | None)
-    assert reply.plan is not None
+    assert_type(reply.plan, pondero.Plan)
+    assert_type(reply.origin.model, str)
     assert_type(reply.plan.level, str | None)
     assert_type([note.code for note in reply.adjustments], list[str])
     with client.stream(MODEL, "Name a city.", True, output=Model) as stream:
@@ -111,7 +122,7 @@ def the_client(client: pondero.Client) -> None:
 
 def the_chat(client: pondero.Client) -> None:
     """Talk, at another level and of another shape."""
-    chat = pondero.Chat(MODEL, "high", tools=[add], client=client, system="Be short.")
+    chat = pondero.Chat(MODEL, "high", tools=[add], client=client, system="Be short.", seed=7)
     assert_type(chat.send("Name a city.", output=Model).value, Model)
     chat.thinking = "low"
     chat.model = "gpt-5.1"

@@ -22,6 +22,7 @@ UNSHOWN = {
     "bedrock": {"grounding", "safety_ratings"},
     "cohere": {"grounding", "safety_ratings", "content_filter", "thinking_summary_flag"},
     "gemini": set(),
+    "interactions": {"grounding", "safety_ratings"},
     "ollama": {
         *("grounding", "safety_ratings", "content_filter", "thinking_summary_flag", "error_auth")
     },

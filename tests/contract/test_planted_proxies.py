@@ -1,4 +1,4 @@
-"""``contract --base-url`` fails a service that answers wrongly, and passes an honest one (F94)."""
+"""``contract --base-url`` fails a service that answers wrongly, and passes an honest one."""
 
 from functools import cache
 

@@ -1,10 +1,9 @@
 """Requests of real agent programs: read on the lenient road, and taken by the emulator."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
+from tests.recordings.agents import load_agent_requests
 
 from pondero.canon import HttpRequest
 from pondero.dialects import NAMES, get_dialect
@@ -13,15 +12,7 @@ from pondero.emulator import Emulator
 pytestmark = pytest.mark.recordings
 
 
-def _sent() -> list[dict]:
-    folder = os.environ.get("PONDERO_RECORDINGS")
-    file = Path(folder).parent / "agents" / "requests.jsonl" if folder else None
-    if file is None or not file.exists():
-        return []
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
-
-
-SENT = _sent()
+SENT = load_agent_requests()
 
 
 def _request(sent: dict) -> HttpRequest:
@@ -41,7 +32,7 @@ def _talk(sent: dict) -> str | None:
 TALKS = [sent for sent in SENT if _talk(sent)]
 
 
-@pytest.mark.skipif(not SENT, reason="no requests of agents beside PONDERO_RECORDINGS")
+@pytest.mark.skipif(not SENT, reason="no requests of agents in PONDERO_AGENTS")
 def test_most_of_what_agents_send_is_talk():
     assert len(TALKS) > len(SENT) * 0.8
 

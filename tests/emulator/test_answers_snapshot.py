@@ -20,7 +20,7 @@ import pytest
 from tests.emulator.talking import WEATHER, results
 
 import pondero
-from pondero.canon import HttpRequest
+from pondero.canon import EMULATOR_HEADER, HttpRequest
 from pondero.client import load_catalog
 from pondero.emulator import Emulator
 
@@ -36,7 +36,9 @@ def answer(http: HttpRequest) -> tuple[int, bytes]:
     """Return the status and the whole body, its headers' bytes before it."""
     got = Emulator().send(http)
     body = b"".join(got)
-    return got.head.status, json.dumps(sorted(got.head.headers.items())).encode() + body
+    assert got.head.headers[EMULATOR_HEADER]  # ours, and no header of the service
+    headers = [(name, text) for name, text in got.head.headers.items() if name != EMULATOR_HEADER]
+    return got.head.status, json.dumps(sorted(headers)).encode() + body
 
 
 class Listening(Emulator):

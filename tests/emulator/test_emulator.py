@@ -120,6 +120,35 @@ def test_every_provider_is_found_by_where_it_lives_and_by_name():
         assert named.provider == provider.name
 
 
+# The vendors' pages: which hosts serve an API that is not their own, where, and with which model.
+GUESTS = [
+    ("openai_responses", "groq", "https://api.groq.com/openai/v1/responses", "openai/gpt-oss-120b"),
+    ("openai_responses", "mistral", "https://api.mistral.ai/v1/responses", "mistral-small-latest"),
+    ("openai_responses", "deepseek", "https://api.deepseek.com/responses", "deepseek-v4-pro"),
+    ("openai_responses", "openrouter", "https://openrouter.ai/api/v1/responses", "z-ai/glm-5.2"),
+    ("openai_responses", "ollama", "http://localhost:11434/v1/responses", "qwen3:4b"),
+    ("openai_responses", "xai-responses", "http://h/xai/v1/responses", "grok-4.6"),
+    ("openai_responses", "groq", "http://h/groq/openai/v1/responses", "llama-3.3-70b-versatile"),
+    ("anthropic", "openrouter", "https://openrouter.ai/api/v1/messages", "openai/gpt-5"),
+    ("anthropic", "openrouter", "http://h/openrouter/api/v1/messages", "anthropic/claude-opus-5"),
+    ("anthropic", "ollama", "http://h/ollama/v1/messages", "qwen3:4b"),
+    ("openai_chat", "ollama", "http://localhost:11434/v1/chat/completions", "qwen3:4b"),
+    ("openai_chat", "ollama", "http://h/ollama/v1/chat/completions", "llama3.2"),
+]
+
+
+@pytest.mark.parametrize(("name", "provider", "url", "model"), GUESTS)
+def test_a_host_of_another_api_answers_with_its_own_models(name, provider, url, model):
+    route = find_route(url)
+    assert route is not None
+    assert (route.wire.name, route.provider) == (name, provider)
+    said = [{"role": "user", "content": "hi"}]
+    fields = {"input": said} if name == "openai_responses" else {"messages": said, "max_tokens": 64}
+    body = msgspec.json.encode({"model": model, **fields})
+    key = {} if provider == "ollama" else {"authorization": "Bearer key"}
+    assert Emulator().send(HttpRequest("POST", url, key, body)).head.status == 200
+
+
 def test_a_deployment_with_a_name_in_its_address_is_found():
     found = find_route("https://mine.openai.azure.com/openai/v1/responses")
     assert found is not None
@@ -296,5 +325,6 @@ def test_deepseek_answers_on_its_anthropic_address(base):
     assert (status, b"391" in said, b'"thinking"' in said) == (200, True, True)
     off = asked(f"{base}/anthropic/v1/messages", thinking={"type": "disabled"})
     assert (off[0], b'"thinking"' in off[1]) == (200, False)
-    assert asked(f"{base}/anthropic/v1/messages", model="claude-opus-5")[0] == 404
+    assert asked(f"{base}/anthropic/v1/messages", model="claude-opus-5")[0] == 200
+    assert asked(f"{base}/anthropic/v1/messages", model="gpt-4o")[0] == 400
     assert asked("http://emulator/v1/messages")[0] == 404

@@ -29,7 +29,7 @@ EVERY_WIRE = pytest.mark.parametrize("model", WIRES)
 
 def thought(reply):
     """Return how many steps of thinking came."""
-    return "".join(reply.thinking).count("step")
+    return reply.thinking.count("step")
 
 
 @EVERY_WIRE

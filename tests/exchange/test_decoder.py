@@ -79,6 +79,23 @@ _CONVERSED = {
     "stopReason": "end_turn", "metrics": {"latencyMs": 9},
     "usage": {"inputTokens": 10, "outputTokens": 7, "totalTokens": 17},
 }  # fmt: skip
+_INTERACTION = {
+    "id": "v1_Ch",
+    "object": "interaction",
+    "model": "gemini-3-flash-preview",
+    "status": "completed",
+    "steps": [
+        {"type": "thought", "signature": "Ctk=", "summary": [{"type": "text", "text": "17 * 23"}]},
+        {"type": "model_output", "content": [{"type": "text", "text": "391"}]},
+    ],
+    "usage": {
+        "total_tokens": 17,
+        "total_input_tokens": 10,
+        "total_output_tokens": 3,
+        "total_thought_tokens": 4,
+    },
+}
+
 _BODIES = {
     "anthropic": _MESSAGE,
     "openai_responses": _RESPONSE,
@@ -87,6 +104,7 @@ _BODIES = {
     "cohere": _V2,
     "ollama": _LOCAL,
     "bedrock": _CONVERSED,
+    "interactions": _INTERACTION,
 }
 _UNCOUNTED = {"ollama", "bedrock"}  # wires that do not say how much of it was thinking
 

@@ -313,7 +313,7 @@ def test_a_key_that_is_not_taken_says_where_it_came_from(failed, notes):
         ([b'{"id": "msg_1", '], Truncated, "its end is missing"),
         ([b"", Unreachable("reset")], Truncated, "reset"),
         ([b"<html>"], Malformed, "a web page"),
-        ([b'{"a": ' * 5000], Malformed, "recursion"),
+        ([b'{"a": ' * 5000], Malformed, "check the base URL"),
         ([b" " * MAX_FRAME, b" ", b" "], Malformed, f"more than {MAX_FRAME:,} bytes"),
     ],
     ids=["cut", "lost", "page", "deep", "large"],
@@ -337,7 +337,7 @@ PAGE = b"<!DOCTYPE html><html><title>Sign in</title><body>Please sign in.</body>
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("headers", [{"content-type": "text/html; charset=utf-8"}, {}])
 def test_a_web_page_with_status_200_says_that_it_is_one(stream, headers):
-    with pytest.raises(Malformed, match=r"a web page came.*Please sign in"):
+    with pytest.raises(Malformed, match=r"a web page: .*Please sign in.*check the base URL"):
         Drive((ResponseHead(200, headers), [PAGE])).run(exchange(stream=stream))
 
 

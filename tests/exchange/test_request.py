@@ -18,6 +18,7 @@ ONE_OF_EACH = (
     "bedrock:anthropic.claude-opus-4-5-20251101-v1:0",
     "cohere:command-a-reasoning-08-2025",
     "ollama:qwen3",
+    "google-interactions:gemini-3-flash-preview",
 )
 
 

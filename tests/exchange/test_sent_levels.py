@@ -104,7 +104,7 @@ def test_nothing_is_asked_to_be_shown_where_that_is_not_wished(sent, model, fiel
     assert field[-1] not in found
 
 
-@pytest.mark.parametrize("model", ["gpt-5.1", "gemini-3-flash-preview", "claude-opus-5"])
+@pytest.mark.parametrize("model", ["gpt-5.1", "gemini-3-flash-preview", "claude-opus-4-8"])
 def test_a_turn_at_another_level_differs_in_its_thinking_fields_alone(model):
     chat = pondero.Chat(model, "low", client=pondero.Client(transport=Emulator()))
     chat.send("Hi")

@@ -323,14 +323,15 @@ def _messages_stream(
 
 def _gemini_body(row: Served, text: str, finish: str | None) -> dict[str, Any]:
     content = {"role": "model", "parts": [{"text": text}]}
-    candidate = {"content": content, "index": 0, **({"finishReason": finish} if finish else {})}
+    ends = {"finishReason": finish} if finish else {}
+    candidates = [{"content": content, "index": at, **ends} for at in range(row.answers)]
     usage = {
         "promptTokenCount": row.input,
         "candidatesTokenCount": row.output,
         "thoughtsTokenCount": row.thinking,
         "totalTokenCount": row.total,
     }
-    return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "g"}
+    return {"candidates": candidates, "usageMetadata": usage, "modelVersion": "g"}
 
 
 def _gemini(script: Script, row: Served, limit: float, body: dict[str, Any]) -> Iterator[bytes]:

@@ -2,7 +2,8 @@
 
 It reads the request that arrived, by the words of the vendors' types, and knows nothing of the
 gateway. A tool that it runs itself fills the window of the model with results, as often as the
-request lets it; every answer is as long as its limit.
+request lets it; a file elsewhere, or an item that it has stored, fills the window once; every
+answer is as long as its limit.
 """
 
 import json
@@ -21,6 +22,7 @@ WINDOWS = {
     "gpt-5.6": (1_050_000, 128_000),
     "gpt-5.5": (1_050_000, 128_000),
     "gemini-3-flash-preview": (1_048_576, 65_536),
+    "openai/gpt-5.5:online": (1_050_000, 128_000),
 }
 """The window and the longest answer of each model (wire sheets)."""
 LOOPS = 10
@@ -30,6 +32,7 @@ AT_CLIENT = re.compile(
 )
 FROM_REQUEST = re.compile(r"tool_search")
 ADVISORS = re.compile(r"advisor")
+ELSEWHERE = {"file_url", "file_id", "fileUri", "file_uri", "video_url", "s3Location"}
 
 
 class Served(Struct):
@@ -88,6 +91,25 @@ class _Answer:
         """Nothing is open."""
 
 
+def _find_prompt(body: dict[str, Any], window: int) -> int:
+    """Return the tokens of the prompt itself: all of the window if not all of it is here."""
+    waiting: list[Any] = [body]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            source = value.get("source") or {}
+            is_document = value.get("type") == "document" and source.get("type") == "url"
+            if is_document or value.get("type") == "item_reference":
+                return window
+            file = value.get("file_data") or ""
+            if value.keys() & ELSEWHERE or (isinstance(file, str) and file.startswith("http")):
+                return window
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+    return PROMPT
+
+
 def _own_tools(body: dict[str, Any]) -> list[dict[str, Any]]:
     own = []
     for each in body.get("tools") or ():
@@ -114,7 +136,8 @@ def _messages(body: dict[str, Any], _path: str) -> tuple[Served, dict[str, Any]]
             advice += [(each["model"], size, each.get("max_tokens") or most)] * count
     off = (body.get("thinking") or {}).get("type") == "disabled"
     thinking = 0 if off else limit
-    served = Served(body["model"], PROMPT + sum(rounds), limit, thinking, advice)
+    prompt = _find_prompt(body, window)
+    served = Served(body["model"], prompt + sum(rounds), limit, thinking, advice)
     told = [
         {"type": "advisor_message", "model": model, "input_tokens": size, "output_tokens": most}
         for model, size, most in advice
@@ -139,7 +162,8 @@ def _responses(body: dict[str, Any], _path: str) -> tuple[Served, dict[str, Any]
     outside = [each for each in own if not FROM_REQUEST.match(each["type"])]
     reasoning = body.get("reasoning") or {}
     off = reasoning.get("effort") == "none" and reasoning.get("mode") != "pro"
-    served = Served(body["model"], window if outside else PROMPT, limit, 0 if off else limit)
+    prompt = window if outside else _find_prompt(body, window)
+    served = Served(body["model"], prompt, limit, 0 if off else limit)
     usage = {
         "input_tokens": served.input,
         "output_tokens": limit,
@@ -155,10 +179,12 @@ def _responses(body: dict[str, Any], _path: str) -> tuple[Served, dict[str, Any]
 
 def _chat(body: dict[str, Any], _path: str) -> tuple[Served, dict[str, Any]]:
     window, longest = WINDOWS[body["model"]]
-    limit = min(body.get("max_completion_tokens") or longest, longest)
-    searches = body.get("web_search_options") is not None
+    asked = body.get("max_completion_tokens") or body.get("max_tokens")
+    limit = min(asked or longest, longest)
+    searches = body.get("web_search_options") is not None or body["model"].endswith(":online")
     off = body.get("reasoning_effort") == "none"
-    served = Served(body["model"], window if searches else PROMPT, limit, 0 if off else limit)
+    prompt = window if searches else _find_prompt(body, window)
+    served = Served(body["model"], prompt, limit, 0 if off else limit)
     usage = {
         "prompt_tokens": served.input,
         "completion_tokens": limit,
@@ -177,11 +203,12 @@ def _gemini(body: dict[str, Any], path: str) -> tuple[Served, dict[str, Any]]:
     limit = min(config.get("maxOutputTokens") or longest, longest)
     client = {"functionDeclarations", "computerUse"}
     own = any(set(each) - client for each in body.get("tools") or ())
-    served = Served(model, window if own else PROMPT, limit, limit)
+    prompt = _find_prompt(body, window)
+    served = Served(model, window if own else prompt, limit, limit)
     content = {"role": "model", "parts": [{"text": "391"}]}
     usage = {
-        "promptTokenCount": PROMPT,
-        "toolUsePromptTokenCount": served.input - PROMPT,
+        "promptTokenCount": prompt,
+        "toolUsePromptTokenCount": served.input - prompt,
         "candidatesTokenCount": 0,
         "thoughtsTokenCount": limit,
         "totalTokenCount": served.total,

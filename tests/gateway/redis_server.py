@@ -15,7 +15,7 @@ import redis
 
 
 class RedisServer:
-    """One Redis, which can be killed and started again on its port; it keeps nothing on disk."""
+    """One Redis, which can be killed and started again on its port; only ``SAVE`` writes a file."""
 
     def __init__(self, folder: Path) -> None:
         beside = Path(sys.executable).parent / "redis-server"
@@ -73,6 +73,10 @@ class RedisServer:
         """Forget everything in it."""
         with redis.Redis.from_url(self.url) as client:
             client.flushall()
+
+    def forget_file(self) -> None:
+        """Delete what ``SAVE`` wrote."""
+        (self._folder / "dump.rdb").unlink(missing_ok=True)
 
     def texts(self) -> list[bytes]:
         """Return everything that is in it, names and values."""

@@ -6,6 +6,7 @@ a gateway that the other client never used.
 """
 
 import json
+import re
 import zlib
 from base64 import b64encode
 from collections.abc import Iterator
@@ -235,8 +236,14 @@ async def _try_to_steal(world: World, fresh: World, front: str, case: dict[str, 
         service = "\0".join(leaves(json.loads(body)))
         for secret in (*secrets, HIDDEN):
             assert secret in theirs or secret not in service
+        seen = {_fit(word) for word in _visible(theft.body)}
         for word in leaves(json.loads(body)):
-            assert not word.startswith("cG5kRXY") or word in ("", *_visible(theft.body))
+            assert not word.startswith("cG5kRXY") or _fit(word) in seen
+
+
+def _fit(word: str) -> str:
+    """Return the beginning of a word as a name of a tool: such names are fitted to the service."""
+    return re.sub(r"[^a-zA-Z0-9_-]", "_", word)[:48]
 
 
 def _visible(body: bytes) -> list[str]:
@@ -289,6 +296,25 @@ def test_nothing_of_another_key_arrives_from_a_shared_state(redis, front, case, 
 GPT = GatewayRoute("gpt", ("openai:gpt-5.5",))
 NAMED = {
     "previous_response_id": lambda ids: {"previous_response_id": ids["response"]},
+    "nested tool": lambda ids: {
+        "tools": [
+            {
+                "type": "namespace",
+                "name": "n",
+                "description": "d",
+                "tools": [{"type": "code_interpreter", "container": ids["conversation"]}],
+            }
+        ]
+    },
+    "offered tool": lambda ids: {
+        "input": [
+            {
+                "type": "additional_tools",
+                "role": "developer",
+                "tools": [{"type": "code_interpreter", "container": ids["conversation"]}],
+            }
+        ]
+    },
     "item_reference": lambda ids: {"input": [{"type": "item_reference", "id": ids["item"]}]},
     "reasoning": lambda ids: {
         "input": [{"type": "reasoning", "id": ids["reasoning"], "summary": []}]
@@ -346,6 +372,8 @@ def test_an_id_of_the_service_is_only_for_the_key_that_got_it(request, shared, s
             mine = ids["conversation"] not in str(fields(ids))
             assert (len(world.upstream.requests) > before) == mine, (name, own.body)
         taken = await _ask(world, "key-b", input=[{"id": ids["item"]}])  # also a reference
+        assert taken.status == 400
+        taken = await _ask(world, "key-b", previous_response_id=[ids["response"]])
         assert taken.status == 400
         world.upstream.emulator.expect(ScriptedTurn(text="Again."))
         again = await _ask(world, "key-a", previous_response_id=ids["response"])

@@ -30,6 +30,7 @@ FRONTS = {
     "ollama": "ollama:qwen3",
     "cohere": "cohere:command-a-reasoning-08-2025",
     "converse": "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "interactions": "google-interactions:gemini-3-flash-preview",
 }
 LOOK = Tool("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})
 WORDS = st.text(

@@ -10,6 +10,7 @@ from tests.laws.wire import Wire, wire
 from tests.plans import plan
 
 from pondero.canon import (
+    RECORDING,
     Assembler,
     Event,
     HttpRequest,
@@ -63,6 +64,7 @@ class Service:
             "provider": self.target.route,
             "route": self.target.route,
             "takes": self.dialect.caller().replay_rules(self.target.quirks),
+            "emulator": RECORDING,  # the emulated side signs, and the law is about the models
         }
         wanted = {name: facts.pop(name) for name in ReplayRules.__struct_fields__ if name in facts}
         known["takes"] = structs.replace(known["takes"], **wanted)

@@ -1,10 +1,10 @@
-"""A tool loop that another model began, told in words so that a new model may think in it."""
+"""Tool calls told in words: another model's open loop, or all, to a model without tools."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.canon import Image, Message, Text, Thinking, ToolCall, ToolResult, UnknownPart
-from pondero.handoff import retell_open_loop
+from pondero.handoff import retell_calls, retell_open_loop
 
 ASKED = Message("user", (Text("What is the weather in Paris?"),))
 CALL = ToolCall("c1", "get_weather", {"city": "Paris"})
@@ -67,3 +67,25 @@ def test_an_open_loop_begins_with_thinking_or_is_none(steps):
     first = next((message for message in told if message.role == "assistant"), None)
     assert first is None or isinstance(first.parts[0], Thinking)
     assert told[0].role == "user"
+
+
+def test_a_model_without_tools_reads_each_call_beside_its_result():
+    answered = Message("assistant", (Thinking("Warm."), Text("It is 24 degrees.")))
+    told = retell_calls([ASKED, CALLED, RESULT, answered, ASKED, OWN, OWN_RESULT])
+    assert [message.role for message in told] == [*["user", "assistant"] * 2, "user", "user"]
+    assert told[0] == ASKED
+    assert _words(told[1]) == ["I look."]
+    assert _words(told[2]) == [
+        '[The answer above called get_weather with {"city":"Paris"}]',
+        "[The result:]",
+        "24 degrees",
+    ]
+    assert told[3] == answered
+    assert "[The call failed:]" in _words(told[5])
+
+
+@given(st.lists(st.sampled_from([(CALLED, RESULT), (OWN, OWN_RESULT)]), max_size=5))
+def test_calls_told_in_words_leave_none_and_lose_no_result(steps):
+    told = retell_calls([ASKED, *(message for step in steps for message in step)])
+    assert not any(isinstance(p, ToolCall | ToolResult) for each in told for p in each.parts)
+    assert sum(PICTURE in each.parts for each in told) == steps.count((CALLED, RESULT))

@@ -161,6 +161,14 @@ def test_a_neighbours_seal_says_who_thought_what_has_none():
     assert handoff(thread, destination(allows_unsigned=True)).messages == tuple(thread)
 
 
+def test_a_signature_on_an_empty_text_is_called_one():
+    thread = [ASK, answer(Text("yes"), Text("", SEAL))]
+    view = handoff(thread, AWAY)
+    assert view.messages == (ASK, answer(Text("yes")))
+    assert the_changes(view) == [("withheld", "seal", 1, 1)]
+    assert "withheld the signature of another model" in str(view.manifest)
+
+
 def test_citations_go_to_their_maker_only():
     thread = [ASK, answer(Text("yes", citations=({"url": "u"},)))]
     assert handoff(thread, HOME).messages == tuple(thread)
@@ -343,6 +351,48 @@ def test_a_foreign_part_in_a_result_leaves_a_line_in_its_place():
     thread = [ASK, answer(ToolCall("a", "f", {})), user(ToolResult("a", (UnknownPart("red", {}),)))]
     line = Text("[a part that only another service can read]")
     assert handoff(thread, AWAY).messages[2] == user(ToolResult("a", (line,)))
+
+
+def test_a_document_loses_the_settings_that_its_destination_does_not_have():
+    sheet = Blob("application/pdf", b"%PDF", context="the third quarter", cited=True)
+    view = handoff([user(sheet)], destination())
+    assert view.messages[0].parts == (Blob("application/pdf", b"%PDF"),)
+    assert [change.why for change in view.manifest.changes] == [
+        "the destination's documents have no context",
+        "the destination cites no documents",
+    ]
+    assert handoff([user(sheet)], destination(cites=True)).messages == (user(sheet),)
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe", b" \n"])
+def test_a_text_file_without_words_is_described(data):
+    view = handoff([user(Blob("text/plain", data), Text("hi"))], destination(media=("image/",)))
+    assert "which this model cannot be shown]" in view.messages[0].text
+
+
+def test_the_words_of_a_text_file_come_under_its_name():
+    file = Blob("text/csv", b"a,b", name="t.csv", context="of May", cited=True)
+    view = handoff([user(file)], destination(media=("image/",)))
+    assert view.messages[0].parts == (Text("[t.csv]\n[of May]\na,b"),)
+    assert "the destination cites no documents" in str(view.manifest)
+
+
+def test_halves_of_characters_in_names_and_thinking_are_replaced():
+    file = Blob("application/pdf", b"%PDF", name="a\ud83d.pdf")
+    link = Image(url="https://x/\udc00.png")
+    thought = Thinking("h\ud83dm", SEAL)
+    view = handoff([user(file, link), answer(thought, Text("yes"))], HOME)
+    assert view.messages[0].parts[0].name == "a\ufffd.pdf"
+    assert view.messages[0].parts[1].url == "https://x/\ufffd.png"
+    assert view.messages[1].parts[0] == Thinking("h\ufffdm", SEAL)
+    assert {change.what for change in view.manifest.changes} == {"blob", "image", "thinking"}
+
+
+def test_a_system_turn_keeps_its_text_alone():
+    note = Message("system", (Text("be brief"), Image("image/png", b"1234")))
+    view = handoff([ASK, answer(Text("yes")), note, ASK], HOME)
+    assert "image" not in {type(part).__name__.lower() for m in view.messages for part in m.parts}
+    assert "a system turn has text alone" in str(view.manifest)
 
 
 def test_empty_texts_and_messages_are_left_out_and_told():

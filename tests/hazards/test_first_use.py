@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def model_of(dialect: str) -> str:
         for group in provider.families
         for family in catalog.groups[group].family
         if "*" not in family.match[0][:-1]
+        and not any(fnmatchcase(family.match[0], absent) for absent in provider.absent)
     )
 
 

@@ -128,9 +128,19 @@ def test_hazard_09_thinking_bound_to_another_beginning_is_dropped_and_told(model
 @pytest.mark.parametrize("model", ["claude-opus-5-5", "claude-sonnet-5-5"])
 def test_hazard_09_what_does_not_change_the_beginning_keeps_the_thinking(model):
     chat, emulator = talked(model)
-    for level in ("low", "off", "max"):
+    for level in ("low", "xhigh", "max"):
         chat.thinking = level
         assert "seal_refused" not in codes(chat.send("What is 2 + 2?"))
+    assert refusals(emulator) == []
+
+
+def test_hazard_09_off_after_a_change_inside_the_conversation_is_told():
+    chat, emulator = talked("claude-sonnet-5-5")
+    chat.thinking = "low"
+    chat.send("What is 2 + 2?")
+    chat.thinking = "off"  # with it the service takes no level inside, and the beginning changes
+    reply = chat.send("What is 2 + 2?")
+    assert {"cache_lost", "signature_withheld"} <= {*codes(reply)}
     assert refusals(emulator) == []
 
 
@@ -314,7 +324,7 @@ def test_captured_a_gemini_thought_with_nothing_but_a_signature_is_kept_and_sent
         chat = chat_with(service, "gemini-3-flash-preview/high")
         reply = chat.send("Is it fine?")
         assert reply.text == "Fine."
-        assert reply.thinking == ()  # there is nothing to show
+        assert reply.thinking == ""  # there is nothing to show
         assert [p.signature.value for p in reply.message.parts if p.signature] == ["c2lnbmF0dXJl"]
         chat.send("Sure?")
         back = service.asked[1]["contents"][1]["parts"]

@@ -55,6 +55,12 @@ ids = st.text("abcXYZ019_", min_size=1, max_size=20).map("call_{}".format)
 
 
 @cache
+def spoken(wire: Wire) -> st.SearchStrategy[str]:
+    """Return words that a client may send: where blanks alone are rejected, never those."""
+    return words if wire.says("blank_texts") else words.filter(lambda text: text.strip())
+
+
+@cache
 def caches(wire: Wire) -> st.SearchStrategy[CacheBreakpoint | None]:
     marks = st.sampled_from(
         [None, None, None, CacheBreakpoint(), CacheBreakpoint("5m"), CacheBreakpoint("1h")]
@@ -64,7 +70,7 @@ def caches(wire: Wire) -> st.SearchStrategy[CacheBreakpoint | None]:
 
 @cache
 def texts(wire: Wire, *, marked: bool = True) -> st.SearchStrategy[Text]:
-    return st.builds(Text, words, cache=caches(wire) if marked else st.none())
+    return st.builds(Text, spoken(wire), cache=caches(wire) if marked else st.none())
 
 
 @cache
@@ -213,7 +219,9 @@ def requests(draw: st.DrawFn, wire: Wire, *, thinks: bool | None = None) -> Requ
         tool_choice=draw(choices(wire, offered, thinks=thinks)),
         output=draw(outputs(wire)) if thinks and (not offered or shaped) else None,
         max_tokens=draw(caps),
-        stop=tuple(draw(st.lists(words, max_size=2, unique=True))) if wire.says("stop") else (),
+        stop=tuple(draw(st.lists(spoken(wire), max_size=2, unique=True)))
+        if wire.says("stop")
+        else (),
         stream=draw(st.booleans()),
         extras=draw(st.sampled_from([None, dict(wire.extras)])) if wire.says("extras") else None,
         **({} if thinks else draw(sampling(wire))),
@@ -329,7 +337,10 @@ def followups(draw: st.DrawFn, wire: Wire, message: Message) -> Message:
         ToolResult(
             call.id,
             inner,
-            error=draw(st.booleans()) if wire.says("result_errors") else False,
+            # An error holds text alone: the handoff moves its media out for Claude.
+            error=wire.says("result_errors")
+            and all(isinstance(each, Text) for each in inner)
+            and draw(st.booleans()),
             name=call.name if wire.says("result_names") else None,
             cache=draw(caches(wire)) if many else None,
         )

@@ -10,9 +10,9 @@ from textual.app import App, ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.pilot import Pilot
 
-from pondero.tui import ChatApp
+from pondero.tui._screen.app import ChatApp
+from pondero.tui._screen.widgets.views import AnswerView, document
 from pondero.tui.state import AnswerCell
-from pondero.tui.widgets.views import AnswerView, document
 
 WIDTHS = (40, 80, 120)
 HEIGHT = 100

@@ -48,8 +48,9 @@ def encoded(
         for name in ("temperature", "top_p", "top_k")
         if name not in made.dropped and name in entry.provider.parameters
     }
-    choice, tools = None, asked.tools and "tools" not in made.dropped
-    if tools and "tool_choice" not in made.dropped:
+    refused = entry.quirks.get("unsupported", ())  # the steps before encoding leave those out
+    choice, tools = None, asked.tools and "tools" not in made.dropped and entry.takes_tools
+    if tools and "tool_choice" not in made.dropped and "tool_choice" not in refused:
         modes = {
             "auto": ToolChoice(),
             "none": ToolChoice("none"),

@@ -168,9 +168,7 @@ def is_said(message: Message, finished: Finished, parts: tuple[Part, ...], usage
     """Compare what was read with what was meant."""
     meant = Message("assistant", parts)
     assert message.text == meant.text
-    assert "".join(message.thinking).replace("\n\n", "") == "".join(meant.thinking).replace(
-        "\n\n", ""
-    )
+    assert message.thinking.replace("\n\n", "") == meant.thinking.replace("\n\n", "")
     assert [call.name for call in message.tool_calls] == [call.name for call in meant.tool_calls]
     for got, made in zip(message.tool_calls, meant.tool_calls, strict=True):
         if isinstance(made.arguments, dict):

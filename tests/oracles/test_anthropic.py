@@ -193,7 +193,7 @@ def test_thinking_read_by_the_sdk_can_be_sent_back_by_it():
     answer = second.client.messages.create(**{**ASKED, "messages": follow})
     assert answer.content[0].text == "It is sunny."
     turns = second.accepted.request.messages
-    assert turns[1].thinking == ("First this, then that.", "And now?")
+    assert turns[1].thinking == "First this, then that.\n\nAnd now?"
     assert turns[2].parts == (
         ToolResult("toolu_1", (Text("Sunny."),)),
         ToolResult("toolu_2", (Text("Dark."),), error=True),

@@ -243,12 +243,12 @@ def test_all_the_sdk_can_say_is_accepted():
         stop=["x"],
         n=1,
         user="u",
-        store=False,
         metadata={"k": "v"},
+        store=True,
         service_tier="auto",
         safety_identifier="s",
         prompt_cache_key="p",
-        verbosity="low",
+        verbosity="medium",
         modalities=["text"],
     )
     request = house.accepted.request

@@ -96,3 +96,16 @@ def test_a_recipe_leaves_room_for_the_schema_of_the_answer(name, bodies):
         exec(compile(recipe.replace(plain, structured), "recipes.md", "exec"), {})
     assert bodies[0]["output_config"]["effort"] == "high"
     assert bodies[0]["output_config"]["format"]["type"] == "json_schema"
+
+
+@pytest.mark.filterwarnings("default")
+def test_langchain_knows_that_the_model_thinks_and_forces_no_tool(bodies):
+    """Claude rejects a forced tool with a budget, and answers without thinking elsewhere."""
+    pytest.importorskip("langchain_anthropic")
+    (recipe,) = (each.values[0] for each in _RECIPES if each.id == "langchain-1")
+    plain, structured = _STRUCTURED["langchain-1"]
+    called = structured.replace("json_schema", "function_calling")
+    with suppress(Exception):  # the refusal above
+        exec(compile(recipe.replace(plain, called), "recipes.md", "exec"), {})
+    assert bodies[0]["tools"][0]["name"] == "City"
+    assert "tool_choice" not in bodies[0]

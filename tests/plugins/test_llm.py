@@ -1,12 +1,7 @@
 """The plugin of llm, run by the real llm: models, levels, streams, tools, schemas, conversations."""
 
 import json
-import os
-import sqlite3
-import subprocess
 import sys
-import zipfile
-from pathlib import Path
 
 import pytest
 
@@ -29,7 +24,6 @@ CLAUDE, GEMINI, GPT = (
     f"pondero/{name}"
     for name in ("anthropic:claude-opus-5", "google:gemini-3-flash-preview", "openai:gpt-5.5")
 )
-FOLDER = Path(__file__).parents[2] / "plugins" / "llm"
 
 
 @pytest.fixture(autouse=True)
@@ -57,13 +51,6 @@ def call():
 
 def bodies(emulator):
     return [entry.body for entry in emulator.log.entries]
-
-
-def test_every_model_of_the_catalog_is_there_for_both_kinds():
-    names = {f"pondero/{entry.id}" for entry in pondero.models()}
-    found = {each.model.model_id: each for each in llm.get_models_with_aliases()}
-    assert names <= found.keys()
-    assert all(found[name].async_model is not None for name in names)
 
 
 def test_an_answer_is_on_stdout_and_the_thinking_before_it_on_stderr(call, emulator):
@@ -208,35 +195,3 @@ def test_a_key_that_llm_keeps_is_used_and_pondero_s_own_way_is_the_rest(call, mo
             model.prompt("x").text()
         call("keys", "set", "anthropic", "--value", "a-kept-key")
     assert asked == [None, {"anthropic": "a-kept-key"}]
-
-
-def test_the_installed_plugin_is_found_and_continues_in_another_process(tmp_path):
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(build, cwd=FOLDER, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(tmp_path / "site")
-    ours = str(Path(pondero.__file__).parents[1])
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), ours]),
-        "LLM_USER_PATH": str(tmp_path / "user"),
-    }
-
-    def run(*words):
-        ran = subprocess.run(
-            [sys.executable, "-m", "llm", *words],
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        assert ran.returncode == 0, ran.stderr
-        return ran.stdout
-
-    options = ("-m", CLAUDE, "-o", "think", "high", "-o", "offline", "1")
-    assert run(*options, "What is 17 * 23?") == "17 * 23 = 391\n"
-    assert run("-c", *options, "And what is 391 - 1?") == "391 - 1 = 390\n"
-    kept = sqlite3.connect(tmp_path / "user" / "logs.db").execute("select count(*) from turns")
-    assert kept.fetchone() == (2,)

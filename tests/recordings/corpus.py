@@ -27,6 +27,7 @@ FILES: Mapping[str, tuple[str, ...]] = {
     "cohere": ("cohere",),
     "ollama": ("ollama",),
     "bedrock": ("bedrock-converse",),
+    "interactions": ("gemini-interactions",),
 }
 # Calls that are not an exchange with a model: there is no answer in them to decode.
 NOT_AN_ANSWER = frozenset({"count_tokens", "models"})

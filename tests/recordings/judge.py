@@ -184,7 +184,7 @@ class Judge:
 def _compare(
     message: Message, finished: Finished, found: Extract, kind: frozenset[str]
 ) -> str | None:
-    thinking = "".join(message.thinking)
+    thinking = "".join(part.text for part in message.thinking_parts)
     if (
         "think_tags" in kind
     ):  # which words are thinking is for the decoder to say; all must be there

@@ -86,6 +86,8 @@ FUNCTIONS = (
     Tool("get_weather", "Tells the weather of a city.", CITY),
     Tool("look", "", {"type": "object", "properties": {}, "additionalProperties": False}),
     Tool("no_parameters", "Has none."),
+    Tool("bare", "Says nothing of its arguments.", {"type": "object"}),
+    Tool("listing", "", {"type": "object", "properties": {"names": {"type": "array"}}}),
 )
 OTHERS = (
     Tool("edit", "Takes a patch.", kind="text", raw={"type": "custom", "name": "edit"}, dialect="openai_responses"),

@@ -34,6 +34,7 @@ FALLBACKS: Mapping[str, str] = {
     "anthropic": "anthropic",
     "bedrock-converse": "bedrock",
     "gemini": "google",
+    "gemini-interactions": "google-interactions",
     "openai-chat": "openai-chat",
     "openai-compat": "compatible",
     "openai-responses": "openai",
@@ -54,7 +55,14 @@ ELSEWHERE: Mapping[str, str] = {
 # Fields whose value stands for something that the service stores, or that only it can make.
 STORED = frozenset(
     {
-        *("previous_response_id", "conversation", "cachedContent", "file_id", "fileUri"),
+        *(
+            "previous_response_id",
+            "previous_interaction_id",
+            "conversation",
+            "cachedContent",
+            "file_id",
+            "fileUri",
+        ),
         *("signature", "thoughtSignature", "thought_signature", "encrypted_content", "container"),
         *("reasoningContent", "vector_store_ids", "item_reference", "redacted_thinking"),
         *("encryptedContent", "encrypted_stdout", "reasoning_details", "server_label"),
@@ -81,8 +89,10 @@ _MODEL = re.compile(
 MASSIVE = b"<MASSIVE_TEXT>"
 # Recordings of some clients lack the header that says which betas were on.
 BETAS = (
-    "mcp-client-x,context-management-x,task-budgets-x,structured-outputs-x,compact-x,"
-    "computer-use-2025-11-24,advisor-tool-2026-03-01,mid-conversation-tool-changes-x"
+    "mcp-client-2025-04-04,context-management-2025-06-27,task-budgets-2026-03-13,"
+    "structured-outputs-2025-11-13,compact-2026-01-12,"
+    "computer-use-2025-11-24,advisor-tool-2026-03-01,"
+    "mid-conversation-tool-changes-2026-07-01"
 )
 
 

@@ -88,14 +88,16 @@ VENDORS = [
                                                         {"type": "code_execution_20250825", "name": "code_execution"}],
          "thinking": {"type": "enabled", "budget_tokens": 1024}},
         MessageCreateParamsBase,
-        apart={"tools.*.strict": TOGETHER},
+        # The request has two tools, and one of the vendor's does not take a function's fields.
+        apart=dict.fromkeys((f"tools.*.{name}" for name in (
+            "strict", "description", "eager_input_streaming", "input_examples", "input_schema")), TOGETHER),
     ),
     Vendor(
         "openai_chat", "openai-chat", "https://api.openai.com/v1/chat/completions", BEARER,
         {"model": "gpt-4.1", "messages": [{"role": "user", "content": [{"type": "text", "text": "json"}]}], "tools": [STRICT]},
         CompletionCreateParamsBase,
-        apart={**dict.fromkeys(("reasoning_effort", "web_search_options"), MODEL),
-               **dict.fromkeys(("stream_options", "function_call", "top_logprobs"), TOGETHER)},
+        apart={**dict.fromkeys(("reasoning_effort", "verbosity", "web_search_options"), MODEL),
+               **dict.fromkeys(("stream_options", "function_call", "metadata", "top_logprobs"), TOGETHER)},
     ),
     Vendor(
         "openai_responses", "openai", "https://api.openai.com/v1/responses", BEARER,
@@ -109,7 +111,7 @@ VENDORS = [
         "openai_chat", "groq", "https://api.groq.com/openai/v1/chat/completions", BEARER,
         {"model": "openai/gpt-oss-120b", "messages": [SAY], "tools": [TOOL]}, GroqParams,
         values={"reasoning_effort": "low"},
-        apart={"logprobs": MODEL, "top_logprobs": MODEL},
+        apart={"logit_bias": MODEL, "logprobs": MODEL, "top_logprobs": MODEL},
     ),
     Vendor(
         "openai_chat", "mistral", "https://api.mistral.ai/v1/chat/completions", BEARER,
@@ -123,7 +125,7 @@ VENDORS = [
          "inferenceConfig": {"maxTokens": 100}, "toolConfig": {"tools": [{"toolSpec": {"name": "f", "inputSchema": {"json": CLOSED}}},
                                                                          {"cachePoint": {"type": "default"}}]}},
         _converse(),
-        values={"additionalModelRequestFields": {},
+        values={"additionalModelRequestFields": {}, "requestMetadata": {"a": "b"},
                 "messages.*.content.*.toolUse": {"toolUseId": "t", "name": "f", "input": {}},
                 "toolConfig.tools.*.toolSpec": {"name": "g", "inputSchema": {"json": CLOSED}}},
         unions=("messages.*.content.*", "system.*", "toolConfig.tools.*"),
@@ -145,6 +147,8 @@ VENDORS = [
             "contents.*.parts.*.inlineData": {"mimeType": "image/png", "data": "QUJD"},
             **{f"{place}.parts.*.thoughtSignature": "skip_thought_signature_validator" for place in ("contents.*", "systemInstruction")},
             "toolConfig.functionCallingConfig.allowedFunctionNames": ["f"],
+            "generationConfig.presencePenalty": 0,
+            "generationConfig.frequencyPenalty": 0,
             "tools.*.functionDeclarations.*.parameters.enum": [],
         },
         unions=("contents.*.parts.*", "systemInstruction.parts.*"),

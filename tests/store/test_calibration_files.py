@@ -161,3 +161,26 @@ def test_nothing_is_read_where_nobody_says_auto(config_dir):
     )
     (config_dir / "calibrations").mkdir()
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"date": "2099-01-01"}, "it is dated 2099-01-01, in the future"),
+        ({"adopted": "2099-01-01T00:00:00.000000Z"}, "it is dated 2099-01-01, in the future"),
+        ({"version": 2}, "it has version 2, and this pondero reads version 1"),
+    ],
+)
+def test_a_calibration_of_the_future_or_of_another_version_is_refused(folder, changes, says):
+    (folder / "sums.json").write_bytes(text(**changes))
+    adopt("other", "high")
+    found = load_calibrations()
+    assert says in found.broken["sums"]
+    assert found.newest(OPUS.id).name == "other"
+
+
+def test_a_file_without_a_version_or_with_more_fields_is_read(folder):
+    kept = msgspec.to_builtins(calibration())
+    del kept["version"]
+    (folder / "sums.json").write_bytes(msgspec.json.encode({**kept, "served": "claude-x"}))
+    assert load_calibrations().known["sums"].version == 1

@@ -2,12 +2,13 @@
 
 import pytest
 
-from pondero.errors import BadConfig
+from pondero.errors import BadConfig, PonderoWarning
 from pondero.store import (
     SETTINGS,
     Settings,
     check_config,
     config_file,
+    configured_policy,
     load_settings,
     set_config,
     unset_config,
@@ -101,12 +102,28 @@ def test_a_file_that_cannot_be_is_a_sentence(config_dir, text):
         check_config()
 
 
-def test_a_name_of_a_newer_version_is_let_be_where_nobody_asks_about_it(config_dir):
-    config_file().write_text('thinking = "low"\nnewer = 1\n')
-    assert load_settings().values == {"thinking": "low"}
-    config_file().write_text("save = 3\n")
+def test_an_unknown_name_is_ignored_and_reported_once_with_the_nearest(config_dir):
+    config_file().write_text('thinking = "low"\nthinking_level = "high"\n[policy]\nof = "floor"\n')
+    with pytest.warns(PonderoWarning) as caught:
+        assert load_settings().values == {"thinking": "low"}
+    assert [str(each.message).partition("config.toml:")[2] for each in caught] == [
+        "2: ignored: unknown setting 'thinking_level'; did you mean 'thinking'?",
+        "4: ignored: unknown setting 'policy.of'; did you mean 'policy.off'?",
+    ]
+    assert caught[0].filename == __file__
+    load_settings()  # a second warning would be an error here
+    configured_policy()
+
+
+def test_the_library_checks_only_the_policy(config_dir):
+    config_file().write_text('save = 3\n[policy]\noff = "floor"\n')
+    assert configured_policy() == Policy(off="floor")
     with pytest.raises(BadConfig, match="use true or false"):
         load_settings()
+    config_file().write_text("[policy]\noff = 3\n")
+    for load in (load_settings, configured_policy):
+        with pytest.raises(BadConfig, match=r"config\.toml:2: invalid policy off=3"):
+            load()
 
 
 def test_a_table_that_is_none_is_a_sentence(config_dir):

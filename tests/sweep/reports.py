@@ -37,7 +37,13 @@ def answered(ask, **given):
 
 def run_of(count=60, *, answer=answered, finish=True, models=("claude-opus-5",), **options):
     """A run whose every word is hostile, asked to its end or to its first quarter."""
-    options = {"judge": "includes", "system": f"be brief {EVIL}", "max_tokens": 8000, **options}
+    options = {
+        "judge": "includes",
+        "past_gate": True,
+        "system": f"be brief {EVIL}",
+        "max_tokens": 8000,
+        **options,
+    }
     spec = spec_of(models=models, levels=",".join(LEVELS), **options)
     rows = (
         {"id": f"q{n} {EVIL}", "input": f"{n}? {EVIL} " + "long " * 500 * (n % 7 == 0),
@@ -46,7 +52,7 @@ def run_of(count=60, *, answer=answered, finish=True, models=("claude-opus-5",),
     )  # fmt: skip
     arms = arms_of(spec.models, spec.levels)
     questions = shuffle(questions_of(rows), 0)
-    run = Run.create(spec, questions, arms, reference=len(LEVELS) - 1, looks=4)
+    run = Run.create(spec, questions, arms, reference=len(LEVELS) - 1)
     driver = runner(run, Scripted(answer))
     asyncio.run(driver.finish() if finish else driver.pilot())
     return run

@@ -7,7 +7,7 @@ from pondero.canon import Usage
 from pondero.emulator import Emulator, ErrorProneResponder
 from pondero.exchange import Retry
 from pondero.sweep.arms import arms_of, reference_of
-from pondero.sweep.engines.engine import TrialResult
+from pondero.sweep.engines.engine import BudgetSpent, TrialResult
 from pondero.sweep.engines.live import LiveEngine
 from pondero.sweep.grading.judges import make_judge
 from pondero.sweep.questions import questions_of, shuffle
@@ -24,14 +24,19 @@ def sums(count, first=2):
     )
 
 
-def begun(count=40, *, models=("claude-opus-5",), levels="low,high", looks=4, **options):
+def begun(count=40, *, past_gate=True, models=("claude-opus-5",), levels="low,high", **options):
     spec = spec_of(
-        models=models, levels=levels, judge=options.pop("judge", "numeric"), offline=True, **options
+        models=models,
+        levels=levels,
+        judge=options.pop("judge", "numeric"),
+        offline=options.pop("offline", True),
+        past_gate=past_gate,
+        **options,
     )
     arms = arms_of(spec.models, spec.levels, max_tokens=spec.max_tokens)
     questions = shuffle(sums(count), spec.seed)
     reference = reference_of(arms, spec.reference)
-    return Run.create(spec, questions, arms, reference=reference, looks=looks)
+    return Run.create(spec, questions, arms, reference=reference)
 
 
 def engine(emulator=None, **options):
@@ -53,10 +58,13 @@ def runner(run, other=None, **options):
 class Scripted:
     """An engine whose answers are written down: a function of arm, position and repeat."""
 
-    def __init__(self, answer, looks=4):
-        self.answer, self.looks = answer, looks
+    def __init__(self, answer, ahead=1):
+        self.answer, self._ahead = answer, ahead
         self.asked = []
         self.outlives = False
+
+    def ahead(self, _units):
+        return self._ahead
 
     def begin(self, _run):
         return False
@@ -64,12 +72,16 @@ class Scripted:
     def judge(self, judge):
         return judge
 
-    async def answers(self, asks, purse):
+    async def answers(self, asks, budget):
         for ask in asks:
-            purse.take(ask)
+            try:
+                if not budget.take(ask):
+                    return
+            except BudgetSpent:
+                return
             self.asked.append((ask.arm, ask.position, ask.repeat))
             settled = self.answer(ask)
-            purse.settle(ask, None if settled.cost is None else Decimal(settled.cost))
+            budget.settle(ask, None if settled.cost is None else Decimal(settled.cost))
             yield settled
 
     async def aclose(self):

@@ -1,16 +1,20 @@
 """Adoption: what a sweep found, kept with its evidence for ``auto`` to take."""
 
+import asyncio
 import json
 
 import pytest
 from msgspec.structs import replace
+from tests.sweep.reports import sweep_of
 from tests.sweep.results.test_compute import LADDER, ladder
 from tests.sweep.results.test_kinds import found as found_by_kind
 from tests.sweep.runs import found
 
 import pondero
+from pondero.emulator import Emulator
 from pondero.errors import BadParameter, UsageError
-from pondero.store import load_calibrations
+from pondero.store import load_calibrations, note_served
+from pondero.sweep import check_calibration
 
 
 @pytest.fixture(autouse=True)
@@ -18,8 +22,9 @@ def _own_folders(data_dir, config_dir):
     return config_dir
 
 
-def swept(count=400, **options):
-    return found(count, ladder(0.5, 0.895, 0.9, 0.9), levels=LADDER, **options)
+def swept(count=400, *, offline=False, **options):
+    right = ladder(0.5, 0.9, 0.9, 0.9)
+    return found(count, right, levels=LADDER, offline=offline, fresh=True, **options)
 
 
 def test_what_is_adopted_is_what_auto_sends(config_dir):
@@ -29,7 +34,8 @@ def test_what_is_adopted_is_what_auto_sends(config_dir):
     made = load_calibrations().known["sums"]
     low = results.arms[1]
     assert (made.model, made.level, made.n) == (low.model, "low", low.n)
-    assert (made.difference, made.lower, made.upper) == (low.difference, low.lower, low.upper)
+    assert (made.difference, made.lower, made.upper) == (low.difference, None, None)
+    assert made.sent == low.fields
     assert (made.data, made.judge, made.run) == (results.facts.data, "numeric", results.run)
     assert json.loads(path.read_text())["catalog"]
     for said in ("claude-opus-5/auto", "claude-opus-5/auto:sums", "auto:sums"):
@@ -47,7 +53,7 @@ def test_a_level_that_the_user_chose_says_what_it_lacks():
     assert "chosen by hand; the run recommends anthropic:claude-opus-5/low" in (
         pondero.plan("auto:dear").adjustments[0].why
     )
-    few = swept(20)
+    few = swept(20, past_gate=False)
     with pytest.raises(UsageError, match="recommends nothing: 20 questions are too few"):
         few.adopt("few")
     few.adopt("few", level="claude-opus-5/medium")
@@ -57,12 +63,41 @@ def test_a_level_that_the_user_chose_says_what_it_lacks():
 
 
 def test_answers_of_the_emulator_are_told_as_such():
-    assert "the emulator answered" in swept().calibration("sums").lacks
+    results = swept(offline=True)
+    assert "the emulator answered" in results.calibration("sums").lacks
+    results.adopt("sums")
+    plan = pondero.plan("claude-opus-5", "auto")
+    assert [note.code for note in plan.adjustments] == ["no_calibration"]
+    named = pondero.plan("auto:sums")
+    assert "for offline requests only" in named.adjustments[0].why
+    client = pondero.Client(transport=Emulator(any_model=True))
+    assert client.prepare("auto:sums", "What is 2 + 3?").plan.level == "low"
+
+
+def test_auto_is_stale_once_the_service_answers_as_another_model():
+    results = swept()
+    served = tuple(replace(arm, served=("claude-opus-5-20261101",)) for arm in results.arms)
+    replace(results, arms=served).adopt("sums")
+    note_served("anthropic:claude-opus-5", "sums", "claude-opus-5-20261101")
+    assert [n.code for n in pondero.plan("auto:sums").adjustments] == ["calibrated"]
+    note_served("anthropic:claude-opus-5", None, "claude-opus-5-20270101")
+    _, stale = pondero.plan("auto:sums").adjustments
+    assert stale.code == "calibration_stale"
+    assert "now answers as 'claude-opus-5-20270101'" in stale.why
+
+
+def test_a_calibration_is_checked_by_a_few_of_its_questions():
+    results = sweep_of(300, levels="low,max")
+    results.adopt("sums")
+    found = asyncio.run(check_calibration("sums", questions=5))
+    assert (found.asked, found.holds) == (5, True)
+    with pytest.raises(UsageError, match="no calibration is called"):
+        asyncio.run(check_calibration("products"))
 
 
 @pytest.mark.parametrize("level", ["xhigh", "gpt-5.5/low", "auto", ""])
 def test_a_level_that_is_no_arm_is_refused(level):
-    results = replace(swept(20), recommendation=None)
+    results = replace(swept(20, past_gate=False), recommendation=None)
     with pytest.raises(UsageError, match=r"is no arm of run|recommends nothing"):
         results.adopt("sums", level=level)
 
@@ -88,13 +123,16 @@ def test_each_kind_can_have_its_level():
         n = int(question.id[1:])
         return arm == 1 or question.metadata["kind"] == "easy" or n % 10 == 1
 
-    results = found_by_kind(400, ["easy", "easy", "easy", "hard"], right, margin=0.3)
+    results = found_by_kind(400, ["easy", "easy", "easy", "hard"], right, margin=0.3, once=True)
+    results = replace(
+        results, facts=replace(results.facts, spec=replace(results.facts.spec, offline=False))
+    )
     results.adopt("both", by_kind=True)
     assert pondero.plan("auto:both").level == "low"
     assert pondero.plan("auto:both#easy").level == "low"
     hard = pondero.plan("claude-opus-5", "auto#hard")
     assert (hard.level, hard.asked) == ("high", "auto#hard")
-    assert "kind 'hard': 100 questions" in hard.adjustments[0].why
+    assert "kind 'hard'" in hard.adjustments[0].why
     results.adopt("one")
     assert pondero.plan("auto:one#hard").level == "low"
 

@@ -13,7 +13,7 @@ from pondero.exchange import Calibration
 from pondero.sweep import SweepResults, iter_jsonl, render_report
 
 ROWS = [{"id": str(n), "input": f"What is {n} * 23?", "target": str(n * 23)} for n in range(80)]
-OPTIONS = {"levels": "low,max", "judge": "numeric", "offline": True}
+OPTIONS = {"levels": "low,max", "judge": "numeric", "offline": True, "past_gate": True}
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def test_a_sweep_is_one_call():
     results = pondero.sweep(ROWS, "claude-opus-5", progress=seen.append, **OPTIONS)
     assert isinstance(results, SweepResults)
     assert results.recommend().level == "max"
-    assert results.table().startswith("arm ")
+    assert results.table().startswith("recommend  anthropic:claude-opus-5/max stays")
     assert results.pareto()
     assert seen
 
@@ -41,7 +41,7 @@ def test_it_may_be_awaited_and_must_be_where_a_loop_runs():
 
 
 def test_a_run_can_be_gone_on_with():
-    first = pondero.sweep(ROWS, "claude-opus-5", max_cost=0.2, max_tokens=600, **OPTIONS)
+    first = pondero.sweep(ROWS, "claude-opus-5", budget=0.2, max_tokens=600, **OPTIONS)
     assert first.recommend() is None
     assert first.state == "stopped"
     again = pondero.sweep(resume=first.run)
@@ -61,13 +61,14 @@ def test_what_is_recommended_can_be_adopted(config_dir):
     told = json.loads(path.read_text())
     assert list(told) == list(Calibration.__struct_fields__)
     assert (told["model"], told["level"]) == ("anthropic:claude-opus-5", "max")
-    assert (told["judge"], told["run"], told["n"]) == ("numeric", results.run, 80)
+    assert (told["judge"], told["run"], told["n"]) == ("numeric", results.run, results.arms[1].n)
     with pytest.raises(BadParameter, match="invalid calibration name"):
         results.adopt("../escape")
 
 
 def test_nothing_is_adopted_where_nothing_is_recommended():
-    results = pondero.sweep(ROWS[:20], "claude-opus-5", **OPTIONS)
+    results = pondero.sweep(ROWS[:20], "claude-opus-5", **{**OPTIONS, "past_gate": False})
+    assert (results.state, results.asked) == ("stopped", 0)  # known before anything is asked
     with pytest.raises(UsageError, match="20 questions are too few"):
         results.adopt("sums")
 
@@ -82,7 +83,8 @@ def test_half_of_a_surrogate_pair_is_asked_answered_and_kept(data_dir):
     half = "\ud83d"
     rows = [{"id": f"q{n}", "input": f"Say {half}. What is {n} * 3?", "target": str(n * 3)}
             for n in range(3)]  # fmt: skip
-    asked = {"levels": "low,high", "judge": "numeric", "offline": True}
+    asked = {"levels": "low,high", "judge": "numeric", "offline": True, "past_gate": True,
+             "once": True}  # fmt: skip
     results = pondero.sweep(rows, "claude-opus-5", **asked)
     assert [arm.n for arm in results.arms] == [3, 3]
     assert half in results.rows[0].question.input

@@ -20,6 +20,13 @@ def test_its_python_runs_as_printed(block, data_dir, capsys):
     assert "recommend" in capsys.readouterr().out
 
 
+def test_the_python_of_its_method_runs_as_printed(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "sweep-method.md").read_text("utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(block, "sweep-method.md", "exec"), {})
+    assert re.fullmatch(r"\d+% after \d+ questions\n", capsys.readouterr().out)
+
+
 def test_every_judge_is_in_its_table():
     assert re.findall(r"^\| `(\w+)` \| .*$", TEXT.partition("## Before")[0], re.MULTILINE) == list(
         KINDS

@@ -40,7 +40,7 @@ def test_csv_is_read_alike(tmp_path):
         ("", "no questions"),
         ('{"input": "a"}\n{"input": ', ":2: invalid JSON"),
         ('["a"]', ":1: a question is a JSON object"),
-        ('{"target": "a"}', ":1: 'input' is a text"),
+        ('{"target": "a"}', ":1: no field is the question; found 'target'"),
         ('{"id": "a", "input": "a"}\n{"id": "a", "input": "b"}', ":2: the id 'a'"),
         ('{"input": "a", "metadata": [1]}', "'metadata' is a JSON object"),
         ('{"input": "a", "choices": 5}', ":1: 'choices' is a list of texts, not 5"),
@@ -64,7 +64,7 @@ def test_what_is_no_question_is_named_with_its_place(tmp_path, text, says):
         ("input,target\nWhat is 1,000 + 1?,1001\n", ":2: this row has more fields"),
         ('input,target\n"What?,1\nWhy?,2\n', "invalid CSV"),
         ("input,choices\na,[1\n", ":2: 'choices' is a list"),
-        ("What?,1\nWhy?,2\n", ":2: 'input' is a text"),
+        ("What?,1\nWhy?,2\n", ":2: no field is the question; found 'What\\?', '1'"),
     ],
 )
 def test_a_csv_that_would_lose_something_is_refused(tmp_path, text, says):

@@ -30,6 +30,16 @@ class Peer:
         self._server.requests.append(head + b"\r\n\r\n" + body)
         return head + b"\r\n\r\n" + body
 
+    @property
+    def protocol(self) -> str | None:
+        """Return what TLS agreed to speak; None without it."""
+        named = getattr(self._connection, "selected_alpn_protocol", None)
+        return named() if named is not None else None
+
+    def hear(self) -> bytes:
+        """Return the bytes that come next, as they are."""
+        return self._connection.recv(65536)
+
     def say(self, data: bytes) -> None:
         """Send bytes as they are."""
         self._connection.sendall(data)

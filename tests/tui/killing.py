@@ -17,8 +17,9 @@ from pondero.client import AsyncClient, Chat, Client, load_catalog
 from pondero.emulator import Emulator
 from pondero.store import Threads
 from pondero.thinking import Policy
-from pondero.tui import ChatApp, Session, ThreadWriter
-from pondero.tui.conversation import ConversationTab
+from pondero.tui import Session, ThreadWriter
+from pondero.tui._screen.app import ChatApp
+from pondero.tui._screen.conversation import ConversationTab
 from pondero.tui.state import Action, DialView, actions, initial_state
 
 MODELS = (

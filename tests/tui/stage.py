@@ -16,7 +16,8 @@ from pondero.emulator import Emulator
 from pondero.exchange import Retry
 from pondero.store import Threads
 from pondero.thinking import Policy
-from pondero.tui import ChatApp, Session, ThreadWriter
+from pondero.tui import Session, ThreadWriter
+from pondero.tui._screen.app import ChatApp
 from pondero.tui.state import Action, DialView, initial_state
 
 SCREENS = Path(__file__).parent / "screens"
@@ -163,8 +164,12 @@ async def stage(
 ) -> AsyncIterator[Stage]:
     """Raise the curtain."""
     gate, clock = Gate(), Clock()
-    tap = AsyncTap(emulator(asleep=gate))
-    client = client or AsyncClient(transport=tap, policy=dial.policy, retry=Retry(attempts=1))
+    service = emulator(asleep=gate)
+    service.needs_key = paid  # as a service that is paid does
+    tap = AsyncTap(service)
+    keys = {"anthropic": "sk-planted"} if paid else {}
+    once = Retry(attempts=1)
+    client = client or AsyncClient(transport=tap, policy=dial.policy, retry=once, keys=keys)
     writer = writer or ThreadWriter(threads)
     app = ChatApp(
         initial_state(dial, model),

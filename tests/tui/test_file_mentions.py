@@ -111,11 +111,11 @@ async def test_dropped_files_are_attached_and_other_pastes_are_words(folder):
 
 async def test_a_picture_on_the_clipboard_is_attached_with_ctrl_v(monkeypatch):
     async with stage() as chat:
-        monkeypatch.setattr("pondero.tui.executor.picture", lambda: PNG)
+        monkeypatch.setattr("pondero.tui._screen.executor.picture", lambda: PNG)
         await chat.press("ctrl+v")
         await attached(chat)
         assert isinstance(chat.app.state.attached[0], Image)
-        monkeypatch.setattr("pondero.tui.executor.picture", lambda: None)
+        monkeypatch.setattr("pondero.tui._screen.executor.picture", lambda: None)
         chat.app.copy_to_clipboard("words")
         await chat.press("ctrl+v")
         assert chat.app.prompt.text == "words"

@@ -8,12 +8,19 @@ from pondero.client import AsyncClient
 from pondero.emulator import Emulator
 from pondero.store import StoredMessage
 from pondero.tui import Session, ThreadWriter, theme_of
-from pondero.tui.state import effects
+from pondero.tui.state import actions, effects
 
 
-def session(**how) -> Session:
-    client = AsyncClient(transport=Emulator(), policy=DIAL.policy)
-    return Session(client, ThreadWriter(), DIAL, clock=Clock(), **how)
+class Service(Emulator):
+    """An emulator that answers as a service does that is paid."""
+
+    needs_key = True
+
+
+def session(*, paid: bool = False, **how) -> Session:
+    transport = Service() if paid else Emulator()
+    client = AsyncClient(transport=transport, policy=DIAL.policy, keys={"anthropic": "sk-planted"})
+    return Session(client, ThreadWriter(), DIAL, clock=Clock(), paid=paid, **how)
 
 
 def ask(words: str, model: str = "anthropic:claude-sonnet-4-5") -> effects.AskModel:
@@ -88,3 +95,21 @@ def test_an_unsaved_chat_still_has_its_pages():
 )
 def test_the_terminal_says_whether_it_is_light(environment, theme):
     assert theme_of(environment) == theme
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("model", "cache"),
+    [
+        ("anthropic:claude-opus-5", "cache kept"),
+        ("anthropic:claude-opus-4-8", "41,200 tokens written again"),
+    ],
+)
+async def test_another_level_says_what_it_does_to_the_cache_before_it_is_asked(model, cache):
+    talk = session()
+    await talk.turn(ask("say hi", model), lambda event: None)
+    move = effects.Handoff(model, "high", cached=9, same=True, last_prompt=41_200)
+    told = talk.handoff(move)
+    assert told.cache == cache
+    assert told.lines == (f"  Cache: {cache.removeprefix('cache ')}",)
+    assert talk.handoff(effects.Handoff(model, "low", same=True)) == actions.HandedOff()

@@ -12,7 +12,7 @@ from pondero.emulator import Emulator, Fault
 from pondero.errors import StoreError
 from pondero.store import StoredMessage, Threads
 from pondero.tui import ThreadWriter
-from pondero.tui.conversation import ConversationTab
+from pondero.tui._screen.conversation import ConversationTab
 from pondero.tui.state import AnswerCell, NoticeCell, UsageTally, UserCell
 
 pytestmark = pytest.mark.anyio

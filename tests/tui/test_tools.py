@@ -14,8 +14,8 @@ from pondero.client import Tools
 from pondero.emulator import Emulator, ScriptedCall, ScriptedTurn
 from pondero.store import Threads, load_settings
 from pondero.tui import approve
+from pondero.tui._screen.widgets.approval import ApprovalScreen
 from pondero.tui.state import AnswerCell, NoticeCell, ToolCallCell
-from pondero.tui.widgets.approval import ApprovalScreen
 
 pytestmark = pytest.mark.anyio
 

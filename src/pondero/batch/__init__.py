@@ -5,22 +5,22 @@ from ..lazy import Loader, make_lazy_getattr
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .answers import BatchAnswer, iter_answers
-    from .collection import EVERY, collect_chunk
+    from .collection import EVERY, Patience, collect_chunk, recheck_chunk
     from .draft import BatchRequest, Draft, batch_discount, batch_terms, split_into_chunks
     from .service_api import BatchChunk, BatchEndpoint, Ending
-    from .steps import BatchService, PollDelay, Steps, arun_steps, run_steps
+    from .steps import BatchService, PollDelay, Steps, arun_steps, run_steps, send_idempotent
     from .store import BatchFile, State, batches_of, find_batch, list_batches
-    from .submission import Services, cancel_chunks, submit_chunks
+    from .submission import cancel_chunk, give_up_chunk, submit_chunk
     from .wires import WIRES
 
 _NAMES = {
     "answers": "BatchAnswer iter_answers",
-    "collection": "EVERY collect_chunk",
+    "collection": "EVERY Patience collect_chunk recheck_chunk",
     "draft": "BatchRequest Draft batch_discount batch_terms split_into_chunks",
     "service_api": "BatchChunk BatchEndpoint Ending",
-    "steps": "BatchService PollDelay Steps arun_steps run_steps",
+    "steps": "BatchService PollDelay Steps arun_steps run_steps send_idempotent",
     "store": "BatchFile State batches_of find_batch list_batches",
-    "submission": "Services cancel_chunks submit_chunks",
+    "submission": "cancel_chunk give_up_chunk submit_chunk",
     "wires": "WIRES",
 }
 
@@ -35,22 +35,25 @@ __all__ = [
     "BatchService",
     "Draft",
     "Ending",
+    "Patience",
     "PollDelay",
-    "Services",
     "State",
     "Steps",
     "arun_steps",
     "batch_discount",
     "batch_terms",
     "batches_of",
-    "cancel_chunks",
+    "cancel_chunk",
     "collect_chunk",
     "find_batch",
+    "give_up_chunk",
     "iter_answers",
     "list_batches",
+    "recheck_chunk",
     "run_steps",
+    "send_idempotent",
     "split_into_chunks",
-    "submit_chunks",
+    "submit_chunk",
 ]
 
 # Load on first use: most programs make no batch.

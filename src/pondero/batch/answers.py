@@ -1,16 +1,17 @@
 """The answers of a batch: each result is decoded like the answer to a live request."""
 
 from collections.abc import Iterator
-from decimal import Decimal
+from time import time
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from ..canon import Reply, ResponseHead
+from ..canon import Cost, Reply, ResponseHead
 from ..errors import PonderoError, ServiceError, ServiceTimeout
 from ..exchange import read_reply
-from ..store import price_usage
+from ..store import Charge, TokenBill
 from .service_api import BatchOutcome, Ending
 from .store import BatchFile, StoredRequest
 
@@ -18,8 +19,7 @@ from .store import BatchFile, StoredRequest
 class BatchAnswer(Struct, frozen=True):
     """How one request of a batch ended: with a reply, or with an error.
 
-    ``cost`` is in dollars, at the batch's price, or None if no price is known. Requests that
-    expired or were cancelled are not billed.
+    Requests that expired or were cancelled are not billed.
 
     >>> batch = client.batch([{"id": "sum", "prompt": "What is 17 * 23?"}], "claude-opus-5/low")
     >>> answer = batch.wait()["sum"]
@@ -31,7 +31,11 @@ class BatchAnswer(Struct, frozen=True):
     ending: Ending
     reply: Reply | None = None
     error: PonderoError | None = None
-    cost: str | None = None
+
+    @property
+    def cost(self) -> Cost | None:
+        """Return the cost at the batch's price; None if no price is known or nothing was billed."""
+        return self.reply.cost if self.reply is not None else None
 
     @property
     def text(self) -> str:
@@ -43,31 +47,35 @@ class BatchAnswer(Struct, frozen=True):
     def to_json(self) -> dict[str, Any]:
         """Return the answer as plain JSON values; the keys are a stable contract."""
         reply, plan = self.reply, self.reply.plan if self.reply else None
+        thoughts = reply.thinking_parts if reply else ()
         return {
             "id": self.id,
             "ending": self.ending,
             "model": plan.model if plan else None,
             "level": plan.level if plan else None,
             "text": reply.text if reply else None,
-            "thinking": list(reply.thinking) if reply else [],
+            "thinking": [part.text for part in thoughts if part.text],
             "tool_calls": [msgspec.to_builtins(each) for each in reply.tool_calls] if reply else [],
             "finish": reply.finish if reply else None,
             "verdict": reply.verdict if reply else None,
             "usage": msgspec.to_builtins(reply.usage) if reply else None,
-            "cost": self.cost,
+            "cost": None if self.cost is None else str(self.cost),
             "error": _describe_error(self.error),
         }
 
 
 def iter_answers(file: BatchFile) -> Iterator[BatchAnswer]:
     """Yield the answers that have arrived, in the order of the requests."""
-    factors = {chunk.number: Decimal(chunk.factor) for chunk in file.lots()}
+    factors = {chunk.number: chunk.factor for chunk in file.lots()}
+    paid = not file.facts.offline
     for request, outcome in file.asks():
         if outcome is not None:
-            yield _answer(request, outcome, factors[request.chunk])
+            yield _answer(request, outcome, factors[request.chunk], paid=paid)
 
 
-def _answer(request: StoredRequest, outcome: BatchOutcome, factor: Decimal) -> BatchAnswer:
+def _answer(
+    request: StoredRequest, outcome: BatchOutcome, factor: str, *, paid: bool
+) -> BatchAnswer:
     if outcome.ending == "expired":
         message = "the batch expired before this was answered; it was not billed, and can be asked"
         return BatchAnswer(request.id, "expired", error=ServiceTimeout(f"{message} again"))
@@ -79,13 +87,9 @@ def _answer(request: StoredRequest, outcome: BatchOutcome, factor: Decimal) -> B
     except PonderoError as error:
         ending: Ending = "lost" if outcome.ending == "lost" else "failed"
         return BatchAnswer(request.id, ending, error=error)
-    return BatchAnswer(request.id, "answered", reply, cost=_cost(request, reply, factor))
-
-
-def _cost(request: StoredRequest, reply: Reply, factor: Decimal) -> str | None:
-    origin = request.exchange.origin
-    price = price_usage(origin.provider, origin.model, reply.usage)
-    return None if price is None else f"{(price * factor).normalize():f}"
+    asked = request.exchange.origin
+    charge = Charge(asked.provider, asked.model, reply.usage, asked.at or time(), factor)
+    return BatchAnswer(request.id, "answered", replace(reply, bill=TokenBill((charge,), paid=paid)))
 
 
 def _describe_error(error: PonderoError | None) -> dict[str, Any] | None:

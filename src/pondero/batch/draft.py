@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from time import time
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -25,6 +26,7 @@ class BatchRequest(Struct, frozen=True):
     id: str
     exchange: Exchange
     most: int | None  # maximum output tokens, or None if unknown
+    kind: Any = None  # the type given with ``output=``, which is not stored
 
 
 class Price(Struct, frozen=True):
@@ -44,6 +46,11 @@ class Draft(Struct, frozen=True):
         """Yield every request."""
         for chunk in self.lots:
             yield from chunk
+
+    @property
+    def kinds(self) -> dict[str, Any]:
+        """Return the types given with ``output=`` by request id."""
+        return {request.id: request.kind for request in self.asks if request.kind is not None}
 
     def price(self) -> Price | None:
         """Return the most that the whole batch can cost, or None if unknown."""

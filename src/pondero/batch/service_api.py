@@ -1,7 +1,7 @@
 """The API of a batch service as a record of pure functions, one for each shape of service."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -80,7 +80,10 @@ class BatchChunk(Struct, frozen=True, kw_only=True):
     """A part of a batch that is one batch at the service.
 
     ``name`` is told to the service, ``remote`` is its id of the chunk, ``file`` of the upload;
-    ``endpoint`` is the path of a live request; creation began at ``since``.
+    ``endpoint`` is the path of a live request; creation began at ``since``. Of a chunk that is
+    filled, the service has acknowledged the first ``added`` requests (None: not recorded), and may
+    have the next ``pending``. ``maybe``: ids at the service that may be an unsure chunk's.
+    ``fetches``: how often its results came incomplete.
     """
 
     number: int
@@ -97,19 +100,26 @@ class BatchChunk(Struct, frozen=True, kw_only=True):
     remote: str | None = None
     done: int = 0
     note: str = ""
+    added: int | None = None
+    pending: int = 0
+    maybe: str = ""
+    fetches: int = 0
 
 
 class ChunkStatus(Struct, frozen=True, kw_only=True):
     """What the service says about a chunk. ``rest`` ends requests without a result, for ``why``.
 
-    ``asks`` is how many requests it has; ``closed``: it takes no more.
+    ``asks`` is how many requests it has, ``counts`` how many of them ended in which way;
+    ``closed``: it takes no more. ``odd`` is a state that no page of the service mentions.
     """
 
     ended: bool
-    rest: Ending = "failed"
+    rest: Ending = "lost"
     done: int = 0
     asks: int | None = None
+    counts: Mapping[Ending, int] = {}
     closed: bool = False
+    odd: str = ""
     why: str = ""
 
 
@@ -143,8 +153,9 @@ class BatchWire(Struct, frozen=True, kw_only=True):
     """The requests to one shape of batch service, and how its answers are read.
 
     ``upload`` is for services that want a file first; ``add`` puts at most ``adds`` requests into
-    an empty chunk. ``inline`` reads results in the answer to ``poll``; ``results`` requests others,
-    ``lines`` reads them, ``more`` requests the next page. ``names``: the list has our names.
+    an empty chunk. ``inline`` reads results in the answer to ``poll``, given the ids of the
+    requests in order; ``results`` requests others, ``lines`` reads them, ``more`` requests the next
+    page. ``names``: the list has our names.
     """
 
     create: Callable[[BatchEndpoint, BatchChunk, Sequence[BatchLine]], HttpRequest]
@@ -160,19 +171,22 @@ class BatchWire(Struct, frozen=True, kw_only=True):
     parse_uploaded: Callable[[Json], str] | None = None
     add: Callable[[BatchEndpoint, str, Sequence[BatchLine]], HttpRequest] | None = None
     adds: int = 0
-    inline: Callable[[Json], Sequence[Json]] = lambda _: ()
+    inline: Callable[[Json, Sequence[str]], Sequence[Json]] = lambda *_: ()
     results: Callable[[BatchEndpoint, str, Json], Sequence[HttpRequest]] = lambda *_: ()
     lines: Callable[[bytes], Sequence[Json]] = lambda _: ()
     more: Callable[[BatchEndpoint, str, bytes], HttpRequest | None] = lambda *_: None
 
 
 def jsonl(body: bytes) -> Sequence[Json]:
-    """Return the values of a file with one JSON value a line."""
+    """Return the values of a file with one JSON value a line; None for a line that is no JSON."""
+    return [_read_line(line) for line in body.splitlines() if line.strip()]
+
+
+def _read_line(line: bytes) -> Json:
     try:
-        return [msgspec.json.decode(line) for line in body.splitlines() if line.strip()]
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        message = f"invalid JSON in the results of the batch: {error}"
-        raise Malformed(message) from None
+        return msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def text_at(value: Json, *path: str) -> str:
@@ -229,6 +243,20 @@ def parse_error_code(code: Json) -> int:
     return code if code >= 100 else _BY_CODE.get(code, 500)
 
 
+def count_endings(value: Json, *path: str, **names: str) -> dict[Ending, int]:
+    """Return how many requests ended in which way; ``names`` has the service's word for each."""
+    found = {ending: number_at(value, *path, name) for ending, name in names.items()}
+    return {cast("Ending", ending): number for ending, number in found.items() if number}
+
+
 def segment(text: str) -> str:
-    """Return an id quoted for a path; slashes stay."""
-    return quote(text, safe="/:@")
+    """Return a service's id quoted as one part of a path; raise Malformed for a way upwards."""
+    if text in ("", ".", ".."):
+        message = f"the batch service gave the id {text!r}, which no address can have"
+        raise Malformed(message, path=None)
+    return quote(text, safe="")
+
+
+def resource(name: str) -> str:
+    """Return the name of a resource, such as ``batches/x``, quoted for a path."""
+    return "/".join(segment(part) for part in name.split("/"))

@@ -13,7 +13,7 @@ from ..canon import decode_json
 from ..errors import BadParameter, StoreError, UsageError
 from ..exchange import Exchange
 from ..store import FACTS, Database, Jobs, Schema, SecretRedactor, hold_lock, redact_secrets
-from .service_api import BatchChunk, BatchLine, BatchOutcome
+from .service_api import BatchChunk, BatchLine, BatchOutcome, Ending
 
 State = Literal["unsent", "unsure", "running", "ended"]
 
@@ -37,6 +37,13 @@ _SCHEMA = Schema(
 _BATCHES = Jobs(
     folder="batches", one="batch", many="batches", listed_by="pondero batch list", schema=_SCHEMA
 )
+
+
+# A result may replace one that says less: an answer is never lost to an error with the same id.
+_SAVE = """INSERT INTO results VALUES (?, ?, ?, ?) ON CONFLICT (line) DO UPDATE SET
+    ending = excluded.ending, status = excluded.status, body = excluded.body
+    WHERE results.ending = 'lost' AND excluded.ending <> 'lost'
+    OR results.ending <> 'answered' AND excluded.ending = 'answered'"""
 
 
 class BatchFacts(Struct, frozen=True, kw_only=True):
@@ -108,6 +115,7 @@ class BatchFile:
     def __init__(self, database: Database, facts: BatchFacts) -> None:
         self.facts = facts
         self._database = database
+        database.rows("PRAGMA synchronous = FULL")  # a state must survive even a power cut
 
     @staticmethod
     def new_id() -> str:
@@ -178,15 +186,23 @@ class BatchFile:
         """Return the callers' ids of all requests."""
         return [id for (id,) in self._database.rows("SELECT id FROM asks ORDER BY number")]
 
-    def end(self, chunk: BatchChunk, outcomes: Iterable[BatchOutcome], **changes: Any) -> None:
-        """Save the results of a chunk and its end in one transaction."""
-        changed = msgspec.structs.replace(chunk, state="ended", **changes)
+    def add(
+        self, chunk: BatchChunk, outcomes: Iterable[BatchOutcome], **changes: Any
+    ) -> BatchChunk:
+        """Save results and changes of a chunk in one transaction, and return it."""
+        changed = msgspec.structs.replace(chunk, **changes)
         redactor = SecretRedactor()
         rows = ((each.id, each.ending, each.status, redactor.data(each.body)) for each in outcomes)
         with self._database.transaction() as connection:
-            connection.executemany("INSERT OR IGNORE INTO results VALUES (?, ?, ?, ?)", rows)
+            connection.executemany(_SAVE, rows)
             sql = "UPDATE lots SET body = ? WHERE number = ?"
             connection.execute(sql, (redactor.text(_json(changed)), chunk.number))
+        return changed
+
+    def endings(self, chunk: BatchChunk) -> dict[str, Ending]:
+        """Return how the requests of a chunk ended, by line; only those with a result."""
+        sql = "SELECT results.line, ending FROM results JOIN asks USING (line) WHERE lot = ?"
+        return dict(self._database.rows(sql, (chunk.number,)))
 
     @property
     def is_taken(self) -> bool:
@@ -210,8 +226,9 @@ class BatchFile:
     @property
     def state(self) -> State:
         """Return the state of the chunk that has progressed least."""
-        states = {chunk.state for chunk in self.lots()}
-        if "creating" in states:
+        lots = self.lots()
+        states = {chunk.state for chunk in lots}
+        if "creating" in states or any(chunk.state == "adding" and chunk.pending for chunk in lots):
             return "unsure"
         if states & {"ready", "adding"}:
             return "unsent"

@@ -1,7 +1,9 @@
 """The value types that all rooms share: messages, parts, events, requests and replies."""
 
 from .assembler import Assembler, join_pieces
+from .cost import Bill, Cost
 from .decoder import convert_json, decode_json, get_decoder, pydantic_adapter, union_members
+from .emulation import EMULATED, EMULATED_ID, EMULATOR_HEADER, OFFLINE, RECORDING, is_emulated
 from .events import (
     AdjustmentNote,
     Event,
@@ -16,6 +18,7 @@ from .events import (
     ToolDelta,
     Usage,
     UsageUpdate,
+    known_count,
 )
 from .http import (
     HIDDEN,
@@ -29,10 +32,12 @@ from .http import (
 from .json import dump_json, escape_controls, get_path, load_json, merge_json
 from .partial_json import parse_partial
 from .parts import (
+    BETWEEN_THOUGHTS,
     Blob,
     CacheBreakpoint,
     Image,
     Json,
+    LevelUpdate,
     Message,
     Origin,
     Part,
@@ -40,15 +45,18 @@ from .parts import (
     Signature,
     Text,
     Thinking,
+    TokenLogprob,
     ToolCall,
     ToolResult,
     UnknownPart,
     make_call_id,
     parse_arguments,
 )
+from .pictures import measure_picture
 from .reply import Reply, V, Verdict, is_thinking_only
 from .request import (
     OutputFormat,
+    PictureLimits,
     ReplayRules,
     Request,
     SavedRepair,
@@ -58,14 +66,23 @@ from .request import (
     ToolChoice,
     ToolKind,
 )
+from .saved_form import convert_saved, dump_saved, parse_saved
 
 __all__ = [
+    "BETWEEN_THOUGHTS",
+    "EMULATED",
+    "EMULATED_ID",
+    "EMULATOR_HEADER",
     "HIDDEN",
     "LEAST_LEARNED",
+    "OFFLINE",
+    "RECORDING",
     "AdjustmentNote",
     "Assembler",
+    "Bill",
     "Blob",
     "CacheBreakpoint",
+    "Cost",
     "Event",
     "Finish",
     "Finished",
@@ -73,6 +90,7 @@ __all__ = [
     "HttpResponse",
     "Image",
     "Json",
+    "LevelUpdate",
     "Message",
     "Origin",
     "OutputFormat",
@@ -80,6 +98,7 @@ __all__ = [
     "PartEnd",
     "PartKind",
     "PartStart",
+    "PictureLimits",
     "ReplayRules",
     "Reply",
     "Request",
@@ -94,6 +113,7 @@ __all__ = [
     "TextDelta",
     "Thinking",
     "ThinkingDelta",
+    "TokenLogprob",
     "Tool",
     "ToolCall",
     "ToolChoice",
@@ -106,20 +126,26 @@ __all__ = [
     "V",
     "Verdict",
     "convert_json",
+    "convert_saved",
     "decode_json",
     "dump_json",
+    "dump_saved",
     "escape_controls",
     "find_secrets",
     "get_decoder",
     "get_path",
+    "is_emulated",
     "is_thinking_only",
     "join_pieces",
+    "known_count",
     "load_json",
     "make_call_id",
+    "measure_picture",
     "merge_json",
     "parse_arguments",
     "parse_duration",
     "parse_partial",
+    "parse_saved",
     "pydantic_adapter",
     "union_members",
 ]

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+from msgspec.structs import replace
+
 from .events import (
     Event,
     Finished,
@@ -35,7 +37,8 @@ class Assembler:
     left out: half a call cannot be answered. Events are processed on demand or in bulk, because
     most streams are read once, at their end. ``usage`` has the last counts that arrived before
     the end, ``read_usage`` returns those that no event has told yet. ``ending``: the service has
-    said that the answer is over; its counts are still to come.
+    said that the answer is over; its counts are still to come. ``emulator``: the address of the
+    emulator that answers.
     """
 
     def __init__(self) -> None:
@@ -47,6 +50,7 @@ class Assembler:
         self.usage: Usage | None = None
         self.read_usage: Callable[[], Usage | None] | None = None
         self.ending: bool = False
+        self.emulator: str | None = None
 
     def feed(self, event: Event) -> None:
         """Add one event."""
@@ -70,6 +74,13 @@ class Assembler:
         self._look()
         return self._finished
 
+    def known_usage(self) -> Usage | None:
+        """Return the counts that have arrived; an answer that breaks off has used them too."""
+        if self.finished is not None:
+            return self.finished.usage
+        read = self.read_usage() if self.read_usage is not None else None
+        return read or self.usage
+
     def message(self, origin: Origin | None = None) -> Message:
         """Return the assistant's message so far."""
         self._look()
@@ -80,6 +91,8 @@ class Assembler:
                 parts[index] = Text(text)
             elif text and kind == "thinking":
                 parts[index] = Thinking(text)
+        if self.emulator is not None and origin is not None:
+            origin = replace(origin, emulator=self.emulator)
         return Message("assistant", tuple(map(parts.__getitem__, sorted(parts))), origin)
 
     def _look(self) -> None:

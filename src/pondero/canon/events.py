@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from .parts import Json, Part, Signature
+from .parts import Json, Part, Signature, TokenLogprob
 
 
 class Usage(Struct, frozen=True):
@@ -12,6 +12,12 @@ class Usage(Struct, frozen=True):
 
     An unknown count is None, never 0. ``output`` is the visible answer. If a service does not
     report thinking separately, ``thinking`` is None and ``output`` includes it.
+
+    >>> usage = client.ask("claude-opus-5/low", "What is 17 * 23?").usage
+    >>> usage.total == usage.input + usage.output + usage.thinking
+    True
+    >>> (usage + usage).total == 2 * usage.total
+    True
     """
 
     input: int | None = None
@@ -38,6 +44,16 @@ def _add(first: int | None, second: int | None) -> int | None:
     return sum(known) if known else None
 
 
+_MOST = 10**12
+
+
+def known_count(value: Json) -> int | None:
+    """Return a reported count; None if it is no count: negative, boundless or not a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= _MOST:
+        return None
+    return int(value)
+
+
 Finish = Literal[
     "stop",
     "length",
@@ -54,14 +70,23 @@ PartKind = Literal["text", "thinking", "tool_call", "image", "blob", "other"]
 
 
 class Started(Struct, frozen=True, tag="started"):
-    """The answer began."""
+    """The answer began.
+
+    >>> next(iter(client.stream("claude-opus-5/low", "What is 17 * 23?"))).model
+    'claude-opus-5'
+    """
 
     model: str | None = None
     id: str | None = None
 
 
 class PartStart(Struct, frozen=True, tag="part_start"):
-    """A part began, with a tool call's name; ``PartEnd`` has the final ``signature``."""
+    """A part began, with a tool call's name; ``PartEnd`` has the final ``signature``.
+
+    >>> stream = client.stream("claude-opus-5/low", "What is 17 * 23?")
+    >>> [event.kind for event in stream if isinstance(event, pondero.PartStart)]
+    ['thinking', 'text']
+    """
 
     index: int
     kind: PartKind
@@ -71,47 +96,86 @@ class PartStart(Struct, frozen=True, tag="part_start"):
 
 
 class ThinkingDelta(Struct, frozen=True, tag="thinking_delta"):
-    """More of the thinking."""
+    """More of the thinking.
+
+    >>> stream = client.stream("claude-opus-5/low", "What is 17 * 23?")
+    >>> deltas = [event.text for event in stream if isinstance(event, pondero.ThinkingDelta)]
+    >>> "".join(deltas) == stream.reply.thinking
+    True
+    """
 
     index: int
     text: str
 
 
-class TextDelta(Struct, frozen=True, tag="text_delta"):
-    """More of the answer."""
+class TextDelta(Struct, frozen=True, tag="text_delta", omit_defaults=True):
+    """More of the answer, with its tokens if the request asked for log probabilities.
+
+    >>> for event in client.stream("claude-opus-5/low", "What is 17 * 23?"):
+    ...     if isinstance(event, pondero.TextDelta):
+    ...         print(event.text, end="")
+    17 * 23 = 391
+    """
 
     index: int
     text: str
+    logprobs: tuple[TokenLogprob, ...] = ()
 
 
 class ToolDelta(Struct, frozen=True, tag="tool_delta"):
-    """More of a tool call's arguments, as JSON text."""
+    """More of a tool call's arguments, as JSON text.
+
+    >>> stream = client.stream("gpt-5.5/low", "What is the weather in Bern?", tools=[get_weather])
+    >>> "".join([event.json for event in stream if isinstance(event, pondero.ToolDelta)])
+    '{"city":"Bern"}'
+    """
 
     index: int
     json: str
 
 
 class PartEnd(Struct, frozen=True, tag="part_end"):
-    """A complete part, with its signature."""
+    """A complete part, with its signature.
+
+    >>> for event in client.stream("claude-opus-5/low", "What is 17 * 23?"):
+    ...     if isinstance(event, pondero.PartEnd) and isinstance(event.part, pondero.Text):
+    ...         event.part.text
+    '17 * 23 = 391'
+    """
 
     index: int
     part: Part
 
 
 class UsageUpdate(Struct, frozen=True, tag="usage_now"):
-    """Token counts so far."""
+    """Token counts so far.
+
+    >>> stream = client.stream("claude-opus-5/low", "What is 17 * 23?")
+    >>> [event.usage.input for event in stream if isinstance(event, pondero.UsageUpdate)][0]
+    7
+    """
 
     usage: Usage
 
 
 class AdjustmentNote(Struct, frozen=True, tag="note"):
-    """An adjustment made during the exchange, as JSON."""
+    """An adjustment made during the exchange, as JSON.
+
+    >>> note = pondero.AdjustmentNote({"code": "fell_back", "why": "the first did not answer"})
+    >>> note.adjustment["code"]
+    'fell_back'
+    """
 
     adjustment: Json
 
 
 class Finished(Struct, frozen=True, tag="finished"):
-    """The answer is complete."""
+    """The answer is complete.
+
+    >>> *_, last = client.stream("claude-opus-5/low", "What is 17 * 23?")
+    >>> last.finish, last.verdict
+    ('stop', 'as_planned')
+    """
 
     finish: Finish
     usage: Usage = Usage()
@@ -134,3 +198,14 @@ Event = (
     | AdjustmentNote
     | Finished
 )
+"""What a stream yields: for type annotations, and for a ``match``.
+
+>>> def show(event: pondero.Event) -> str:
+...     match event:
+...         case pondero.TextDelta() | pondero.ThinkingDelta():
+...             return event.text
+...         case _:
+...             return ""
+>>> "".join(map(show, client.stream("claude-opus-5/off", "What is 17 * 23?")))
+'17 * 23 = 391'
+"""

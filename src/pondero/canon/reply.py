@@ -1,14 +1,17 @@
 """The whole answer, with its plan and the verdict on it."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, cast
 
 from msgspec import MsgspecError, Struct, to_builtins
+from msgspec.structs import replace
 
-from ..errors import Malformed
-from .decoder import decode_json, pydantic_adapter, union_members
+from ..errors import BadParameter, Malformed, UsageError
+from .cost import Cost
+from .decoder import convert_json, decode_json, pydantic_adapter, union_members
 from .events import Finish, Usage
-from .parts import Json, Message, Part, Text, Thinking, ToolCall
+from .parts import Json, Message, Origin, Part, Text, Thinking, ToolCall
+from .saved_form import dump_saved, load_saved
 
 Verdict = Literal[
     "as_planned", "did_not_think", "thought_though_off", "overran_budget", "exhausted", "unknown"
@@ -19,12 +22,13 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar  # Python's own has ``default`` from 3.13 on
 
     from ..thinking import Adjustment, Plan  # a room above: for type checkers, never loaded here
+    from .cost import Bill
 
     V = TypeVar("V", default=Any)
 else:
     from typing import TypeVar
 
-    Adjustment = Plan = Any
+    Adjustment = Bill = Plan = Any  # a saved reply is converted without them, then by _OF_ABOVE
     V = TypeVar("V")
 
 
@@ -32,7 +36,7 @@ class Reply(Struct, Generic[V], frozen=True):
     """One answer. ``verdict`` compares it with ``plan``, which every answer of a client has.
 
     ``cap``: the max_tokens to retry with, if thinking used all output. ``kind``: the type given
-    with ``output=``, which ``value`` has.
+    with ``output=``, which ``value`` has. ``bill``: the tokens of each try, for ``cost``.
 
     >>> reply = client.ask("claude-opus-5/low", "What is 17 * 23?")
     >>> reply.text, reply.finish, reply.verdict
@@ -44,7 +48,7 @@ class Reply(Struct, Generic[V], frozen=True):
     message: Message
     finish: Finish
     usage: Usage = Usage()
-    plan: Plan | None = None
+    plan: Plan = cast("Plan", None)  # None only in a reply that a program builds itself
     verdict: Verdict = "unknown"
     raw_finish: str | None = None
     request_id: str | None = None
@@ -54,6 +58,7 @@ class Reply(Struct, Generic[V], frozen=True):
     extras: Json = None
     cap: int | None = None
     kind: Any = None
+    bill: Bill | None = None
 
     def __str__(self) -> str:
         return self.text
@@ -67,9 +72,14 @@ class Reply(Struct, Generic[V], frozen=True):
         return self.message.text
 
     @property
-    def thinking(self) -> tuple[str, ...]:
-        """Return the readable thinking, one string a part."""
+    def thinking(self) -> str:
+        """Return the readable thinking; empty if the service showed none."""
         return self.message.thinking
+
+    @property
+    def thinking_parts(self) -> tuple[Thinking, ...]:
+        """Return the parts of the thinking in order, also those that are a signature alone."""
+        return self.message.thinking_parts
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -77,9 +87,36 @@ class Reply(Struct, Generic[V], frozen=True):
         return self.message.tool_calls
 
     @property
+    def cost(self) -> Cost | None:
+        """Return what ``usage`` cost; None if that is unknown: ``cost_unknown`` says why."""
+        found = self._add_up()
+        return found if isinstance(found, Cost) else None
+
+    @property
+    def cost_unknown(self) -> str | None:
+        """Return why there is no cost, in one sentence; None if there is one.
+
+        >>> client.ask("claude-opus-5/low", "What is 17 * 23?").cost_unknown  # of an emulator
+        'the emulator or a cassette answered, and nothing is paid'
+        """
+        found = self._add_up()
+        return None if isinstance(found, Cost) else found
+
+    def _add_up(self) -> Cost | str:
+        return "no client asked for this reply" if self.bill is None else self.bill.total()
+
+    @property
     def adjustments(self) -> tuple[Adjustment, ...]:
         """Return the differences between the requested and the sent level, with repairs."""
-        return () if self.plan is None else self.plan.adjustments
+        noted: tuple[Adjustment, ...] = getattr(self.plan, "adjustments", ())
+        return noted
+
+    @property
+    def origin(self) -> Origin:
+        """Return the provider and model that gave the answer, with its level and time."""
+        if self.message.origin is None:
+            raise UsageError("this reply was built by a program; only an answer has an origin")
+        return self.message.origin
 
     @property
     def value(self) -> V:
@@ -90,15 +127,52 @@ class Reply(Struct, Generic[V], frozen=True):
         value: V = _read(self.text, Any if self.kind is None else self.kind)
         return value
 
+    def to_json(self) -> str:
+        """Return the reply as JSON text, with its plan and signatures; without ``kind``.
 
-def _fold_thinking(thinking: tuple[str, ...], usage: Usage) -> tuple[str, ...]:
+        >>> reply = client.ask("claude-opus-5/low", "What is 17 * 23?")
+        >>> again = pondero.Reply.from_json(reply.to_json())
+        >>> again == reply, again.plan.level
+        (True, 'low')
+        """
+        return dump_saved("reply", replace(self, kind=None), without=("kind",))
+
+    @classmethod
+    def from_json(cls, text: str | bytes, *, output: Any = None) -> "Reply[Any]":
+        """Return a saved reply; ``output`` is the type that ``value`` has.
+
+        Raises UsageError for another text or a newer format.
+        """
+        reply: Reply[Any] = load_saved("reply", text, Reply)
+        plan, bill = (_convert(name, getattr(reply, name)) for name in ("plan", "bill"))
+        return replace(reply, plan=plan, bill=bill, kind=output)
+
+
+_OF_ABOVE = {"plan": ("pondero.thinking", "Plan"), "bill": ("pondero.store", "TokenBill")}
+"""Fields of saved replies whose types are in rooms above."""
+
+
+def _convert(name: str, raw: Json) -> Any:
+    """Return a field of a saved reply as its type, which is found by name."""
+    if raw is None:
+        return None
+    from importlib import import_module  # noqa: PLC0415 - only for saved replies
+
+    room, kind = _OF_ABOVE[name]
+    try:
+        return convert_json(raw, getattr(import_module(room), kind))
+    except MsgspecError as error:
+        raise BadParameter(f"this is not a saved reply: {error}") from None
+
+
+def _fold_thinking(thinking: str, usage: Usage) -> tuple[str, ...]:
     """Return the thinking as an HTML block that unfolds; empty if there is no thinking."""
     if not thinking:
         return ()
     from html import escape  # noqa: PLC0415 - only in notebooks
 
     count = f" ({usage.thinking:,} tokens)" if usage.thinking else ""
-    text = escape("\n\n".join(thinking), quote=False)
+    text = escape(thinking, quote=False)
     # <pre>, because a blank line would end any other block of HTML in Markdown.
     return (f"<details><summary>Thinking{count}</summary>", f"<pre>{text}</pre>", "</details>")
 

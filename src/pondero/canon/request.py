@@ -39,11 +39,21 @@ class Tool(Struct, frozen=True):
 
 
 class ToolChoice(Struct, frozen=True):
-    """Which tool must be called, if any; ``required`` and ``tool`` force a call."""
+    """Which tool must be called, if any; ``required`` and ``tool`` force a call.
+
+    ``allowed`` are the only tools that may be called (empty: all that are on offer).
+
+    >>> one = pondero.ToolChoice("auto", parallel=False)
+    >>> question = "What is the weather in Bern?"
+    >>> reply = client.ask("gpt-5.5/low", question, tools=[get_weather], tool_choice=one)
+    >>> reply.finish
+    'tool_calls'
+    """
 
     mode: Literal["auto", "none", "required", "tool"] = "auto"
     name: str | None = None
     parallel: bool | None = None
+    allowed: tuple[str, ...] = ()
 
     @property
     def forced(self) -> bool:
@@ -97,6 +107,19 @@ SystemTurns = Literal["anywhere", "after_user", "lead"]
 """Where a system turn may stand: anywhere, between a user turn and its answer, or first only."""
 
 
+class PictureLimits(Struct, frozen=True, kw_only=True):
+    """The largest pictures that a service takes.
+
+    ``side``: pixels of the longer side; ``crowd_side``: the same if there are more than ``crowd``
+    pictures. ``letters``: of the bytes in base64.
+    """
+
+    side: int
+    crowd: int
+    crowd_side: int
+    letters: int
+
+
 class ReplayRules(Struct, frozen=True, kw_only=True):
     """Which parts of a history a service accepts; the handoff removes the others.
 
@@ -108,17 +131,22 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
 
     Calls: an id must match ``id_pattern`` (None: any); a new one has ``id_length`` letters and
     digits. ``minted``: generated ids may be sent. ``answers_calls``: the calls of an unfinished
-    last turn must have results too.
+    last turn must have results too. ``result_errors``: a result can say that it is an error;
+    ``error_media``: such a result may hold media. ``calls``: calls and results are taken; otherwise
+    they are told in words, if every one is answered.
 
     Turns: ``merges``: adjacent messages of one role become one. ``begins_with_user``: the first
     message must be the user's. ``needs_turn``: a system prompt alone is rejected.
-    ``trailing_space``: an unfinished last answer may end in blanks.
+    ``trailing_space``: an unfinished last answer may end in blanks. ``blank_text``: a message
+    may be blanks alone.
     ``system_turns``: where system turns may stand; with ``after_user`` the model must obey them.
 
     Media: prefixes of the media types accepted in user messages, in tool results and in the
     assistant's messages (``spoken_media``); an empty prefix accepts all. ``addresses``: patterns of
     the URLs that may replace the bytes, from their beginning; none: bytes alone are accepted.
+    ``cites``: a document may have a context, and ask to be cited.
 
+    ``pictures``: the largest that are accepted.
     ``missing_parts``: fields of parts that another service of the dialect has, and this one not.
     """
 
@@ -130,17 +158,23 @@ class ReplayRules(Struct, frozen=True, kw_only=True):
     id_length: int = 22
     minted: bool = True
     answers_calls: bool = True
+    result_errors: bool = False
+    calls: bool = True
+    error_media: bool = True
 
     merges: bool = False
     begins_with_user: bool = False
     needs_turn: bool = False
     trailing_space: bool = True
+    blank_text: bool = True
     system_turns: SystemTurns = "anywhere"
 
     media: tuple[str, ...] = ("",)
     result_media: tuple[str, ...] = ("",)
     spoken_media: tuple[str, ...] = ()
     addresses: tuple[str, ...] = ("",)
+    pictures: PictureLimits | None = None
+    cites: bool = False
     missing_parts: tuple[str, ...] = ()
 
 

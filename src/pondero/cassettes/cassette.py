@@ -11,7 +11,14 @@ from typing import Generic, Self, TypeVar
 
 from ..canon import HttpRequest
 from ..errors import UsageError
-from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
+from ..exchange import (
+    AsyncResponse,
+    AsyncTransport,
+    Response,
+    Timeouts,
+    Transport,
+    is_emulator,
+)
 from ..store import known_secrets
 from .file_format import RecordedExchange, load_cassette
 from .player import AsyncPlayedResponse, PlayedResponse, Player
@@ -59,6 +66,11 @@ class _BaseCassette(Generic[T]):
         """Return whether requests need a key; a file and an emulator need none."""
         inner = self._transport
         return self.recording and (inner is None or inner.needs_key)
+
+    @property
+    def is_emulator(self) -> bool:
+        """Return whether an emulator is recorded; a file answers as it was recorded."""
+        return self.recording and is_emulator(self._transport)
 
     @property
     def left(self) -> tuple[RecordedExchange, ...]:

@@ -8,7 +8,14 @@ from typing import Generic, TypeVar
 
 from ..canon import HttpRequest, ResponseHead
 from ..errors import CassetteError, PonderoError
-from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
+from ..exchange import (
+    AsyncResponse,
+    AsyncTransport,
+    Response,
+    Timeouts,
+    Transport,
+    is_emulator,
+)
 from ..store import known_secrets
 from .file_format import YAML, EarlyEnd, RecordedExchange, dump
 from .leak_check import KNOWN, Leak, find_in_exchanges
@@ -125,6 +132,11 @@ class _BaseTap(Generic[T]):
     def needs_key(self) -> bool:
         """Return whether the wrapped transport needs a key."""
         return self._transport.needs_key
+
+    @property
+    def is_emulator(self) -> bool:
+        """Return whether the wrapped transport is an emulator."""
+        return is_emulator(self._transport)
 
     @property
     def last(self) -> RecordedExchange | None:

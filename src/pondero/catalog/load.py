@@ -9,7 +9,7 @@ import msgspec
 
 from ..canon import convert_json, decode_json
 from ..errors import BadCatalog, UsageError
-from ..thinking import LEVELS, Capability
+from ..thinking import LEVELS, BudgetRange, Capability
 from .schema import Catalog, Family, FamilyGroup, NamePatterns, Provider
 
 _T = TypeVar("_T")
@@ -65,7 +65,10 @@ class TomlFile(msgspec.Struct, frozen=True):
             return convert_json(values, type_)
         except msgspec.ValidationError as error:
             where = self.place(_key_of(str(error)), table=table, number=number)
-            raise BadCatalog(f"{where}: {error}") from None
+            from .choices import describe_choices  # noqa: PLC0415 - only for an error
+
+            choices = describe_choices(type_, str(error))
+            raise BadCatalog(f"{where}: {error}{choices}") from None
 
 
 def parse_toml(text: str, name: str, error: type[UsageError] = BadCatalog) -> TomlFile:
@@ -189,6 +192,8 @@ COMPILED = f"{DATA}/catalog.json"
 QuirksOf = Callable[[str], type | None]
 
 _UNASKED = ("on", "dynamic", "unaudited")
+_UNKNOWN = "any"  # the family of every name that no other has
+_ANY_NUMBER = BudgetRange(min=1, max=1_000_000)
 _ROW = ("name", "match", "newest_of")
 _NO_FACT = (*_ROW, "like")
 _INHERITED_TABLES = ("placement", "parameters", "aliases", "quirks", "override", "fill")
@@ -296,6 +301,11 @@ def _check_facts(file: TomlFile, facts: Capability, table: str, number: int) -> 
     if (budget := facts.budget) is not None and budget.min > budget.max:
         where = file.place("budget", table=table, number=number)
         raise BadCatalog(f"{where}: min is {budget.min:,}, which is more than max, {budget.max:,}")
+    levels = ("on", *LEVELS[1:], *facts.efforts)
+    if odd := [word for word in facts.typical if word not in levels]:
+        where = file.place("typical", table=table, number=number)
+        use = " ".join(dict.fromkeys(levels))
+        raise BadCatalog(f"{where}: typical has no level {odd[0]!r}; use {use}")
     words = (*_UNASKED, *LEVELS, *facts.efforts)
     if facts.default not in words:
         where = file.place("default", table=table, number=number)
@@ -331,6 +341,9 @@ def _provider(
         for family in groups[group].family
     }
     merged = {}
+    unknown = facts.get(_UNKNOWN)
+    if unknown is not None and (told := _read_templates(unknown, provider)) != unknown:
+        merged[_UNKNOWN] = facts[_UNKNOWN] = told
     for family, changes in overrides.items():
         if isinstance(changes, Capability):
             merged[family] = changes
@@ -345,6 +358,19 @@ def _provider(
         merged[family] = file.convert(full, Capability, table=table)
         _check_facts(file, merged[family], table, 0)
     return msgspec.structs.replace(provider, override=merged)
+
+
+def _read_templates(facts: Capability, provider: Provider) -> Capability:
+    """Return the facts of an unknown model: what the provider has a template for."""
+    said = provider.placement.get(facts.style or "")
+    if said is None:
+        return facts
+    return msgspec.structs.replace(
+        facts,
+        toggle=said.on is not None,
+        efforts=facts.efforts if said.level is not None else (),
+        budget=_ANY_NUMBER if said.budget is not None else None,
+    )
 
 
 def _check_groups(file: TomlFile, provider: Provider, groups: Mapping[str, FamilyGroup]) -> None:

@@ -46,7 +46,8 @@ class ModelEntry(Struct, frozen=True):
 
     ``near`` is a catalogued name, for a typing error. ``typed`` is the given name if spelled
     otherwise, ``asked_of`` the given provider if a sibling serves the model. ``window`` is from a
-    public list.
+    public list. ``maker`` is a provider in the path of a name that another one serves: the
+    ``openai`` of ``openai/gpt-5.5``, if no provider was named.
     """
 
     provider: Provider
@@ -61,6 +62,7 @@ class ModelEntry(Struct, frozen=True):
     why: Literal["nearest", "oldest", "newest", "word"] = "newest"
     asked_of: str = ""
     window: tuple[int, int] = (0, 0)
+    maker: str = ""
 
     @property
     def evidence(self) -> Evidence:
@@ -90,6 +92,41 @@ class ModelEntry(Struct, frozen=True):
             if any(_is_one_of(name, row.match) for name in names)
         ]
         return {key: value for each in (provider.quirks, *found) for key, value in each.items()}
+
+    @property
+    def takes_tools(self) -> bool:
+        """Return whether function tools can be offered, as its family and its provider say."""
+        refused = "tools" in self.quirks.get("unsupported", ())
+        return self.capability.tools != "refused" and not refused
+
+    @property
+    def takes_level_turns(self) -> bool:
+        """Return whether a turn inside the conversation may set the level."""
+        names = _variants(self.model.lower(), self.provider.strip)
+        return any(_is_one_of(name, self.provider.in_band) for name in names)
+
+    @property
+    def binds_prefix(self) -> bool:
+        """Return whether a signature of this model covers everything before it."""
+        names = _variants(self.model.lower(), self.provider.strip)
+        return any(_is_one_of(name, self.provider.prefix_bound) for name in names)
+
+    def rejected_fields(self, *, thinking: bool, stream: bool) -> tuple[tuple[str, ...], ...]:
+        """Return the paths of fields that the service rejects for this model, so asked."""
+        holds = {"always": True, "thinking": thinking, "streaming": stream}
+        names = _variants(self.model.lower(), self.provider.strip)
+        return tuple(
+            tuple(field.split("."))
+            for row in self.provider.rejects
+            if holds[row.when] and any(_is_one_of(name, row.match) for name in names)
+            for field in row.fields
+        )
+
+    @property
+    def max_tools(self) -> int | None:
+        """Return how many tools a request may have, if it is known."""
+        provider = self.provider
+        return _find_limit(provider.tool_limits, self.model.lower(), provider)
 
     def __hash__(self) -> int:
         """Hash the name alone: a provider's tables have no hash."""
@@ -248,7 +285,13 @@ class Lookup:
             hit.why,
             "" if name.provider in (None, provider.name) else name.provider or "",
             self._window(provider, model),
+            self._maker(provider, name),
         )
+
+    def _maker(self, provider: Provider, name: ParsedModelName) -> str:
+        maker, slash, _ = name.model.partition("/")
+        is_other = slash and maker in self.catalog.providers and maker != provider.name
+        return maker if is_other and name.provider is None else ""
 
     def _window(self, provider: Provider, model: str) -> tuple[int, int]:
         if provider.name not in self._windows:
@@ -264,9 +307,16 @@ class Lookup:
 
     def provider(self, name: str) -> Provider:
         """Return a provider by its name; raises UnknownProvider."""
+        if not isinstance(name, str):
+            raise UnknownProvider(f"a provider is a name such as 'anthropic', not {name!r}")
         if name not in self.catalog.providers:
             raise UnknownProvider(self._describe_no_provider(name))
         return self.catalog.providers[name]
+
+    def telemetry_name(self, name: str) -> str:
+        """Return a provider's name in OpenTelemetry's conventions; any other name is itself."""
+        found = self.catalog.providers.get(name)
+        return found.telemetry or name if found is not None else name
 
     def entries(self, provider: str | None = None) -> list[ModelEntry]:
         """Return every served model of the catalog, of one provider or of all."""
@@ -511,7 +561,16 @@ def _leave_out(provider: Provider, model: str, facts: Capability) -> Capability:
         facts = replace(facts, media=_NOT_IMAGES)
     if any(_is_one_of(name, provider.toolless) for name in names):
         facts = replace(facts, tools="refused")
+    if facts.max_output is None and provider.output_limits:
+        facts = replace(facts, max_output=_find_limit(provider.output_limits, model, provider))
     return facts
+
+
+def _find_limit(limits: Mapping[str, int], model: str, provider: Provider) -> int | None:
+    """Return the number of the first pattern that matches one of a model's names."""
+    names = _variants(model, provider.strip)
+    found = (most for each, most in limits.items() if any(_is_one_of(n, (each,)) for n in names))
+    return next(found, None)
 
 
 def _facts(provider: Provider, model: str, hit: FamilyMatch) -> tuple[Capability, Placement]:

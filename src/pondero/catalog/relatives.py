@@ -6,8 +6,11 @@ from typing import Literal, NamedTuple
 
 from .schema import Family
 
-# One or two digits are a version, then the minor; 30b is a size, 2603 and 20250929 are dates.
-_VERSION = re.compile(r"(?<![0-9])(\d{1,2})(?:-(\d{1,2})(?=[ac-z]?(?![0-9a-z]))|(?![0-9a-z]))")
+# One or two digits are a version, then the minor, perhaps with a word (2.5vl); 30b is a size, 2603
+# and 20250929 are dates.
+_VERSION = re.compile(
+    r"(?<![0-9])(\d{1,2})(?:-(\d{1,2})(?=(?!b(?![a-z]))[a-z]*(?![0-9a-z]))|(?![0-9a-z]))"
+)
 _WORD = re.compile(r"[a-z]+")
 
 Version = tuple[int, int]

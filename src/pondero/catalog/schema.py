@@ -46,6 +46,7 @@ class BatchTerms(_Row, frozen=True, kw_only=True):
 
     ``requests`` and ``bytes`` limit one batch. With ``one_model`` all requests must have the same
     model, whose name ends in ``suffix``. ``excludes`` has prefixes of models without batches.
+    Nothing of a batch is left ``kept_days`` after its creation.
     """
 
     shape: BatchShape
@@ -55,6 +56,7 @@ class BatchTerms(_Row, frozen=True, kw_only=True):
     one_model: bool = False
     suffix: str = ""
     excludes: tuple[str, ...] = ()
+    kept_days: Annotated[float, Meta(gt=0)] = 31.0
 
 
 OutputMode = Literal["strict", "schema", "json", "prompt"]
@@ -105,6 +107,18 @@ class ModelQuirks(_Row, frozen=True, kw_only=True):
     source: str = ""
 
 
+class RejectedFields(_Row, frozen=True, kw_only=True):
+    """Fields of an API that some of a provider's models reject, with the names joined by dots.
+
+    ``when``: always, only while the model thinks, or only if the answer is streamed.
+    """
+
+    fields: tuple[str, ...]
+    match: tuple[str, ...] = ("*",)
+    when: Literal["always", "thinking", "streaming"] = "always"
+    source: str
+
+
 class Provider(_Row, frozen=True, kw_only=True):
     """A deployment: its address, its key, and where thinking fields go in its requests.
 
@@ -114,17 +128,25 @@ class Provider(_Row, frozen=True, kw_only=True):
     that cannot show thinking, ``on_suffixes`` endings of names that switch it on, ``siblings``
     prefixes of models that another of our providers serves. ``text_only`` has names and patterns of
     models that take neither images nor files, ``imageless`` of those that take no images,
-    ``toolless`` of those that take no function tools. If ``exact``, it accepts the same fields as
+    ``toolless`` of those that take no function tools. ``output_limits`` has the most tokens that
+    models write here, ``tool_limits`` the most tools that they take: by pattern, the first that
+    matches. If ``exact``, it accepts the same fields as
     its dialect's home. ``hosted`` has the tools that it runs itself. ``fill`` has the
     values of ``{blanks}`` in its address. ``override`` has facts of a family that differ here,
     ``ranges`` minimum and maximum of a parameter, ``fields`` further fields of its dialect that it
-    takes (``*``: any). ``model_quirks`` are added to ``quirks`` for the models that they match, in
+    takes (``*``: any; none: not known), ``rejects`` those that some models reject.
+    ``in_band``: patterns of models that take a level inside the conversation; ``in_band_without``:
+    fields of a request with which none does (``a.b``, or ``a.b=value``). ``prefix_bound``: patterns
+    of models whose signatures cover everything before them.
+    ``model_quirks`` are added to ``quirks`` for the models that they match, in
     their order. ``output_buffer`` is the number of output tokens to leave free. ``output`` says how
-    each model takes a JSON answer's shape.
+    each model takes a JSON answer's shape. ``telemetry`` is its name in OpenTelemetry's conventions
+    for generative AI, if they have one.
     """
 
     name: str
     label: str
+    telemetry: str = ""
     dialect: str
     url: str
     exact: bool = False
@@ -145,6 +167,8 @@ class Provider(_Row, frozen=True, kw_only=True):
     text_only: tuple[str, ...] = ()
     imageless: tuple[str, ...] = ()
     toolless: tuple[str, ...] = ()
+    output_limits: Mapping[str, Annotated[int, Meta(ge=1)]] = {}
+    tool_limits: Mapping[str, Annotated[int, Meta(ge=1)]] = {}
     siblings: Mapping[str, str] = {}
     aliases: Mapping[str, str] = {}
     parameters: Mapping[str, tuple[str, ...]] = {}
@@ -156,6 +180,10 @@ class Provider(_Row, frozen=True, kw_only=True):
     model_quirks: tuple[ModelQuirks, ...] = ()
     hosted: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    rejects: tuple[RejectedFields, ...] = ()
+    in_band: tuple[str, ...] = ()
+    in_band_without: tuple[str, ...] = ()
+    prefix_bound: tuple[str, ...] = ()
     api: str = ""
     batch: BatchTerms | None = None
     output: OutputModes = OutputModes()

@@ -21,6 +21,7 @@ _COMMANDS = {
     "chat": ".commands.chat",
     "plan": ".commands.plan",
     "levels": ".commands.plan",
+    "probe": ".commands.probe",
     "models": ".commands.models",
     "threads": ".commands.threads",
     "templates": ".commands.templates",

@@ -1,5 +1,6 @@
 """What the commands share. Functions import our modules: ``pondero --version`` needs none."""
 
+import os
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..emulator import Emulator
     from ..errors import PonderoError
-    from ..thinking import PolicyDict
+    from ..thinking import Policy, PolicyDict
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -45,12 +46,30 @@ class CommandGroup(click.Group):
 
 def closest_first(error: click.ClickException) -> click.ClickException:
     """Return the error for a wrong name with the nearest guess first; click sorts by letter."""
+    if isinstance(error, click.NoSuchOption) and (advice := _name_ours(error)):
+        return click.UsageError(f"{error.message.removesuffix('.')}; {advice}", error.ctx)
     if not isinstance(error, click.NoSuchOption | click.NoSuchCommand) or not error.possibilities:
         return error
     guesses = ", ".join(map(repr, error.possibilities))
     one = len(error.possibilities) == 1
     asked = f"Did you mean {guesses}?" if one else f"(Did you mean one of: {guesses}?)"
     return click.UsageError(f"{error.message} {asked}", error.ctx)
+
+
+def _name_ours(error: click.NoSuchOption) -> str | None:
+    """Return what to write in place of another library's word; None if it is no such word."""
+    from ..client import find_ours
+
+    ours = find_ours(error.option_name.lstrip("-").replace("-", "_"))
+    begun = any(each.startswith(error.option_name) for each in error.possibilities or ())
+    if ours is None or begun or error.ctx is None:
+        return None
+    params = error.ctx.command.params
+    taken = {name for each in params for name in each.opts}
+    if ours == "thinking" and any(each.name in ("model", "models") for each in params):
+        return "write the level after the model: MODEL/high"
+    option = f"--{ours.replace('_', '-')}"
+    return f"use {option}" if option in taken else None
 
 
 class Sections(click.Command):
@@ -92,15 +111,17 @@ def policy_option(command: Command) -> Command:
     return option(command)
 
 
-def parse_policy(choices: tuple[str, ...]) -> "PolicyDict | None":
-    """Return the choices by name; None if there are none."""
+def parse_policy(choices: tuple[str, ...]) -> "Policy":
+    """Return the user's own policy with these choices changed."""
+    from ..client import resolve_policy
     from ..errors import BadPolicy
 
     pairs = [choice.partition("=") for choice in choices]
     for name, equals, _ in pairs:
         if not equals:
             raise BadPolicy(f"policy {name!r} has no value; write {name}=VALUE")
-    return cast("PolicyDict | None", {name: value for name, _, value in pairs} or None)
+    said = cast("PolicyDict", {name: value for name, _, value in pairs})
+    return resolve_policy(None).but(**said)
 
 
 def force_option(command: Command) -> Command:
@@ -113,6 +134,18 @@ def check_free(path: "Path | None", *, force: bool) -> None:
     """Raise click's UsageError if a file would be overwritten without --force."""
     if path is not None and path.is_file() and not force:
         raise click.UsageError(f"{path} exists; add --force to overwrite it")
+
+
+def check_writable(path: "Path | None") -> None:
+    """Raise click's UsageError if a file cannot be written: it is to be written after the work."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise click.UsageError(f"{path} is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise click.UsageError(f"there is no folder {path.parent} for {path.name}; make it first")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise click.UsageError(f"{path} cannot be written; name another file")
 
 
 def config_option(command: Command) -> Command:

@@ -15,33 +15,42 @@ from .dial import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..exchange import Prepared
     from .apply_dial import set_level
     from .batches import AsyncBatch, Batch
+    from .cache_cost import count_prompt_tokens, preview_change
     from .client import AsyncClient, Client
     from .conversation.chat import AsyncChat, Chat
-    from .conversation.recorder import TurnRecorder, reply_cost, stored_reply
+    from .conversation.recorder import TurnRecorder, stored_reply
     from .conversation.turn import AsyncTurn, Turn
     from .default_client import aask, ask
     from .doctor import HealthCheck, run_checks
+    from .model_lists import ModelPrice, ServiceModel
+    from .probe_run import DiscoveryResult, ProbeDraft
     from .prompts.attachments import attachment
     from .prompts.messages import parse_prompt
+    from .prompts.option_names import explain_unknown, find_ours
     from .stream import AsyncStream, Stream
+    from .token_counts import TokenCount
     from .tools.schema_check import SchemaCheck
     from .tools.tools import Approve, Tools
 
 _NAMES = {
     "apply_dial": "set_level",
     "batches": "AsyncBatch Batch",
-    "client": "AsyncClient Client Prepared",
+    "cache_cost": "count_prompt_tokens preview_change",
+    "client": "AsyncClient Client",
     "conversation.chat": "AsyncChat Chat",
-    "conversation.recorder": "TurnRecorder reply_cost stored_reply",
+    "conversation.recorder": "TurnRecorder stored_reply",
     "conversation.turn": "AsyncTurn Turn",
     "default_client": "aask ask",
     "doctor": "HealthCheck run_checks",
+    "model_lists": "ServiceModel ModelPrice",
+    "probe_run": "DiscoveryResult ProbeDraft",
     "prompts.attachments": "attachment",
     "prompts.messages": "parse_prompt",
+    "prompts.option_names": "explain_unknown find_ours",
     "stream": "AsyncStream Stream",
+    "token_counts": "TokenCount",
     "tools.schema_check": "SchemaCheck",
     "tools.tools": "Approve Tools",
 }
@@ -56,11 +65,15 @@ __all__ = [
     "Batch",
     "Chat",
     "Client",
+    "DiscoveryResult",
     "HealthCheck",
+    "ModelPrice",
     "PolicyLike",
-    "Prepared",
+    "ProbeDraft",
     "SchemaCheck",
+    "ServiceModel",
     "Stream",
+    "TokenCount",
     "Tools",
     "Turn",
     "TurnRecorder",
@@ -68,6 +81,9 @@ __all__ = [
     "ask",
     "attachment",
     "complete",
+    "count_prompt_tokens",
+    "explain_unknown",
+    "find_ours",
     "level_choices",
     "levels",
     "load_catalog",
@@ -75,7 +91,7 @@ __all__ = [
     "models",
     "parse_prompt",
     "plan",
-    "reply_cost",
+    "preview_change",
     "resolve_policy",
     "run_checks",
     "set_level",

@@ -2,13 +2,43 @@
 
 from collections.abc import Iterable, Mapping
 from time import time
-from typing import TYPE_CHECKING, Generic, TypeVar, Unpack, cast
+from typing import (
+    TYPE_CHECKING,
+    ClassVar,
+    Generic,
+    LiteralString,
+    Never,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
+from ..catalog import Provider
 from ..errors import BadParameter, UsageError
-from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, add_headers, prepare
+from ..exchange import (
+    AsyncTransport,
+    Prepared,
+    Retry,
+    Signing,
+    Timeouts,
+    Transport,
+    add_headers,
+    find_emulator,
+    prepare,
+)
 from ..handoff import Rejection
 from ..store import Credentials, load_catalog
-from ..thinking import Policy, ThinkingLike
+from ..thinking import MYPY, KnownThinking, Policy, ThinkingLike, unknown_level
+from .cache_cost import add_price
+from .client_arguments import (
+    check_keys,
+    check_transport,
+    check_urls,
+    read_retry,
+    read_timeouts,
+    reject_unknown,
+)
 from .dial import PolicyLike, check_parameters, resolve_and_plan, resolve_policy, warn_adjustments
 from .fallbacks import Candidates, Models, order_models, parse_models
 from .hooks import Hooks, OnReply, OnRequest
@@ -25,8 +55,11 @@ from .prompts.options import (
 from .tools.tools import Tools
 
 if TYPE_CHECKING:
-    from ..batch import Draft
+    from ..batch import Draft, Steps
     from .batches import AskLike, BatchSession
+    from .model_lists import ServiceModel
+    from .probe_run import DiscoveryDraft, ProbeDraft
+    from .token_counts import TokenCount
 
 T = TypeVar("T", bound=Transport | AsyncTransport)
 V = TypeVar("V")
@@ -34,6 +67,8 @@ V = TypeVar("V")
 
 class BaseClient(Generic[T]):
     """Settings, a transport, and the fields that services rejected before."""
+
+    _is_async: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -46,16 +81,16 @@ class BaseClient(Generic[T]):
         urls: Mapping[str, str] | None = None,
         on_request: OnRequest | None = None,
         on_reply: OnReply | None = None,
+        **unknown: Never,
     ) -> None:
+        reject_unknown(unknown)
         self._policy = resolve_policy(policy)
-        self._check_transport(transport)
+        check_transport(transport, is_async=self._is_async)
         self._transport = transport
-        self._retry = retry or Retry()
-        self._timeouts = timeouts or Timeouts()
+        self._retry = read_retry(retry)
+        self._timeouts = read_timeouts(timeouts)
         self._whole_timeouts = self._timeouts.whole()
-        for name in (*(keys or ()), *(urls or ())):
-            load_catalog().provider(name)
-        self._credentials = Credentials(keys or {}, urls or {})
+        self._credentials = Credentials(check_keys(keys), check_urls(urls))
         self._hooks = self._check_hooks(Hooks(on_request, on_reply))
         self._refusals: tuple[Rejection, ...] = ()
         self._made: dict[str, T] = {}
@@ -69,6 +104,26 @@ class BaseClient(Generic[T]):
     def __repr__(self) -> str:
         return f"<pondero.{type(self).__name__} {self._policy!r}>"
 
+    if not MYPY:
+
+        @overload
+        def prepare(
+            self,
+            model: str,
+            prompt: Prompt,
+            thinking: KnownThinking = None,
+            **options: Unpack[Options],
+        ) -> Prepared: ...
+        @overload
+        @unknown_level
+        def prepare(
+            self, model: str, prompt: Prompt, thinking: LiteralString, **options: Unpack[Options]
+        ) -> Prepared: ...
+        @overload
+        def prepare(
+            self, model: str, prompt: Prompt, thinking: ThinkingLike, **options: Unpack[Options]
+        ) -> Prepared: ...
+
     def prepare(
         self, model: str, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
     ) -> Prepared:
@@ -81,12 +136,14 @@ class BaseClient(Generic[T]):
         policy = resolve_policy(options["policy"]) if "policy" in options else self._policy
         attachments = parse_attachments(options.get("attachments"))
         request = build_request(prompt, options, attachments)
-        asked = request_parameters(request, options.get("context"))
+        asked = request_parameters(request, options)
         effort = options.get("thinking_effort")
-        entry, plan = resolve_and_plan(model, thinking, effort, asked=asked, policy=policy)
+        needed = self._transport is None or self._transport.needs_key
+        entry, plan = resolve_and_plan(
+            model, thinking, effort, asked=asked, policy=policy, offline=not needed
+        )
         if attachments:
             check_readable(attachments, entry, policy)
-        needed = self._transport is None or self._transport.needs_key
         prepared = prepare(
             entry,
             request,
@@ -97,7 +154,11 @@ class BaseClient(Generic[T]):
             key=self._credentials.key(entry.provider, needed=needed),
             at=time(),
             refusals=(*self._refusals, *options.get("refusals", ())),
+            emulator=self._find_emulator(entry.provider),
+            last_prompt=options.get("last_prompt"),
         )
+        if needed:
+            prepared = add_price(entry, prepared)
         if headers := options.get("headers"):
             prepared = add_headers(prepared, headers)
         if policy.unsupported == "warn":
@@ -106,6 +167,11 @@ class BaseClient(Generic[T]):
                 prepared.plan, [note for note in notes if note not in plan.adjustments]
             )
         return prepared
+
+    def _find_emulator(self, provider: Provider) -> str | None:
+        """Return what may answer in the place of a provider's service, for the handoff."""
+        url = self._credentials.url(provider, needed=False)
+        return find_emulator(self._transport, provider, url)
 
     def draft_batch(
         self,
@@ -121,6 +187,61 @@ class BaseClient(Generic[T]):
             return self.prepare(name, prompt, level, **more)
 
         return make_draft(prepare_one, asks, model, thinking, options)
+
+    def draft_probe(
+        self,
+        model: str,
+        levels: Iterable[str] | None = None,
+        *,
+        questions: Iterable[str] | None = None,
+    ) -> "ProbeDraft":
+        """Return what a probe will ask and the most it can cost, without sending anything."""
+        from .probe_run import make_draft  # noqa: PLC0415 - few programs probe
+
+        return make_draft(model, levels, questions, self._policy)
+
+    def draft_discovery(self, model: str) -> "DiscoveryDraft":
+        """Return the most that a discovery can ask and cost, without sending anything."""
+        from .probe_run import make_discovery_draft  # noqa: PLC0415 - as above
+
+        return make_discovery_draft(model)
+
+    def _make_probe(
+        self,
+        model: "str | ProbeDraft",
+        levels: Iterable[str] | None,
+        questions: Iterable[str] | None,
+    ) -> "ProbeDraft":
+        if isinstance(model, str):
+            return self.draft_probe(model, levels, questions=questions)
+        return model
+
+    def _begin_count(
+        self, model: str, prompt: Prompt, thinking: ThinkingLike, options: Options
+    ) -> "TokenCount | tuple[Signing | None, Steps[TokenCount]]":
+        """Return an estimate, or how to sign the question for a count and its steps."""
+        from .token_counts import count_steps, estimate_count, find_counter  # noqa: PLC0415 - rare
+
+        check_options(options)
+        once = _read_once(options)
+        once["stream"] = False
+        entry = load_catalog().entry(model)
+        request = build_request(prompt, once, parse_attachments(once.get("attachments")))
+        if (count := find_counter(entry)) is None:
+            return estimate_count(entry, request)
+        prepared = self.prepare(model, prompt, thinking, **once)
+        steps = count_steps(entry, request, prepared, count, self._retry)
+        return prepared.exchange.signing, steps
+
+    def _begin_list(self, provider: str | None) -> "Steps[list[ServiceModel]]":
+        from .model_lists import list_all_steps, list_steps  # noqa: PLC0415 - few programs list
+
+        if provider is None:
+            return list_all_steps(load_catalog().catalog, self._credentials, self._retry)
+        found = load_catalog().provider(provider)
+        needed = self._transport is None or self._transport.needs_key
+        url = self._credentials.url(found, needed=needed)
+        return list_steps(found, url, self._credentials.key(found, needed=needed), self._retry)
 
     def _make_draft(
         self,
@@ -148,9 +269,6 @@ class BaseClient(Generic[T]):
     def _check_hooks(self, hooks: Hooks) -> Hooks:
         """Return the hooks; raises UsageError for one that this client cannot call."""
         return hooks
-
-    def _check_transport(self, transport: T | None) -> None:
-        """Raise UsageError for a transport that this client cannot call."""
 
     def _prepare_question(
         self, model: Models, prompt: Prompt, thinking: ThinkingLike, options: Options

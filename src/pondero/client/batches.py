@@ -3,8 +3,10 @@
 A client makes them. A batch is on disk, so another process can open it by its id days later.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, Self, TypeVar, cast
+
+from msgspec import structs
 
 from ..batch import (
     EVERY,
@@ -16,25 +18,36 @@ from ..batch import (
     BatchRequest,
     BatchService,
     Draft,
+    Patience,
     PollDelay,
     State,
     Steps,
     arun_steps,
     batch_terms,
-    cancel_chunks,
+    cancel_chunk,
     collect_chunk,
+    give_up_chunk,
     iter_answers,
+    recheck_chunk,
     run_steps,
     split_into_chunks,
-    submit_chunks,
+    submit_chunk,
 )
 from ..dialects import get_dialect
-from ..errors import BadParameter, PonderoError, ServiceError, TransportError, WireError
+from ..errors import (
+    BadParameter,
+    PonderoError,
+    ServiceError,
+    StoreError,
+    TransportError,
+    WireError,
+)
 from ..exchange import AsyncTransport, Prepared, Retry, Timeouts, Transport, auth_header
 from ..store import Credentials, load_catalog
 from ..thinking import ThinkingLike
 from .prompts.messages import Prompt
 from .prompts.options import Options
+from .prompts.output import output_kind
 
 AskLike = str | Mapping[str, Any]
 """A request: a prompt, or a mapping with ``prompt`` and optionally ``id``, ``model``, ``thinking``
@@ -46,6 +59,8 @@ _WAITING = Timeouts(connect=30.0, first_byte=300.0, between_bytes=300.0)
 """Uploading or fetching a whole batch takes longer than a question."""
 
 _NO_TIME = 0.01
+_FAILURES = (ServiceError, TransportError, WireError)
+_DAY = 86_400.0
 
 Prepare = Callable[[str, Prompt, ThinkingLike, Options], Prepared]
 Progress = Callable[["_Batch[Any]"], None]
@@ -90,7 +105,7 @@ def _make_request(
     entry = load_catalog().entry(prepared.plan.model)
     batch_terms(entry.provider, entry.model)
     most = options.get("max_tokens") or entry.capability.max_output
-    return BatchRequest(id, prepared.exchange, most)
+    return BatchRequest(id, prepared.exchange, most, output_kind(options.get("output")))
 
 
 class BatchSession:
@@ -118,6 +133,7 @@ class BatchSession:
             get_dialect(provider.dialect).caller().error,
             self._retry,
             self._needed,
+            terms.kept_days * _DAY,
         )
 
 
@@ -125,10 +141,13 @@ T = TypeVar("T", bound=Transport | AsyncTransport)
 
 
 class _Batch(Generic[T]):
-    def __init__(self, file: BatchFile, session: BatchSession, transport: T) -> None:
+    def __init__(
+        self, file: BatchFile, session: BatchSession, transport: T, kind_of: Callable[[str], Any]
+    ) -> None:
         self._file = file
         self._session = session
         self._transport = transport
+        self._kind_of = kind_of
 
     @property
     def id(self) -> str:
@@ -153,40 +172,87 @@ class _Batch(Generic[T]):
     @property
     def answers(self) -> dict[str, BatchAnswer]:
         """Return the answers so far, by request id."""
-        return {each.id: each for each in iter_answers(self._file)}
+        return {each.id: self._with_kind(each) for each in iter_answers(self._file)}
+
+    def _with_kind(self, answer: BatchAnswer) -> BatchAnswer:
+        """Return an answer whose ``value`` has the type given with ``output=``."""
+        kind = self._kind_of(answer.id)
+        if answer.reply is None or kind is None:
+            return answer
+        return structs.replace(answer, reply=structs.replace(answer.reply, kind=kind))
 
     def __repr__(self) -> str:
         return f"<pondero.{type(self).__name__} {self.id} {self.state}>"
 
-    def _submit_steps(self) -> Steps[None]:
-        with self._file.hold_lock():
-            yield from submit_chunks(self._file, self._session)
+    def _open_chunks(self) -> Iterator[BatchChunk]:
+        return (chunk for chunk in self._file.lots() if chunk.state != "ended")
 
-    def _poll_steps(self) -> Steps[None]:
+    def _submit_steps(self, *, again: bool) -> Steps[None]:
         with self._file.hold_lock():
-            yield from self._poll_once()
+            for chunk in self._open_chunks():
+                if chunk.state != "sent":
+                    service = self._session(chunk)
+                    yield from submit_chunk(self._file, chunk, service, again=again)
 
-    def _poll_once(self) -> Steps[None]:
-        yield from submit_chunks(self._file, self._session)
+    def _poll_steps(self, patience: Patience | None) -> Steps[None]:
+        with self._file.hold_lock():
+            yield from self._recheck_lost()
+            yield from self._poll_all(patience)
+
+    def _poll_all(self, patience: Patience | None) -> Steps[None]:
+        """Advance every chunk; what one of them meets does not stop the others."""
+        failed: PonderoError | None = None
+        met: list[PonderoError | None] = []
+        for chunk in self._open_chunks():
+            try:
+                met.append((yield from self._advance(chunk)))
+            except _FAILURES as error:
+                failed = failed or error
+                met.append(error)
+        if patience is not None:
+            patience.check(failed, met[0] if met and all(met) else None)
+        elif failed is not None:
+            raise failed
+
+    def _advance(self, chunk: BatchChunk) -> Steps[PonderoError | None]:
+        """Send or collect a chunk; return what is in doubt about it."""
+        service, doubt = self._session(chunk), None
+        if chunk.state != "sent":
+            doubt = yield from submit_chunk(self._file, chunk, service)
+            chunk = self._file.lots()[chunk.number]
+        if chunk.state == "sent":
+            doubt = yield from collect_chunk(self._file, chunk, service)
+        return doubt
+
+    def _recheck_lost(self) -> Steps[None]:
         for chunk in self._file.lots():
-            if chunk.state == "sent":
-                yield from collect_chunk(self._file, chunk, self._session(chunk))
+            known = chunk.state == "ended" and chunk.remote is not None
+            if known and "lost" in self._file.endings(chunk).values():
+                yield from recheck_chunk(self._file, chunk, self._session(chunk))
 
     def _wait_steps(self, progress: Progress | None) -> Steps[None]:
-        seconds, most = EVERY
+        (seconds, most), patience = EVERY, Patience()
         with self._file.hold_lock():
+            yield from self._recheck_lost()
             while True:
-                yield from self._poll_once()
+                yield from self._poll_all(patience)
                 if progress is not None:
                     progress(self)
                 if self.state == "ended":
                     return
                 yield PollDelay(self._session.pause(seconds))
+                patience.add(seconds)
                 seconds = min(most, seconds * 1.5)
 
     def _cancel_steps(self) -> Steps[None]:
         with self._file.hold_lock():
-            yield from cancel_chunks(self._file, self._session)
+            for chunk in self._open_chunks():
+                yield from cancel_chunk(self._file, chunk, self._session(chunk))
+
+    def _give_up_steps(self) -> Steps[None]:
+        with self._file.hold_lock():
+            for chunk in self._open_chunks():
+                yield from give_up_chunk(self._file, chunk, self._session(chunk))
 
     def take(self) -> None:
         """Record that the owner has all answers."""
@@ -209,9 +275,12 @@ class Batch(_Batch[Transport]):
     ['17 * 23 = 391']
     """
 
-    def look(self) -> State:
-        """Poll the services once and save the results of ended chunks."""
-        self._do(self._poll_steps())
+    def look(self, patience: Patience | None = None) -> State:
+        """Poll the services once and save the results of ended chunks.
+
+        With ``patience``, an error that may pass is raised only when it has lasted too long.
+        """
+        self._do(self._poll_steps(patience))
         return self.state
 
     def wait(self, progress: Progress | None = None) -> dict[str, BatchAnswer]:
@@ -224,17 +293,27 @@ class Batch(_Batch[Transport]):
         self._do(self._cancel_steps())
         return self.state
 
-    def send(self) -> Self:
-        """Send the chunks not sent yet and return the batch."""
-        self._do(self._submit_steps())
+    def give_up(self) -> State:
+        """Look once more, and end as lost what the service does not show; what runs goes on."""
+        self._do(self._give_up_steps())
+        return self.state
+
+    def send(self, *, again: bool = False) -> Self:
+        """Send the chunks not sent yet and return the batch.
+
+        ``again``: also those that the service may have and does not show. They may be paid twice.
+        """
+        self._do(self._submit_steps(again=again))
         return self
 
     def _do(self, steps: Steps[None]) -> None:
         try:
             run_steps(steps, self._transport, _WAITING)
-        except (ServiceError, TransportError, WireError) as error:
+        except (*_FAILURES, StoreError) as error:
             self._note_batch(error)
             raise
+        finally:
+            steps.close()  # an error that is kept must not keep the lock
 
     def close(self) -> None:
         """Close the file; the batch continues at the service. May be called twice."""
@@ -255,9 +334,12 @@ class AsyncBatch(_Batch[AsyncTransport]):
     ['17 * 23 = 391']
     """
 
-    async def look(self) -> State:
-        """Poll the services once and save the results of ended chunks."""
-        await self._do(self._poll_steps())
+    async def look(self, patience: Patience | None = None) -> State:
+        """Poll the services once and save the results of ended chunks.
+
+        With ``patience``, an error that may pass is raised only when it has lasted too long.
+        """
+        await self._do(self._poll_steps(patience))
         return self.state
 
     async def wait(self, progress: Progress | None = None) -> dict[str, BatchAnswer]:
@@ -270,15 +352,23 @@ class AsyncBatch(_Batch[AsyncTransport]):
         await self._do(self._cancel_steps())
         return self.state
 
-    async def send(self) -> Self:
-        """Send the chunks not sent yet and return the batch."""
-        await self._do(self._submit_steps())
+    async def give_up(self) -> State:
+        """Look once more, and end as lost what the service does not show; what runs goes on."""
+        await self._do(self._give_up_steps())
+        return self.state
+
+    async def send(self, *, again: bool = False) -> Self:
+        """Send the chunks not sent yet and return the batch.
+
+        ``again``: also those that the service may have and does not show. They may be paid twice.
+        """
+        await self._do(self._submit_steps(again=again))
         return self
 
     async def _do(self, steps: Steps[None]) -> None:
         try:
             await arun_steps(steps, self._transport, _WAITING)
-        except (ServiceError, TransportError, WireError) as error:
+        except (*_FAILURES, StoreError) as error:
             self._note_batch(error)
             raise
         finally:

@@ -1,34 +1,35 @@
 """``pondero.ask`` and ``aask``, and the clients they share with every ``Chat``."""
 
 import atexit
-from typing import TypeVar, Unpack, overload
+from typing import LiteralString, Unpack, overload
 
-from ..canon import Reply
-from ..thinking import ThinkingLike
+from ..canon import Reply, V
+from ..thinking import MYPY, KnownThinking, ThinkingLike, unknown_level
 from .client import AsyncClient, Client
 from .fallbacks import Models
 from .prompts.messages import Prompt
-from .prompts.options import Options, QuestionOptions
+from .prompts.options import Options
 
-V = TypeVar("V")
+if not MYPY:
+
+    @overload
+    def ask(
+        model: Models, prompt: Prompt, thinking: KnownThinking = None, **options: Unpack[Options[V]]
+    ) -> Reply[V]: ...
+    @overload
+    @unknown_level
+    def ask(
+        model: Models, prompt: Prompt, thinking: LiteralString, **options: Unpack[Options[V]]
+    ) -> Reply[V]: ...
+    @overload
+    def ask(
+        model: Models, prompt: Prompt, thinking: ThinkingLike, **options: Unpack[Options[V]]
+    ) -> Reply[V]: ...
 
 
-@overload
 def ask(
-    model: Models,
-    prompt: Prompt,
-    thinking: ThinkingLike = None,
-    *,
-    output: type[V],
-    **options: Unpack[QuestionOptions],
-) -> Reply[V]: ...
-@overload
-def ask(
-    model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
-) -> Reply: ...
-def ask(
-    model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
-) -> Reply:
+    model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options[V]]
+) -> Reply[V]:
     """Return a model's whole answer, through a shared client.
 
     Of a list of models, the next is asked if one fails before anything was shown;
@@ -40,22 +41,26 @@ def ask(
     return default_client().ask(model, prompt, thinking, **options)
 
 
-@overload
+if not MYPY:
+
+    @overload
+    async def aask(
+        model: Models, prompt: Prompt, thinking: KnownThinking = None, **options: Unpack[Options[V]]
+    ) -> Reply[V]: ...
+    @overload
+    @unknown_level
+    async def aask(
+        model: Models, prompt: Prompt, thinking: LiteralString, **options: Unpack[Options[V]]
+    ) -> Reply[V]: ...
+    @overload
+    async def aask(
+        model: Models, prompt: Prompt, thinking: ThinkingLike, **options: Unpack[Options[V]]
+    ) -> Reply[V]: ...
+
+
 async def aask(
-    model: Models,
-    prompt: Prompt,
-    thinking: ThinkingLike = None,
-    *,
-    output: type[V],
-    **options: Unpack[QuestionOptions],
-) -> Reply[V]: ...
-@overload
-async def aask(
-    model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
-) -> Reply: ...
-async def aask(
-    model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options]
-) -> Reply:
+    model: Models, prompt: Prompt, thinking: ThinkingLike = None, **options: Unpack[Options[V]]
+) -> Reply[V]:
     """Return a model's whole answer, through a shared async client.
 
     >>> (await pondero.aask("claude-opus-5/high", "What is 17 * 23?")).text

@@ -3,60 +3,87 @@
 import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, LiteralString, TypedDict, Unpack, cast, overload
 
 import msgspec
 
+from ..canon import Reply
 from ..catalog import Lookup, ModelEntry
-from ..errors import BadParameter, BadPolicy, BadThinking, PonderoWarning, UsageError
+from ..errors import BadParameter, BadThinking, UsageError, warn_caller
 from ..exchange import plan as make_plan
 from ..store import load_catalog, load_config_file, resolve_auto
 from ..thinking import (
     LEVELS,
+    MYPY,
     Adjustment,
     Intent,
+    KnownThinking,
     Plan,
     Policy,
     PolicyDict,
     RequestParameters,
     ThinkingLike,
+    parse_auto,
     parse_intent,
+    unknown_level,
 )
+from .prompts.option_names import explain_unknown
 
 PolicyLike = Policy | PolicyDict | None
 
 
-def plan(
-    model: str,
-    thinking: ThinkingLike = None,
-    *,
-    thinking_effort: ThinkingLike = None,
-    max_tokens: int | None = None,
-    temperature: float | None = None,
-    top_p: float | None = None,
-    top_k: int | None = None,
-    tools: bool = False,
-    tool_choice: str | None = "auto",
-    policy: PolicyLike = None,
-) -> Plan:
+class _Parameters(TypedDict, total=False):
+    max_tokens: int | None
+    temperature: float | None
+    top_p: float | None
+    top_k: int | None
+    seed: int | None
+    tools: bool
+    tool_choice: str | None
+    context: int | None
+
+
+class PlanOptions(_Parameters, total=False):
+    """The options of ``plan``: the parameters of a request that matter to it, and a policy."""
+
+    thinking_effort: ThinkingLike
+    policy: PolicyLike
+
+
+if not MYPY:
+
+    @overload
+    def plan(
+        model: str, thinking: KnownThinking = None, **options: Unpack[PlanOptions]
+    ) -> Plan: ...
+    @overload
+    @unknown_level
+    def plan(model: str, thinking: LiteralString, **options: Unpack[PlanOptions]) -> Plan: ...
+    @overload
+    def plan(model: str, thinking: ThinkingLike, **options: Unpack[PlanOptions]) -> Plan: ...
+
+
+def plan(model: str, thinking: ThinkingLike = None, **options: Unpack[PlanOptions]) -> Plan:
     """Return the plan for a model and a requested level.
 
     ``model`` is ``[provider:]model[/level]``. ``thinking`` is a level, True, False, a number of
     tokens, ``"auto"`` for the level found by a sweep, a mapping of the service's own fields, or a
     mapping of any of these by provider or dialect (``"*"``: all others). It overrides the level in
-    ``model``.
+    ``model``. The options are those of a request: ``max_tokens``, ``temperature``, ``top_p``,
+    ``top_k``, ``seed``, ``tools`` (whether it has any), ``tool_choice``, ``context`` (the tokens
+    before it), ``thinking_effort`` and ``policy``.
 
     >>> pondero.plan("gpt-5.5", "high").fields
     {'reasoning': {'effort': 'high', 'summary': 'auto'}}
     >>> pondero.plan("claude-opus-5/8k").level
     'medium'
     """
-    asked = check_parameters(
-        max_tokens, temperature, top_p, top_k, tools=tools, tool_choice=tool_choice
-    )
-    return resolve_and_plan(
-        model, thinking, thinking_effort, asked=asked, policy=resolve_policy(policy)
-    )[1]
+    if unknown := [name for name in options if name not in PlanOptions.__annotations__]:
+        known = PlanOptions.__annotations__
+        raise BadParameter(explain_unknown(unknown[0], known, arguments=("thinking",)))
+    effort, policy = options.pop("thinking_effort", None), options.pop("policy", None)
+    asked = check_parameters(**cast("_Parameters", options))
+    return resolve_and_plan(model, thinking, effort, asked=asked, policy=resolve_policy(policy))[1]
 
 
 def resolve_and_plan(
@@ -66,10 +93,11 @@ def resolve_and_plan(
     *,
     asked: RequestParameters,
     policy: Policy,
+    offline: bool = False,
 ) -> tuple[ModelEntry, Plan]:
     """Return a model's entry and its plan for the requested level."""
     parameters = msgspec.structs.astuple(asked)
-    given = (load_catalog(), model, thinking, thinking_effort, policy, *parameters)
+    given = (load_catalog(), model, thinking, thinking_effort, policy, offline, *parameters)
     if isinstance(thinking, _PLAIN) and isinstance(thinking_effort, _PLAIN):
         entry, made, fields = _cached_plan(None, *given)
         if isinstance(made.asked, str) and made.asked.startswith("auto"):
@@ -85,11 +113,22 @@ def resolve_and_plan(
     return entry, made
 
 
+def note_answer(reply: Reply) -> None:
+    """Save for ``auto`` if a service now answers as another model than its sweep measured."""
+    plan = reply.plan
+    if not reply.model or not str(plan.asked).startswith("auto"):
+        return
+    from ..store import note_served  # noqa: PLC0415 - only for auto
+
+    auto = parse_auto(str(plan.asked))
+    note_served(plan.model, auto.name if auto else None, reply.model)
+
+
 _PLAIN = str | int | None
 
 
-def _load_adopted(model: str) -> object:
-    if "auto" not in model.lower():
+def _load_adopted(model: object) -> object:
+    if not isinstance(model, str) or "auto" not in model.lower():
         return None
     from ..store import load_calibrations  # noqa: PLC0415 - only for auto
 
@@ -110,6 +149,7 @@ def _build_plan(
     thinking: object,
     effort: object,
     policy: Policy,
+    offline: object,
     *asked: Any,
 ) -> tuple[ModelEntry, Plan]:
     entry, named_level = _entry(finder, model, policy.unknown, adopted)
@@ -117,7 +157,7 @@ def _build_plan(
     if thinking is None and effort is None:
         thinking = named_level
     intent = parse_intent(thinking, effort, words=entry.capability.extra_words)
-    intent = resolve_auto(entry, intent, policy=policy)
+    intent = resolve_auto(entry, intent, policy=policy, offline=bool(offline))
     return entry, make_plan(entry, intent, asked=RequestParameters(*asked), policy=policy)
 
 
@@ -242,14 +282,12 @@ def resolve_policy(given: PolicyLike) -> Policy:
 
 @lru_cache(maxsize=1)
 def load_policy() -> Policy:
-    """Return the policy of config.toml, read once per process."""
-    if (file := load_config_file()) is None:
+    """Return the policy of config.toml, read once per process; raises BadConfig."""
+    if load_config_file() is None:
         return Policy.of(None)
-    try:
-        return Policy.of(file.values.get("policy"))
-    except BadPolicy as error:
-        message = f"{file.place('policy')}: {error}"
-        raise BadPolicy(message) from None
+    from ..store import configured_policy  # noqa: PLC0415 - only if there is such a file
+
+    return configured_policy()
 
 
 @lru_cache(maxsize=4096)
@@ -272,26 +310,32 @@ def check_parameters(
     tools: bool = False,
     tool_choice: Any = "auto",
     context: int | None = None,
+    seed: int | None = None,
 ) -> RequestParameters:
     """Return the parameters other than the level; raises BadParameter for invalid ones."""
     _check_whole("max_tokens", max_tokens, 1)
     _check_whole("top_k", top_k, 0)
     _check_whole("context", context, 0)
+    _check_whole("seed", seed, 0, most=_BIGGEST_SEED)
     _check_number("temperature", temperature, 2)
     _check_number("top_p", top_p, 1)
     if tool_choice is not None and not isinstance(tool_choice, str):
         message = f"invalid tool_choice={tool_choice!r}; use auto, none, required or a tool's name"
         raise BadParameter(message)
     return RequestParameters(
-        max_tokens, temperature, top_p, top_k, bool(tools), tool_choice, context
+        max_tokens, temperature, top_p, top_k, bool(tools), tool_choice, context, seed
     )
 
 
-def _check_whole(name: str, value: Any, least: int) -> None:
+_BIGGEST = 10_000_000
+_BIGGEST_SEED = 2**31 - 1  # what the narrowest of the services takes
+
+
+def _check_whole(name: str, value: Any, least: int, *, most: int = _BIGGEST) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _BIGGEST:
-        message = f"invalid {name}={value!r}; use a whole number from {least} to {_BIGGEST:,}"
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        message = f"invalid {name}={value!r}; use a whole number from {least} to {most:,}"
         raise BadParameter(message)
 
 
@@ -304,22 +348,7 @@ def _check_number(name: str, value: Any, most: int) -> None:
         raise BadParameter(message)
 
 
-_BIGGEST = 10_000_000
-
-
 def warn_adjustments(made: Plan, notes: Iterable[Adjustment]) -> None:
     """Warn of adjustments, at the line that called pondero."""
-    import warnings  # noqa: PLC0415 - only under this policy
-
     for note in notes:
-        message = f"{made.model}: {note.why} ({note.code})"
-        warnings.warn(message, PonderoWarning, stacklevel=_outside())
-
-
-def _outside() -> int:
-    import sys  # noqa: PLC0415 - only under this policy
-
-    frame, depth = sys._getframe(1), 1  # noqa: SLF001 - no public function does this
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("pondero."):
-        frame, depth = frame.f_back, depth + 1
-    return depth
+        warn_caller(f"{made.model}: {note.why} ({note.code})")

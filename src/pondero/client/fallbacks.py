@@ -4,7 +4,8 @@ The rules are the gateway's (``exchange``). A client makes ``Candidates`` of a l
 stream asks them in turn.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -64,7 +65,7 @@ class Candidates:
     def add_notes(self, reply: Reply[V]) -> Reply[V]:
         """Return the reply with these adjustments in its plan."""
         plan, notes = reply.plan, self.notes()
-        if plan is None or not notes:
+        if not notes:
             return reply
         return replace(reply, plan=replace(plan, adjustments=(*plan.adjustments, *notes)))
 
@@ -90,11 +91,15 @@ class Candidates:
 
 def parse_models(models: Models) -> tuple[str, ...]:
     """Return the models of a list; raises BadParameter for an empty one."""
-    names = (models,) if isinstance(models, str) else tuple(models)
+    names = (models,) if isinstance(models, str) else tuple(_iterate(models))
     if not names or not all(isinstance(name, str) for name in names):
         message = f"a model is a name, or a list of names in order of preference, not {models!r}"
         raise BadParameter(message)
     return names
+
+
+def _iterate(given: Any) -> Iterable[Any]:
+    return given if isinstance(given, Iterable) else ()
 
 
 def order_models(

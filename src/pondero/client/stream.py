@@ -3,7 +3,8 @@
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from functools import cached_property, partial
 from random import random
-from typing import Any, Generic, Self, TypeVar
+from time import time
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from msgspec import to_builtins
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from ..canon import (
     Json,
     Message,
     Reply,
-    TextDelta,
+    Usage,
     V,
     parse_partial,
 )
@@ -27,6 +28,8 @@ from ..exchange import (
     Flow,
     Prepared,
     Retry,
+    Shows,
+    Signing,
     Timeouts,
     Transport,
     flow,
@@ -34,12 +37,18 @@ from ..exchange import (
     shorten_retries,
 )
 from ..handoff import Manifest, Rejection
+from ..store import Charge, TokenBill
 from ..thinking import Plan
 from ..transport import AsyncShell, Shell
-from .dial import warn_adjustments
+from .dial import note_answer, warn_adjustments
 from .fallbacks import Candidates
 from .hooks import Hooks
-from .tracing import Span, log_retry, start_span
+from .thinking_text import TextReaders
+from .tracing import log_retry, start_span
+
+if TYPE_CHECKING:
+    from .tracing.agents import AgentSpan
+    from .tracing.exchanges import Span
 
 Remember = Callable[[Rejection], None]
 _NO_HOOKS = Hooks()
@@ -76,7 +85,15 @@ class _Stream(Generic[T, V]):
         self._so_far: Assembler | None = None
         self._kind = kind
         self._hooks = hooks
+        self._readers = TextReaders()
         self._reply: Reply[V] | None = None
+        self._shows: Shows = True
+        self._has_shown = False
+        self._try: Assembler | None = None
+        self._spent = Usage()
+        self._charges: tuple[Charge, ...] = ()
+        self._agent: AgentSpan | None = None  # of the turn that this is a part of
+        self._span: Span | None = None  # of the exchange under way
 
     def __repr__(self) -> str:
         state = "ended" if self._reply is not None else "under way" if self._so_far else "not begun"
@@ -128,17 +145,47 @@ class _Stream(Generic[T, V]):
             retry=shorten_retries(self._retry) if others else self._retry,
             jitter=random,
             learn=self._learn,
-            again=partial(log_retry, self._prepared.exchange),
+            again=self._note_retry,
+            begun=self._begin_try,
+            shows=self._shows,
         )
+
+    def _begin_try(self, so_far: Assembler | None) -> None:
+        """Count what the try before this one used; ``so_far`` collects this one's answer."""
+        if self._try is not None and (used := self._try.known_usage()) is not None:
+            self._spent += used if used.total is not None else replace(used, total=used.known_total)
+            # A try that failed may have said only what it had read.
+            if used.known_total:
+                self._charge(replace(used, input=used.input or 0, output=used.output or 0))
+        self._try = so_far
+
+    def _charge(self, usage: Usage) -> None:
+        asked = self._prepared.exchange.origin
+        charge = Charge(
+            asked.provider, asked.model, usage, time() if asked.at is None else asked.at
+        )
+        self._charges = (*self._charges, charge)
+
+    def _note_retry(self, error: PonderoError, seconds: float) -> None:
+        log_retry(self._prepared.exchange, error, seconds)
+        if self._span is not None:
+            self._span.note_retry()
 
     def _try_next_model(self, error: BaseException) -> bool:
         """Switch to the next model, unless something was shown; return whether there is one."""
-        if self._candidates is None or self._so_far is not None:
+        if self._candidates is None or self._has_shown:
             return False
         found = self._candidates.next_after(error) if isinstance(error, PonderoError) else None
         if found is not None:
+            self._begin_try(None)
             self._prepared = found
+            self._so_far = None
         return found is not None
+
+    def _take(self, step: Emit) -> None:
+        self._so_far = step.so_far
+        if not self._has_shown:
+            self._has_shown = not callable(self._shows) or any(map(self._shows, step.events))
 
     def _notes(self) -> list[Event]:
         notes = self._candidates.notes() if self._candidates is not None else ()
@@ -152,18 +199,47 @@ class _Stream(Generic[T, V]):
         elif repair.holds_for == "thread":
             self.refusals = (*self.refusals, refusal)
 
-    def _fail(self, error: BaseException, span: Span | None) -> None:
-        if span is not None:
-            span.end(error=error)
+    def _fail(self, error: BaseException) -> None:
+        if self._span is not None:
+            self._span.end(error=error, so_far=self._so_far)
 
-    def _end(self, reply: Reply, span: Span | None) -> None:
+    def _end(self, reply: Reply) -> None:
         if self._candidates is not None:
             reply = self._candidates.add_notes(reply)
+        self._charge(reply.usage)
+        reply = replace(reply, bill=TokenBill(self._charges, paid=self._transport.needs_key))
+        if self._spent != Usage():
+            reply = replace(reply, usage=_add_spent(reply.usage, self._spent))
         self._reply = reply if self._kind is None else replace(reply, kind=self._kind)
-        if span is not None:
-            span.end(reply)
+        if self._transport.needs_key:
+            note_answer(reply)
+        if self._span is not None:
+            self._span.end(reply, so_far=self._so_far)
         if self._prepared.policy.unsupported == "warn":
             warn_adjustments(self.plan, reply.adjustments[len(self.plan.adjustments) :])
+
+
+def _add_spent(usage: Usage, spent: Usage) -> Usage:
+    """Return the usage of all tries; a total is one only if the service reports it."""
+    return spent + usage if usage.total is not None else replace(spent, total=None) + usage
+
+
+def sign_requests(transport: Transport, signing: Signing | None) -> Transport:
+    """Return a transport that signs requests which have no key."""
+    if signing is None:
+        return transport
+    from ..transport import SigningTransport  # noqa: PLC0415 - few have no key
+
+    return SigningTransport(transport, signing)
+
+
+def sign_async_requests(transport: AsyncTransport, signing: Signing | None) -> AsyncTransport:
+    """Return the same for asyncio."""
+    if signing is None:
+        return transport
+    from ..transport import AsyncSigningTransport  # noqa: PLC0415 - few have no key
+
+    return AsyncSigningTransport(transport, signing)
 
 
 class Stream(_Stream[Transport, V]):
@@ -187,9 +263,22 @@ class Stream(_Stream[Transport, V]):
         ...     print(words, end="", flush=True)
         17 * 23 = 391
         """
+        yield from self._readers.take_passed("text")
         for event in self:
-            if isinstance(event, TextDelta) and event.text:
-                yield event.text
+            if piece := self._readers.feed(event, "text"):
+                yield piece
+
+    def thinking(self) -> Iterator[str]:
+        """Yield the thinking of the answer, a blank line between its parts.
+
+        >>> stream = client.stream("claude-opus-5/high", "What is 17 * 23?")
+        >>> "".join(stream.thinking()) == stream.reply.thinking
+        True
+        """
+        yield from self._readers.take_passed("thinking")
+        for event in self:
+            if piece := self._readers.feed(event, "thinking"):
+                yield piece
 
     def close(self) -> None:
         """Stop reading and free the connection; may be called twice."""
@@ -202,7 +291,12 @@ class Stream(_Stream[Transport, V]):
         self.close()
 
     def read_all(self) -> Reply[V]:
-        """Read the whole answer and return the reply."""
+        """Read the whole answer and return the reply.
+
+        If no event was read before, nothing is shown until the end: a failure anywhere may be
+        tried again, and the usage of failed tries is in the reply's.
+        """
+        self._shows = False
         for _ in self:
             pass
         return self.reply
@@ -211,16 +305,20 @@ class Stream(_Stream[Transport, V]):
     def _events(self) -> Generator[Event, None, None]:
         while self._reply is None:
             self._hooks.request(self._prepared)
-            span, shell = start_span(self._prepared.exchange), self._shell()
+            shell = self._shell()
+            span = self._span = start_span(
+                self._prepared.exchange, self._agent, shows=bool(self._shows)
+            )
             try:
-                while isinstance(step := shell.next(), Emit):
+                advance = shell.next if span is None else partial(span.run, shell.next)
+                while isinstance(step := advance(), Emit):
                     if self._so_far is None and self._candidates is not None:
                         yield from self._notes()
-                    self._so_far = step.so_far
+                    self._take(step)
                     yield from step.events
-                self._end(step, span)
+                self._end(step)
             except BaseException as error:
-                self._fail(error, span)
+                self._fail(error)
                 if not self._try_next_model(error):
                     raise
             finally:
@@ -228,11 +326,7 @@ class Stream(_Stream[Transport, V]):
         self._hooks.reply(self._reply)
 
     def _shell(self) -> Shell:
-        transport = self._transport
-        if (signing := self._prepared.exchange.signing) is not None:
-            from ..transport import SigningTransport  # noqa: PLC0415 - few have no key
-
-            transport = SigningTransport(transport, signing)
+        transport = sign_requests(self._transport, self._prepared.exchange.signing)
         return Shell(self._flow(), transport, self._timeouts)
 
 
@@ -250,9 +344,19 @@ class AsyncStream(_Stream[AsyncTransport, V]):
 
     async def text(self) -> AsyncIterator[str]:
         """Yield the text of the answer, without the thinking."""
+        for piece in self._readers.take_passed("text"):
+            yield piece
         async for event in self:
-            if isinstance(event, TextDelta) and event.text:
-                yield event.text
+            if piece := self._readers.feed(event, "text"):
+                yield piece
+
+    async def thinking(self) -> AsyncIterator[str]:
+        """Yield the thinking of the answer, a blank line between its parts."""
+        for piece in self._readers.take_passed("thinking"):
+            yield piece
+        async for event in self:
+            if piece := self._readers.feed(event, "thinking"):
+                yield piece
 
     async def aclose(self) -> None:
         """Stop reading and free the connection; may be called twice."""
@@ -265,7 +369,12 @@ class AsyncStream(_Stream[AsyncTransport, V]):
         await self.aclose()
 
     async def read_all(self) -> Reply[V]:
-        """Read the whole answer and return the reply."""
+        """Read the whole answer and return the reply.
+
+        If no event was read before, nothing is shown until the end: a failure anywhere may be
+        tried again, and the usage of failed tries is in the reply's.
+        """
+        self._shows = False
         async for _ in self:
             pass
         return self.reply
@@ -274,18 +383,22 @@ class AsyncStream(_Stream[AsyncTransport, V]):
     async def _events(self) -> AsyncGenerator[Event, None]:
         while self._reply is None:
             await self._hooks.arequest(self._prepared)
-            span, shell = start_span(self._prepared.exchange), self._shell()
+            shell = self._shell()
+            span = self._span = start_span(
+                self._prepared.exchange, self._agent, shows=bool(self._shows)
+            )
             try:
-                while isinstance(step := await shell.next(), Emit):
+                advance = shell.next if span is None else partial(span.arun, shell.next)
+                while isinstance(step := await advance(), Emit):
                     if self._so_far is None and self._candidates is not None:
                         for note in self._notes():
                             yield note
-                    self._so_far = step.so_far
+                    self._take(step)
                     for event in step.events:
                         yield event
-                self._end(step, span)
+                self._end(step)
             except BaseException as error:
-                self._fail(error, span)
+                self._fail(error)
                 if not self._try_next_model(error):
                     raise
             finally:
@@ -293,9 +406,5 @@ class AsyncStream(_Stream[AsyncTransport, V]):
         await self._hooks.areply(self._reply)
 
     def _shell(self) -> AsyncShell:
-        transport = self._transport
-        if (signing := self._prepared.exchange.signing) is not None:
-            from ..transport import AsyncSigningTransport  # noqa: PLC0415 - few have no key
-
-            transport = AsyncSigningTransport(transport, signing)
+        transport = sign_async_requests(self._transport, self._prepared.exchange.signing)
         return AsyncShell(self._flow(), transport, self._timeouts)

@@ -80,9 +80,7 @@ NEEDS = {
         lambda entry: entry.capability.shown != "never", "this model never shows its thinking"
     ),
     "key": Requirement(lambda entry: entry.provider.auth != "none", "this provider needs no key"),
-    "tools": Requirement(
-        lambda entry: entry.capability.tools != "refused", "this model takes no function tools"
-    ),
+    "tools": Requirement(lambda entry: entry.takes_tools, "this model takes no function tools"),
     "cap": Requirement(
         lambda entry: "max_tokens" in entry.provider.parameters,
         "this provider takes no cap on the output",

@@ -1,5 +1,6 @@
 """One package for each dialect: how we call the API, and how its service behaves."""
 
+from .answer_fields import AnswerFields, AnswerOption, AnswerOptions
 from .dialect import (
     AcceptedRequest,
     AnswerContext,
@@ -12,12 +13,16 @@ from .dialect import (
     ErrorId,
     ErrorShape,
     EventStream,
+    GivenAnswer,
     HostedTools,
     MatchScore,
     ModelEndpoints,
+    OtherModels,
     OwnPaths,
+    OwnTelemetry,
     ParsedRequest,
     PassthroughRules,
+    PromptCount,
     Quirks,
     Rejected,
     Repair,
@@ -26,26 +31,47 @@ from .dialect import (
     SentRequest,
     ServedModel,
     Service,
+    SeveralAnswers,
     SignatureSlots,
     Signer,
     StoredAnswer,
     StoredCall,
     StoredId,
+    StoredIds,
     StoredResponses,
     TagRule,
     leave_unsigned,
 )
+from .hosted_parts import LOST, Told
+from .json_schemas import make_valid
+from .level_turns import LevelTurns
+from .media_rules import MediaRules, Size
 from .portability import NeededField, Portability
+from .prompt_cache import (
+    CacheReport,
+    CacheRules,
+    Layer,
+    MissReason,
+    PromptPrefix,
+    find_cache_rules,
+    load_cache_rules,
+)
 from .registry import COMMON, NAMES, get_dialect, guess_dialect
-from .schema_rules import OutputSupport, SchemaRules
+from .schema_rules import OutputSupport, SchemaRules, ToolRules
 from .tool_forms import read_function
 
 __all__ = [
     "COMMON",
+    "LOST",
     "NAMES",
     "AcceptedRequest",
     "AnswerContext",
+    "AnswerFields",
+    "AnswerOption",
+    "AnswerOptions",
     "ByteStream",
+    "CacheReport",
+    "CacheRules",
     "Caller",
     "DepthPlaces",
     "Dialect",
@@ -54,15 +80,24 @@ __all__ = [
     "ErrorId",
     "ErrorShape",
     "EventStream",
+    "GivenAnswer",
     "HostedTools",
+    "Layer",
+    "LevelTurns",
     "MatchScore",
+    "MediaRules",
+    "MissReason",
     "ModelEndpoints",
     "NeededField",
+    "OtherModels",
     "OutputSupport",
     "OwnPaths",
+    "OwnTelemetry",
     "ParsedRequest",
     "PassthroughRules",
     "Portability",
+    "PromptCount",
+    "PromptPrefix",
     "Quirks",
     "Rejected",
     "Repair",
@@ -72,15 +107,23 @@ __all__ = [
     "SentRequest",
     "ServedModel",
     "Service",
+    "SeveralAnswers",
     "SignatureSlots",
     "Signer",
+    "Size",
     "StoredAnswer",
     "StoredCall",
     "StoredId",
+    "StoredIds",
     "StoredResponses",
     "TagRule",
+    "Told",
+    "ToolRules",
+    "find_cache_rules",
     "get_dialect",
     "guess_dialect",
     "leave_unsigned",
+    "load_cache_rules",
+    "make_valid",
     "read_function",
 ]

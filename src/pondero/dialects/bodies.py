@@ -1,5 +1,6 @@
 """Request bodies on the services' sides: the model they name, and their unknown fields."""
 
+from collections.abc import Collection, Iterator
 from functools import cache, reduce
 from operator import or_
 from types import UnionType
@@ -157,3 +158,31 @@ def with_model(http: HttpRequest, model: str) -> HttpRequest:
 
 class _ModelOnly(msgspec.Struct):
     model: str
+
+
+_CLIENTS_JSON = frozenset(
+    {"arguments", "parameters", "input_schema", "output_schema", "schema", "metadata"}
+)
+
+
+def iter_ids(value: Json, names: Collection[str]) -> Iterator[str]:
+    """Yield the texts of fields with these names, at any depth; an object stands for its ``id``.
+
+    Schemas and arguments are the client's own JSON, in which such names mean nothing.
+    """
+    if isinstance(value, list):
+        for each in value:
+            yield from iter_ids(each, names)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            if name in names:
+                yield from _iter_texts(inner)
+            if name not in _CLIENTS_JSON:
+                yield from iter_ids(inner, names)
+
+
+def _iter_texts(value: Json) -> Iterator[str]:
+    for each in value if isinstance(value, list) else [value]:
+        id = each.get("id") if isinstance(each, dict) else each
+        if isinstance(id, str) and id:
+            yield id

@@ -6,12 +6,23 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import NamedTuple, NoReturn, Protocol
 
+from ..canon import EMULATED, Json
+from .prompt_cache import CacheRules
+
 
 class Reject(Protocol):
     """Raises the rejection of a rule of the service's side that asks; ``facts`` fill its text."""
 
     def __call__(self, rule: str, /, **facts: object) -> NoReturn:
         """Raise Rejected."""
+
+
+def describe_thinking(
+    kind: str | None, budget: int | None, effort: str | None, *, thinks: bool, rules: CacheRules
+) -> Json:
+    """Return thinking and effort as they are rendered: an explicit default is no change."""
+    usual = "adaptive" if thinks else "disabled"
+    return [kind or usual, budget, effort or rules.default_level]
 
 
 def check_type(kind: str, accepted: Sequence[str], reject: Reject) -> None:
@@ -71,7 +82,7 @@ class Proof(NamedTuple):
 
 
 class SignatureKey(NamedTuple):
-    """Makes and verifies signatures: keyed digests that begin with ``mark``."""
+    """Makes and verifies signatures: keyed digests that begin with ``mark``, of three bytes."""
 
     secret: bytes
     mark: bytes
@@ -80,17 +91,25 @@ class SignatureKey(NamedTuple):
         """Return a signature of the shown text, the thinking, the model and the prefix."""
         name = model.encode()[:255]
         essence = blake2b(thought.encode("utf-8", "replace"), digest_size=16).digest()
-        head = self.mark + bytes([len(name)]) + name + essence + prefix
+        head = self.opening + bytes([len(name)]) + name + essence + prefix
         return b64encode(head + self._digest(shown, head)).decode()
 
     def verify(self, shown: str, signature: str) -> Proof | None:
         """Return the proof of a valid signature, or None."""
         data = decode_base64(signature) or b""
-        size = len(self.mark) + 1 + (data[3] if len(data) > 3 else 0) + 16 + 16
-        head, digest = data[:size], data[size:]
-        if not head.startswith(self.mark) or digest != self._digest(shown, head):
-            return None
-        return Proof(head[4:-32].decode("utf-8", "replace"), head[-16:])
+        # Histories on disk have signatures from before the emulator's mark.
+        for opening in (self.opening, self.mark):
+            start = len(opening)
+            size = start + 1 + (data[start] if len(data) > start else 0) + 16 + 16
+            head, digest = data[:size], data[size:]
+            if head.startswith(opening) and digest == self._digest(shown, head):
+                return Proof(head[start + 1 : -32].decode("utf-8", "replace"), head[-16:])
+        return None
+
+    @property
+    def opening(self) -> bytes:
+        """Return the first bytes of every signature: the service's mark, and the emulator's."""
+        return self.mark + b64decode(EMULATED)
 
     def _digest(self, shown: str, head: bytes) -> bytes:
         signed = f"{shown}\0".encode("utf-8", "replace") + head

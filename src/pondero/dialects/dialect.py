@@ -7,6 +7,7 @@ the emulator, the contract kit, the gateway and ``pondero.sdk``.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, Literal, Protocol, TypeVar
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -27,8 +28,13 @@ from ..canon import (
 )
 from ..errors import ServiceError
 from ..thinking import UNSET, Adjustment, Capability, Intent, Plan
+from .answer_fields import AnswerFields
+from .hosted_parts import Told
+from .level_turns import LevelTurns
+from .media_rules import MediaRules
 from .portability import Portability
-from .schema_rules import HOST_PLAIN, OutputSupport
+from .prompt_cache import CacheReport, PromptPrefix
+from .schema_rules import HOST_PLAIN, OutputSupport, ToolRules
 
 Quirks = Mapping[str, Json]
 """The differences of one deployment, from its file in the catalog."""
@@ -45,11 +51,17 @@ C = TypeVar("C")
 
 
 class AnswerContext(Struct, frozen=True):
-    """The requested model, its route and the deployment's quirks; signatures name the first two."""
+    """The requested model, its route and the deployment's quirks; signatures name the first two.
+
+    ``candidate``: which of several answers to the same request is read, from 0 on. ``logprobs``:
+    the log probabilities of its tokens are read too.
+    """
 
     model: str | None = None
     route: str | None = None
     quirks: Quirks = {}
+    candidate: int = 0
+    logprobs: bool = False
 
 
 class EventStream(Protocol):
@@ -139,19 +151,106 @@ class NoQuirks(Struct, frozen=True):
     """The quirks of a dialect whose deployments are all alike."""
 
 
+class OwnTelemetry(Struct, frozen=True):
+    """A provider with attributes of its own in OpenTelemetry's conventions, and its API's name."""
+
+    provider: str
+    api: str
+
+
+class PromptCount(Struct, frozen=True):
+    """How a service counts a prompt: the request for it, and the field of the answer."""
+
+    request: Callable[[HttpRequest], HttpRequest]
+    field: str
+
+
+class ListPages(Struct, frozen=True):
+    """How a list is asked for page by page.
+
+    ``size`` is the query for the longest page, ``cursor`` the query's name for the next one;
+    ``next`` is the field of a page that has its value, and ``more``, if there is such a field,
+    whether there is a next page.
+    """
+
+    size: str
+    cursor: str
+    next: str
+    more: str | None = None
+
+
+class ModelListing(Struct, frozen=True):
+    """Where a server lists the models it runs; ``rows`` is the list's field, ``name`` a row's.
+
+    ``prefix`` is not part of a name in requests. Without ``pages``, there is only one.
+    """
+
+    path: str
+    rows: str
+    name: str
+    prefix: str = ""
+    headers: Mapping[str, str] = {}
+    pages: ListPages | None = None
+
+    def address(self, base: str, cursor: str | None = None) -> str:
+        """Return the address of a page."""
+        url = f"{base.rstrip('/')}{self.path}"
+        if self.pages is None:
+            return url
+        after = f"&{self.pages.cursor}={quote(cursor, safe='')}" if cursor else ""
+        return f"{url}?{self.pages.size}{after}"
+
+    def find_rows(self, raw: Json) -> list[tuple[str, Json]] | None:
+        """Return the names on a page with their rows; None if it is not a page of a list.
+
+        Some servers send the rows alone.
+        """
+        rows = raw.get(self.rows) if isinstance(raw, dict) else raw
+        if not isinstance(rows, list):
+            return None
+        named = [(row.get(self.name), row) for row in rows if isinstance(row, dict)]
+        return [
+            (name.removeprefix(self.prefix), row)
+            for name, row in named
+            if isinstance(name, str) and name
+        ]
+
+    def read(self, raw: Json) -> list[str]:
+        """Return the names on a list; none if it is not one."""
+        return [name for name, _ in self.find_rows(raw) or ()]
+
+    def find_next(self, raw: Json) -> str | None:
+        """Return the cursor of the next page; None after the last."""
+        if self.pages is None or not isinstance(raw, dict):
+            return None
+        if self.pages.more is not None and not raw.get(self.pages.more):
+            return None
+        found = raw.get(self.pages.next)
+        return found if isinstance(found, str) and found else None
+
+
 class Caller(Struct, frozen=True, kw_only=True):
     """The caller's side of an API.
 
     - ``match_score`` returns how likely a piece of JSON is an answer of this API.
     - ``reapply_repair`` applies a saved repair before the service rejects the request.
-    - ``count_field`` is the field of a count's answer that has the number.
+    - ``count_field`` is the field of a count's answer that has the number; ``count_by`` says how a
+      deployment counts prompts, if that depends on its quirks.
+    - ``listing`` is the place of the list of models.
     - ``unsupported_parameters`` are omitted, with an adjustment.
     - ``signing_name`` is the service's name in requests that are signed instead of using a key.
     - ``output`` says how JSON answers are asked for, and which schemas are taken.
+    - ``tools`` says which names and schemas of functions are taken.
     - ``stop_words`` are the API's words for an answer that a stop sequence ended.
+    - ``needs_max_tokens``: the API rejects a request without a limit of the output.
     - ``hosted_tools`` are the tools that services run, as a request offers them, by kind.
+    - ``hosted_settings`` are the paths of settings in such a tool, by kind and by our names.
     - ``tags_left`` returns which thinking the decoder leaves in the text, or shows as text first.
     - ``is_plan`` returns whether a text with this signature is a plan, which is like thinking.
+    - ``own_telemetry``: the provider that has attributes of its own for this API.
+    - ``level_turns`` says how a level is set inside a conversation.
+    - ``retell`` returns a part of a hosted tool in words and pictures, for other services' models.
+    - ``answers`` says where a request asks for several answers and for log probabilities.
     """
 
     encode: Callable[[Request, Plan, Target], HttpRequest]
@@ -165,14 +264,31 @@ class Caller(Struct, frozen=True, kw_only=True):
     reapply_repair: Callable[[HttpRequest, SavedRepair], Repair | None] | None = None
     count_request: Callable[[HttpRequest], HttpRequest] | None = None
     count_field: str = ""
+    count_by: Callable[[Quirks], PromptCount | None] | None = None
+    listing: ModelListing | None = None
     unsupported_parameters: frozenset[str] = frozenset()
     output: OutputSupport = OutputSupport(plain=HOST_PLAIN)
+    tools: ToolRules = ToolRules()
     signing_name: str | None = None
+    needs_max_tokens: bool = False
     hosted_tools: Mapping[str, Json] = {}
+    hosted_settings: Mapping[str, Mapping[str, tuple[str, ...]]] = {}
     stop_words: frozenset[str] = frozenset()
     needs_cache_breakpoints: Callable[[str, Quirks], bool] | None = None
     tags_left: Callable[[Quirks], TagRule] | None = None
     is_plan: Callable[[Signature | None], bool] | None = None
+    own_telemetry: OwnTelemetry | None = None
+    retell: Callable[[Mapping[str, Json]], Told | None] | None = None
+    answers: AnswerFields = AnswerFields()
+    level_turns: LevelTurns | None = None
+
+    def find_count(self, quirks: Quirks) -> PromptCount | None:
+        """Return how a deployment counts prompts; None if it cannot."""
+        if self.count_by is not None:
+            return self.count_by(quirks)
+        if self.count_request is None:
+            return None
+        return PromptCount(self.count_request, self.count_field)
 
 
 # -- the service's side --------------------------------------------------------------------------
@@ -210,7 +326,11 @@ class ParsedRequest(Struct, Generic[C], frozen=True, kw_only=True):
 
 
 class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
-    """The data for writing an answer; ``place`` is the API's name for where thinking goes."""
+    """The data for writing an answer; ``place`` is the API's name for where thinking goes.
+
+    ``top_logprobs``: how many alternatives to a token are told; None: no log probabilities are.
+    ``cache``: what the prompt cache did for the request.
+    """
 
     request: Request
     context: C
@@ -219,15 +339,20 @@ class ReplyContext(Struct, Generic[C], frozen=True, kw_only=True):
     shown: bool = False
     refuses: bool = False
     place: str | None = None
+    top_logprobs: int | None = None
+    cache: CacheReport = CacheReport()
 
 
 class AcceptedRequest(ReplyContext[C], Generic[C], frozen=True, kw_only=True):
-    """A request that passed the service's rules; ``default``: the level if none is set."""
+    """A request that passed the service's rules; ``default``: the level if none is set.
+
+    ``prefix``: what its place in the prompt cache depends on; None if the service has no cache.
+    """
 
     intent: Intent = UNSET
     thinks: bool = False
     default: str | None = None
-    caches: Literal["never", "marked", "always"] = "never"
+    prefix: PromptPrefix | None = None
 
 
 class ByteStream(Protocol):
@@ -245,6 +370,16 @@ class ByteStream(Protocol):
 
     def fail(self, error: HttpResponse) -> bytes:
         """Return the bytes of an error that ends the stream."""
+
+
+class SeveralAnswers(Struct, Generic[C], frozen=True, kw_only=True):
+    """Writes several answers to one request, whose tokens the first one's counts have together.
+
+    ``streams`` makes a writer for each of so many answers, the first of which ends the stream.
+    """
+
+    reply: Callable[[ReplyContext[C], Sequence[Reply]], HttpResponse]
+    streams: Callable[[ReplyContext[C], int], Sequence[ByteStream]]
 
 
 TOO_LONG = "context_length_exceeded"
@@ -309,11 +444,25 @@ class StoredAnswer(Struct, frozen=True):
     status: Literal["foreground", "queued", "in_progress", "finished", "cancelled"]
 
 
-class GivenItems(Protocol):
-    """A function that returns the items that an answer gives."""
+class GivenAnswer(Struct, frozen=True, kw_only=True):
+    """A whole answer that the service may store; ``items``: its items by id, as JSON.
 
-    def __call__(self, data: bytes, *, stream: bool) -> Mapping[str, bytes]:
-        """Return the items of an answer by id, or if ``stream`` those of one event."""
+    ``input`` and ``output`` are the tokens that it reports. ``hidden``: for each item, the most
+    tokens that the service has of it and does not show; None if nothing limits them.
+    """
+
+    id: str | None = None
+    items: Mapping[str, bytes] = {}
+    hidden: Mapping[str, int | None] = {}
+    input: int | None = None
+    output: int | None = None
+
+
+class GivenItems(Protocol):
+    """A function that returns an answer with its items."""
+
+    def __call__(self, data: bytes, *, stream: bool) -> GivenAnswer | None:
+        """Return an answer, or if ``stream`` that of one event; None if it has none."""
 
 
 class StoredResponses(Struct, frozen=True, kw_only=True):
@@ -323,8 +472,8 @@ class StoredResponses(Struct, frozen=True, kw_only=True):
       items of a stored conversation.
     - ``references`` are the ids of items that a request names; ``put_items`` puts them in their
       places, and ``list_items`` lists those of a request and its answer.
-    - ``is_stored`` tells from a request's context whether its answer is stored. ``find_items`` are
-      the items of an answer by id, as JSON, or of an event of a stream with an ``end_mark``.
+    - ``is_stored`` tells from a request's context whether its answer is stored. ``find_answer``
+      returns the answer with its items, from the whole of it or an event with an ``end_mark``.
     - ``classify`` recognises requests about stored things. ``write`` answers them, for a
       conversation with its items; both raise Rejected.
     """
@@ -340,7 +489,7 @@ class StoredResponses(Struct, frozen=True, kw_only=True):
     list_items: Callable[[HttpRequest, HttpResponse | None], tuple[Json, ...]]
     is_background: Callable[[ReplyContext[Json]], bool]
     is_stored: Callable[[Json], bool]
-    find_items: GivenItems
+    find_answer: GivenItems
     end_marks: tuple[bytes, ...]
     classify: Callable[[HttpRequest], StoredCall | None]
     write: Callable[[HttpRequest, StoredCall, StoredAnswer | None], HttpResponse]
@@ -351,8 +500,10 @@ class StoredId(Struct, frozen=True):
     """An id in a request of something that the service stores; ``field`` names the parameter.
 
     ``of_account``: no answer gives such ids. ``is_item``: it stands for an item of the
-    conversation; one that ``may_be_dropped`` is not needed by another API. ``has_content``: the
-    request has the thing itself too, so that only an id of another client is rejected.
+    conversation; one that ``may_be_dropped`` is not needed by another API. ``is_history``: it
+    stands for all that came before. ``has_content``: the request has the thing itself too, so that
+    only an id of another client is rejected. ``is_shared``: the account may have it for all, if no
+    answer gave it to one client.
     """
 
     field: str
@@ -360,7 +511,9 @@ class StoredId(Struct, frozen=True):
     of_account: bool = False
     is_item: bool = False
     may_be_dropped: bool = False
+    is_history: bool = False
     has_content: bool = False
+    is_shared: bool = False
 
 
 class GivenIds(Protocol):
@@ -373,13 +526,19 @@ class GivenIds(Protocol):
 class StoredIds(Struct, frozen=True, kw_only=True):
     """Where ids of stored things are: the gateway binds them to its clients.
 
-    ``reject`` writes the error for an unknown id; ``mark`` is in every event that gives one.
+    ``reject`` writes the error for an unknown id; one of ``marks`` is in every event that gives
+    one. ``find_answer`` returns the id of an answer itself, which matters only if its request
+    contains one of ``answer_marks``. ``levels_at``: the fields of ids that stand for a
+    conversation, in which a level may have been set.
     """
 
     find: Callable[[HttpRequest], tuple[StoredId, ...]]
     reject: Callable[[StoredId], HttpResponse]
     find_given: GivenIds
-    mark: bytes
+    marks: tuple[bytes, ...] = ()
+    find_answer: GivenIds | None = None
+    answer_marks: tuple[bytes, ...] = ()
+    levels_at: tuple[str, ...] = ()
 
 
 class SignatureSlots(Struct, frozen=True, kw_only=True):
@@ -400,13 +559,16 @@ class SignatureSlots(Struct, frozen=True, kw_only=True):
 class DepthPlaces(Struct, frozen=True, kw_only=True):
     """Where a request may say how much to think: every place from which any server reads it.
 
-    ``fields``: paths from the top; ``more``: paths of extra depth above any level. ``turns`` is
+    ``fields``: paths from the top; ``more``: paths of extra depth above any level; ``of_models``:
+    pairs of a word in a model's name and a path that is depth for such models alone. ``turns`` is
     the field with the conversation, ``in_turns`` the paths to a level inside one turn; such a turn
     contains one of ``marks`` as a JSON string. ``thinking_edits``: types of the edits in the list
-    ``edits_at`` that need ``thinking.type`` to be one of ``thinking_on``.
+    ``edits_at`` that need ``thinking.type`` to be one of ``thinking_on``. ``tied``: paths that the
+    service takes only if another path has this value.
     """
 
     fields: tuple[tuple[str, ...], ...] = ()
+    of_models: tuple[tuple[str, tuple[str, ...]], ...] = ()
     more: tuple[tuple[str, ...], ...] = ()
     turns: str = ""
     in_turns: tuple[tuple[str, ...], ...] = ()
@@ -414,26 +576,35 @@ class DepthPlaces(Struct, frozen=True, kw_only=True):
     edits_at: tuple[str, str] = ("", "")
     thinking_edits: tuple[str, ...] = ()
     thinking_on: tuple[str, ...] = ()
+    tied: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()
+
+    def list_fields(self, model: str) -> tuple[tuple[str, ...], ...]:
+        """Return the paths from the top that are depth for a model."""
+        name = model.lower()
+        return (*self.fields, *(path for word, path in self.of_models if word in name))
 
 
 class HostedTools(Struct, frozen=True, kw_only=True):
     """Which tools of a request the service runs itself, and how often the model then reads.
 
     ``client_run``: tools that the client runs, by type without date; all others are the service's.
-    ``client_marks``: pairs of field and value that say so in a tool. ``tools_at``: the lists of
+    ``client_marks``: the type, field and value that say so in a tool. ``tools_at``: the lists of
     tools. ``is_keyed``: a tool is named by its field, not by a type. ``fields``: top-level fields
-    that ask for such a tool. ``turns``: the field whose items may offer tools too. ``own_results``:
-    types that return only parts of the request. ``limited``: types that take ``max_uses``;
-    ``advisors``: those that ask another model. ``passes``: how often the prompt is counted at most;
-    0 if only once, whatever the tools add. ``compacts_at``: the list of edits that may have the
-    model write a summary first.
+    that ask for such a tool; ``models``: marks in a model's name that do; ``windows``: those of
+    models that use several windows for one request, and how many. ``turns``: the field whose items
+    may offer tools too. ``own_results``: types that return only parts of the request.
+    ``limited``: types that take ``max_uses``; ``advisors``: those that ask another model.
+    ``passes``: how often the prompt is counted at most; 0 if only once, whatever the tools add.
+    ``compacts_at``: the list of edits that may have the model write a summary first.
     """
 
     client_run: frozenset[str] = frozenset({"function", "custom"})
-    client_marks: tuple[tuple[str, str], ...] = ()
+    client_marks: tuple[tuple[str, str, str], ...] = ()
     tools_at: tuple[tuple[str, ...], ...] = (("tools",),)
     is_keyed: bool = False
     fields: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    windows: tuple[tuple[str, int], ...] = ()
     turns: str = ""
     own_results: frozenset[str] = frozenset()
     limited: frozenset[str] = frozenset()
@@ -442,15 +613,36 @@ class HostedTools(Struct, frozen=True, kw_only=True):
     compacts_at: tuple[str, ...] = ()
 
 
+class OtherModels(Struct, frozen=True, kw_only=True):
+    """By which tools and plugins a service asks further models, with levels of their own.
+
+    ``tools``: types of tools, without date; ``turns``: the field whose items may offer tools too.
+    ``named_by``: fields of a service's tool that name a model; the tools ``without_thinking`` name
+    models that do not think, unless they have one of ``marks``, pairs of a field and its value
+    (None: any). ``depth``: fields of a service's tool with a level of its own. ``plugins_at``: the
+    list of plugins, of which only ``plugins`` ask no further model.
+    """
+
+    tools: frozenset[str] = frozenset({"advisor"})
+    turns: str = ""
+    named_by: frozenset[str] = frozenset({"model", "models", "analysis_models", "judge_model"})
+    without_thinking: frozenset[str] = frozenset({"image_generation"})
+    marks: tuple[tuple[str, str | None], ...] = ()
+    depth: frozenset[str] = frozenset()
+    plugins_at: str = ""
+    plugins: frozenset[str] = frozenset()
+
+
 class PassthroughRules(Struct, frozen=True, kw_only=True):
     """Rules for a gateway that passes through; ``model_at``: paths of the model's name.
 
     The other paths are places in a request: ``limits_at`` of the most tokens to write,
     ``answers_at`` of the number of answers, ``background_at`` of the wish for an answer that is
-    fetched later, ``models_at`` of other models that the service may ask. ``stored_at`` are names
-    of fields, at any depth, whose value stands for text that the service has stored. ``usage_at``
-    asks for token counts in a stream; ``is_usage_event`` recognises the data of the event that the
-    service then adds.
+    fetched later, ``models_at`` of other models that the service may ask, for which
+    ``preset_marks`` in a model's name stand too. ``others``: tools and plugins that ask other
+    models. ``stored_at`` are names of fields, at any depth,
+    whose value stands for text that the service has stored. ``usage_at`` asks for token counts in
+    a stream; ``is_usage_event`` recognises the data of the event that the service then adds.
     """
 
     model_at: tuple[tuple[str, ...], ...] = ()
@@ -460,7 +652,9 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
     answers_at: tuple[tuple[str, ...], ...] = ()
     background_at: tuple[tuple[str, ...], ...] = ()
     models_at: tuple[tuple[str, ...], ...] = ()
+    preset_marks: tuple[str, ...] = ()
     stored_at: tuple[str, ...] = ()
+    others: OtherModels = OtherModels()
     hosted: HostedTools = HostedTools()
     usage_at: tuple[str, str] | None = None
     is_usage_event: Callable[[bytes], bool] | None = None
@@ -495,7 +689,12 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     - ``bad_key_errors`` are pairs of status and code that mean an invalid key in this API only.
     - ``shows_thinking`` is whether thinking is shown if a request does not say.
     - ``error_id`` is where an error names its request.
+    - ``unwrap`` returns the request inside the wrapping of another product, or the same request.
     - ``ping`` keeps a silent stream alive; empty if the API has no such frame.
+    - ``own_messages``: a client of the library may be given messages in this API's form.
+    - ``several``: the API can give several answers to one request.
+    - ``also_at``: providers whose own API is another and that serve this one too; each with the
+      provider whose table of this API is theirs.
     """
 
     default_provider: str
@@ -510,6 +709,7 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     call_id: Callable[[str], str]
     error_id: ErrorId = ErrorId()
     restate_error: Callable[[HttpResponse, str], HttpResponse] | None = None
+    unwrap: Callable[[HttpRequest], HttpRequest] | None = None
     models: ModelEndpoints | None = None
     stored_responses: StoredResponses | None = None
     stored_ids: StoredIds | None = None
@@ -524,6 +724,10 @@ class Service(Struct, Generic[C], frozen=True, kw_only=True):
     depth: DepthPlaces = DepthPlaces()
     slots: SignatureSlots = SignatureSlots()
     portability: Portability = Portability()
+    media: MediaRules = MediaRules()
+    own_messages: bool = False
+    several: SeveralAnswers[C] | None = None
+    also_at: Mapping[str, str] = {}
 
 
 # -- both ----------------------------------------------------------------------------------------

@@ -4,14 +4,17 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from ..canon import Json, Request
+from ..canon import Json, Message, Request
+from .answer_fields import AnswerFields, AnswerOption
 
 
 class NeededField(Struct, frozen=True, kw_only=True):
     """A field that changes the answer or protects the client: honoured, or the request is rejected.
 
     It asks for nothing if its value is null or in ``idle``; if ``asks`` has values, only with one
-    of them. ``in_answer``: the answer has a part of its own for it.
+    of them, alone or in a list. ``in_answer``: the answer has a part of its own for it. ``like``:
+    the path of another field for the same; models that reject that one reject this. ``option``:
+    what it asks of the answers, where other APIs may have a field for the same.
     """
 
     path: tuple[str, ...]
@@ -19,12 +22,47 @@ class NeededField(Struct, frozen=True, kw_only=True):
     idle: tuple[Json, ...] = ()
     asks: tuple[Json, ...] = ()
     in_answer: bool = False
+    like: tuple[str, ...] = ()
+    option: AnswerOption | None = None
 
     def is_asked(self, value: Json) -> bool:
         """Return whether this value asks for something."""
         if value is None or value in ([], {}, ""):
             return False
-        return value in self.asks if self.asks else value not in self.idle
+        if not self.asks:
+            return value not in self.idle
+        return any(each in self.asks for each in (value if isinstance(value, list) else [value]))
+
+
+def list_answer_fields(fields: AnswerFields) -> tuple[NeededField, ...]:
+    """Return the fields that ask for several answers or log probabilities, as needed ones."""
+    asks = (fields.asks,) if isinstance(fields.asks, str) else ()
+    tops = fields.places.get("top", ())
+    rows: tuple[tuple[AnswerOption, tuple[Json, ...], tuple[Json, ...]], ...] = (
+        ("count", (0, 1), ()),
+        ("logprobs", (False, 0), asks),
+        ("top", (0,), ()),
+    )
+    return tuple(
+        NeededField(
+            path=path,
+            why=_WHY[option],
+            idle=idle,
+            asks=wanted,
+            in_answer=True,
+            like=tops[0] if wanted and tops else (),
+            option=option,
+        )
+        for option, idle, wanted in rows
+        for path in fields.places.get(option, ())
+    )
+
+
+_WHY: Mapping[AnswerOption, str] = {
+    "count": "it asks for several answers",
+    "logprobs": "it asks for log probabilities",
+    "top": "it asks for log probabilities",
+}
 
 
 class Portability(Struct, frozen=True, kw_only=True):
@@ -36,18 +74,22 @@ class Portability(Struct, frozen=True, kw_only=True):
     fields of a part that name a file at the service; ``own_addresses``: beginnings of addresses
     that only this service can read. ``maker`` is who has such files.
 
+    ``answers``: where a request asks for several answers and for log probabilities.
+
     ``answers_silence``: the API answers a system prompt alone, and an empty message.
 
     ``hosted``: beginnings of the types of tools that the service runs itself; another type of tool
     is the client's to run, and is not left out (none: the API has no other types).
-    ``as_functions`` writes calls and outputs of the vendor's own tools as those of functions.
+    ``as_functions`` writes calls and outputs of the vendor's own tools as those of functions: those
+    in answers for which its second argument is true, and those that this service's side wrote.
     """
 
     maker: str = "the service"
     answers_silence: bool = False
     hosted: tuple[str, ...] = ()
-    as_functions: Callable[[Request], Request] | None = None
+    as_functions: Callable[[Request, Callable[[Message], bool]], Request] | None = None
     needed: tuple[NeededField, ...] = ()
+    answers: AnswerFields = AnswerFields()
     common: Mapping[str, tuple[tuple[str, ...], ...]] = {}
     groups: tuple[str, ...] = ()
     file_keys: tuple[str, ...] = ()

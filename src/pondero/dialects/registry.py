@@ -7,7 +7,16 @@ from urllib.parse import urlsplit
 from ..canon import HttpRequest, Json
 from .dialect import Caller, Dialect, ReplayChecks, Service
 
-NAMES = ("anthropic", "openai_responses", "openai_chat", "gemini", "cohere", "ollama", "bedrock")
+NAMES = (
+    "anthropic",
+    "openai_responses",
+    "openai_chat",
+    "gemini",
+    "cohere",
+    "ollama",
+    "bedrock",
+    "interactions",
+)
 COMMON = "openai_chat"
 """The dialect that a program most likely uses if nothing says which."""
 

@@ -1,4 +1,4 @@
-"""What each service takes of JSON Schema for the shape of an answer, as values."""
+"""What each service takes of JSON Schema, for answers and for functions, as values."""
 
 from typing import Literal
 
@@ -59,6 +59,34 @@ class OutputSupport(Struct, frozen=True, kw_only=True):
     json_word: Literal["", "prompt", "messages"] = ""
     prefill: bool = True
 
+
+class ToolRules(Struct, frozen=True, kw_only=True):
+    """The functions that a service takes; the exchange fits others to them.
+
+    A name has at most ``name_length`` letters of the class ``name_letters``, and begins with one
+    of ``name_begins``; empty: any name. ``strict`` are the rules of an enforced schema (None: the
+    service checks none), ``most_strict`` how many tools may be enforced at once, and ``loose`` is
+    the flag of a tool that is not. ``root_unions``: the root of a schema may be a union.
+    ``text_tools``: the service has tools that take a text (a quirk of this name overrides it).
+    ``complete``: also in a schema that is not enforced, arrays need ``items``, or these and the
+    root ``properties``. ``valid``: it must be one of draft 2020-12. ``keys``: the pattern of the
+    root's keys; empty: any.
+    """
+
+    name_letters: str = "A-Za-z0-9_-"
+    name_begins: str = "A-Za-z0-9_-"
+    name_length: int = 64
+    strict: SchemaRules | None = None
+    most_strict: int | None = None
+    loose: bool | None = None
+    root_unions: bool = False
+    text_tools: bool = False
+    complete: Literal["", "arrays", "root"] = ""
+    valid: bool = False
+    keys: str = ""
+
+
+CLAUDE_KEYS = "[a-zA-Z0-9_.-]{1,64}"  # the error's own words; see property_keys in the rejections
 
 # pydantic-ai 2.66.0 profiles/openai.py, and probes of 2026-09-10: wires/strict-schemas, section 3
 OPENAI_STRICT = SchemaRules(

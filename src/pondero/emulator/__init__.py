@@ -4,7 +4,7 @@ from .batches import BatchSettings
 from .emulator import Emulator
 from .faults import AsyncFaultyTransport, Fault, FaultyTransport
 from .responders.error_prone import ErrorProneResponder
-from .responders.responder import Responder, ponder
+from .responders.responder import DialResponder, Responder, ponder
 from .responders.script import ScriptedCall, ScriptedTurn, When
 from .routes import find_route, home_providers
 
@@ -19,6 +19,7 @@ __all__ = [
     "SERVER",
     "AsyncFaultyTransport",
     "BatchSettings",
+    "DialResponder",
     "Emulator",
     "ErrorProneResponder",
     "Fault",

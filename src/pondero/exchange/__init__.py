@@ -6,6 +6,7 @@ from .planner import insist, plan
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .calibration import (
+        CALIBRATION_VERSION,
         OLDEST,
         Calibration,
         Calibrations,
@@ -16,7 +17,18 @@ if TYPE_CHECKING:
         fingerprint,
     )
     from .decoder import Decoded, decode
-    from .exchange_flow import Emit, Flow, ReadBytes, Send, Sleep, Step, flow, read_reply, verdict
+    from .exchange_flow import (
+        Emit,
+        Flow,
+        ReadBytes,
+        Send,
+        Shows,
+        Sleep,
+        Step,
+        flow,
+        read_reply,
+        verdict,
+    )
     from .fallback import (
         PATIENCE,
         gave_last_answer,
@@ -24,10 +36,12 @@ if TYPE_CHECKING:
         is_fallback_error,
         shorten_retries,
     )
+    from .further_answers import FurtherAnswers
     from .patch import (
         apply_plan,
         depth_paths_of,
         fold_path,
+        list_stated,
         matches_plan,
         states_only,
         thinking_paths,
@@ -35,8 +49,15 @@ if TYPE_CHECKING:
         with_list_headers,
     )
     from .prepare_steps.cache_breakpoints import add_cache_breakpoints
+    from .prepare_steps.draft import LevelWindow
     from .prepare_steps.foreign_tools import TextCalls
-    from .prepare_steps.history import make_destination
+    from .prepare_steps.history import TURN_ADDED, make_destination, needs_thinking_first
+    from .prepare_steps.level_updates import (
+        add_update,
+        can_state_inside,
+        find_stated_window,
+        preview_level,
+    )
     from .prepare_steps.rejections import make_rejection, rejected_signatures, rejections_for
     from .rate_limits import RateLimit, parse_rate_limits
     from .request import (
@@ -51,35 +72,65 @@ if TYPE_CHECKING:
         redact_key,
     )
     from .retry import Retry
-    from .transport import AsyncResponse, AsyncTransport, Response, Timeouts, Transport
+    from .telemetry import usage_attributes
+    from .token_estimate import (
+        CHARACTERS,
+        estimate_json,
+        estimate_most,
+        estimate_tokens,
+        is_document,
+        is_text,
+        iter_encoded,
+    )
+    from .transport import (
+        AsyncResponse,
+        AsyncTransport,
+        Response,
+        Timeouts,
+        Transport,
+        find_emulator,
+        is_emulator,
+    )
 
 _NAMES = {
     "calibration": (
-        "OLDEST Calibration Calibrations LevelEvidence apply_calibration describe_evidence "
-        "fields_hash fingerprint"
+        "CALIBRATION_VERSION OLDEST Calibration Calibrations LevelEvidence apply_calibration "
+        "describe_evidence fields_hash fingerprint"
     ),
     "decoder": "Decoded decode",
-    "exchange_flow": "Emit Flow ReadBytes Send Sleep Step flow read_reply verdict",
+    "exchange_flow": "Emit Flow ReadBytes Send Shows Sleep Step flow read_reply verdict",
     "fallback": "PATIENCE gave_last_answer is_deployment_fault is_fallback_error shorten_retries",
+    "further_answers": "FurtherAnswers",
     "patch": (
-        "apply_plan depth_paths_of fold_path matches_plan states_only thinking_paths with_fields "
-        "with_list_headers"
+        "apply_plan depth_paths_of fold_path list_stated matches_plan states_only thinking_paths "
+        "with_fields with_list_headers"
     ),
     "prepare_steps.cache_breakpoints": "add_cache_breakpoints",
     "prepare_steps.foreign_tools": "TextCalls",
-    "prepare_steps.history": "make_destination",
+    "prepare_steps.history": "TURN_ADDED make_destination needs_thinking_first",
+    "prepare_steps.draft": "LevelWindow",
+    "prepare_steps.level_updates": "add_update can_state_inside find_stated_window preview_level",
     "prepare_steps.rejections": "make_rejection rejected_signatures rejections_for",
     "rate_limits": "RateLimit parse_rate_limits",
     "request": (
         "Exchange Prepared Signing add_headers auth_header compose list_keys prepare redact_key"
     ),
     "retry": "Retry",
-    "transport": "AsyncResponse AsyncTransport Response Timeouts Transport",
+    "telemetry": "usage_attributes",
+    "token_estimate": (
+        "CHARACTERS estimate_json estimate_most estimate_tokens is_document is_text iter_encoded"
+    ),
+    "transport": (
+        "AsyncResponse AsyncTransport Response Timeouts Transport find_emulator is_emulator"
+    ),
 }
 
 __all__ = [
+    "CALIBRATION_VERSION",
+    "CHARACTERS",
     "OLDEST",
     "PATIENCE",
+    "TURN_ADDED",
     "AsyncResponse",
     "AsyncTransport",
     "Calibration",
@@ -88,13 +139,16 @@ __all__ = [
     "Emit",
     "Exchange",
     "Flow",
+    "FurtherAnswers",
     "LevelEvidence",
+    "LevelWindow",
     "Prepared",
     "RateLimit",
     "ReadBytes",
     "Response",
     "Retry",
     "Send",
+    "Shows",
     "Signing",
     "Sleep",
     "Step",
@@ -103,28 +157,42 @@ __all__ = [
     "Transport",
     "add_cache_breakpoints",
     "add_headers",
+    "add_update",
     "apply_calibration",
     "apply_plan",
     "auth_header",
+    "can_state_inside",
     "compose",
     "decode",
     "depth_paths_of",
     "describe_evidence",
+    "estimate_json",
+    "estimate_most",
+    "estimate_tokens",
     "fields_hash",
+    "find_emulator",
+    "find_stated_window",
     "fingerprint",
     "flow",
     "fold_path",
     "gave_last_answer",
     "insist",
     "is_deployment_fault",
+    "is_document",
+    "is_emulator",
     "is_fallback_error",
+    "is_text",
+    "iter_encoded",
     "list_keys",
+    "list_stated",
     "make_destination",
     "make_rejection",
     "matches_plan",
+    "needs_thinking_first",
     "parse_rate_limits",
     "plan",
     "prepare",
+    "preview_level",
     "read_reply",
     "redact_key",
     "rejected_signatures",
@@ -132,6 +200,7 @@ __all__ = [
     "shorten_retries",
     "states_only",
     "thinking_paths",
+    "usage_attributes",
     "verdict",
     "with_fields",
     "with_list_headers",

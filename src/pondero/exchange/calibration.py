@@ -18,7 +18,10 @@ from .planner import plan
 OLDEST = 180
 """Days after which a calibration is stale: services change the model behind a name."""
 
-_LIST = "'pondero sweep list --adopted' shows what there is"
+CALIBRATION_VERSION = 1
+"""The version of calibration files; another one is refused."""
+
+_LIST = "'pondero sweep calibrations' shows what there is"
 
 
 class LevelEvidence(Struct, frozen=True, kw_only=True):
@@ -52,6 +55,15 @@ class Calibration(LevelEvidence, frozen=True, kw_only=True):
     max_tokens: int | None = None
     lacks: str = ""
     kinds: dict[str, LevelEvidence] = {}
+    version: int = CALIBRATION_VERSION
+    served: str = ""
+    """The id of the model that the service says has answered."""
+    seen: str = ""
+    """The id that it says has answered since, if that is another one."""
+    sent: dict[str, Json] = {}
+    """The fields that were sent for the level."""
+    offline: bool = False
+    """Whether the emulator answered; it then applies to offline requests only."""
 
 
 class Calibrations(Struct, frozen=True, eq=False):
@@ -67,9 +79,13 @@ class Calibrations(Struct, frozen=True, eq=False):
             raise BadConfig(self.broken[name])
         return self.known.get(name)
 
-    def newest(self, model: str) -> Calibration | None:
-        """Return the calibration of a model that was adopted last."""
-        own = [each for each in self.known.values() if each.model == model]
+    def newest(self, model: str, *, offline: bool = False) -> Calibration | None:
+        """Return the calibration of a model that was adopted last; the emulator's if offline."""
+        own = [
+            each
+            for each in self.known.values()
+            if each.model == model and (offline or not each.offline)
+        ]
         return max(own, key=lambda each: (each.adopted, each.name), default=None)
 
 
@@ -80,17 +96,30 @@ def fingerprint(fields: Json) -> str:
 
 
 def apply_calibration(
-    entry: ModelEntry, intent: Intent, known: Calibrations, *, policy: Policy
+    entry: ModelEntry,
+    intent: Intent,
+    known: Calibrations,
+    *,
+    policy: Policy,
+    offline: bool = False,
 ) -> Intent:
-    """Replace ``auto`` by the calibrated level, or unset it with a reason; raises BadConfig."""
+    """Replace ``auto`` by the calibrated level, or unset it with a reason; raises BadConfig.
+
+    A calibration of the emulator's answers applies to ``offline`` requests only.
+    """
     if intent.kind != "auto" or intent.auto is None:
         return intent
-    return _resolve_auto(entry, intent.auto, known, policy)
+    return _resolve_auto(entry, intent.auto, known, policy, offline=offline)
 
 
 @lru_cache(maxsize=256)
-def _resolve_auto(entry: ModelEntry, auto: Auto, known: Calibrations, policy: Policy) -> Intent:
-    chosen = known.get(auto.name) if auto.name else known.newest(entry.id)
+def _resolve_auto(
+    entry: ModelEntry, auto: Auto, known: Calibrations, policy: Policy, *, offline: bool
+) -> Intent:
+    chosen = known.get(auto.name) if auto.name else known.newest(entry.id, offline=offline)
+    if chosen is not None and chosen.offline and not offline:
+        why = f"calibration {chosen.name!r} is of the emulator, for offline requests only"
+        return _make_unset(auto, f"{why}, so nothing is sent for thinking")
     if chosen is None or chosen.model != entry.id:
         return _make_unset(auto, _describe_missing(entry, auto, chosen, known))
     finding = chosen.kinds.get(auto.kind or "", chosen)
@@ -116,7 +145,9 @@ def _describe_missing(
     if chosen is not None:
         return f"calibration {chosen.name!r} is for {chosen.model}, not {entry.id}, {sent}"
     if auto.name is not None:
-        return f"no calibration is called {auto.name!r}, {sent}; {_LIST}"
+        own = [f"auto:{each.name}" for each in known.known.values() if each.model == entry.id]
+        hint = f"use {' '.join(own)}; {_LIST}" if own else _LIST
+        return f"no calibration is called {auto.name!r}, {sent}; {hint}"
     unread = f"; {next(iter(known.broken.values()))}" if known.broken else ""
     return f"no calibration is adopted for {entry.id}, {sent}; 'pondero sweep' makes one{unread}"
 
@@ -163,6 +194,11 @@ def _iter_doubts(
 ) -> Iterator[str]:
     if (age := today - date.fromisoformat(chosen.date).toordinal()) > OLDEST:
         yield f"calibration {chosen.name!r} is {age} days old, more than {OLDEST}"
+    if chosen.served and chosen.seen and chosen.seen != chosen.served:
+        yield (
+            f"the service now answers as {chosen.seen!r}, and calibration {chosen.name!r} measured "
+            f"{chosen.served!r}"
+        )
     if fields_hash(entry, intent, max_tokens=chosen.max_tokens, policy=policy) == finding.fields:
         return
     changed = "the catalog has changed"

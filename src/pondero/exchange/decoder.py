@@ -6,10 +6,20 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..canon import Assembler, Event, Message, ResponseHead, Signature, ToolResult, Usage
+from ..canon import (
+    Assembler,
+    Event,
+    LevelUpdate,
+    Message,
+    ResponseHead,
+    Signature,
+    ToolResult,
+    Usage,
+)
 from ..dialects import NAMES, AnswerContext, Caller, get_dialect
 from ..errors import BadParameter, PonderoError, ServiceError, WireError
-from ..framing import UNREADABLE, read_payloads
+from ..framing import UNREADABLE
+from .strange_answer import score_dialects
 
 
 class Decoded(Struct, frozen=True):
@@ -35,8 +45,8 @@ class Decoded(Struct, frozen=True):
         return self.message.text
 
     @property
-    def thinking(self) -> tuple[str, ...]:
-        """Return the readable thinking, one string a part."""
+    def thinking(self) -> str:
+        """Return the readable thinking, with a blank line between its parts."""
         return self.message.thinking
 
     @property
@@ -45,7 +55,7 @@ class Decoded(Struct, frozen=True):
         return [
             (place, str(part.__struct_config__.tag), part.signature)
             for place, part in enumerate(self.message.parts)
-            if not isinstance(part, ToolResult) and part.signature is not None
+            if not isinstance(part, ToolResult | LevelUpdate) and part.signature is not None
         ]
 
     def to_json(self) -> dict[str, Any]:
@@ -60,7 +70,7 @@ class Decoded(Struct, frozen=True):
             "dialect": self.dialect,
             "model": self.model,
             "text": self.text,
-            "thinking": list(self.thinking),
+            "thinking": [part.text for part in self.message.thinking_parts if part.text],
             "tool_calls": calls,
             "finish": self.finish,
             "raw_finish": self.raw_finish,
@@ -145,33 +155,11 @@ def _is_stream(body: bytes) -> bool:
 
 
 def _guess_dialect(body: bytes, *, streamed: bool) -> str:
-    scores = dict.fromkeys(NAMES, 0)
-    for raw in _iter_objects(body, streamed=streamed):
-        for name in NAMES:
-            sure = get_dialect(name).caller().match_score(raw, stream=streamed)
-            scores[name] = max(scores[name], sure)
+    scores = score_dialects(body, streamed=streamed)
     best = max(scores, key=lambda name: scores[name])
     if not scores[best]:
         raise BadParameter(f"no dialect recognises this; say which: {' '.join(NAMES)}")
     return best
-
-
-def _iter_objects(body: bytes, *, streamed: bool) -> Iterator[Any]:
-    try:
-        if not streamed:
-            yield msgspec.json.decode(body)
-            return
-        frames = read_payloads(body)
-    except (*UNREADABLE, WireError):
-        return
-    for frame in frames[:_LOOKED_AT]:
-        try:
-            yield msgspec.json.decode(frame)
-        except UNREADABLE:
-            continue
-
-
-_LOOKED_AT = 5
 
 
 def _describe_error(error: PonderoError) -> dict[str, Any]:

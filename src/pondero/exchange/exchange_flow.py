@@ -1,7 +1,8 @@
 """``flow``: one exchange as a generator that yields the I/O to do and does none itself.
 
-Nothing is retried after an event was emitted; events are held back until one has content. A
-rejected request is repaired at most once, which does not count as a retry.
+Nothing is retried after an event was emitted; events are held back until one has content, or until
+the end if no one reads them. A rejected request is repaired at most once, which does not count as a
+retry.
 """
 
 from collections.abc import Callable, Generator
@@ -12,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import (
+    EMULATOR_HEADER,
     AdjustmentNote,
     Assembler,
     Event,
@@ -30,7 +32,7 @@ from ..canon import (
     Usage,
     Verdict,
 )
-from ..dialects import AnswerContext, Repair, get_dialect
+from ..dialects import Repair, get_dialect
 from ..errors import (
     AuthFailed,
     BadRequest,
@@ -39,13 +41,23 @@ from ..errors import (
     PonderoError,
     Truncated,
     Unreachable,
+    WireError,
 )
-from ..framing import MAX_FRAME, describe_body
+from ..framing import MAX_FRAME, OversizedAnswer, parse_json_or_none
 from ..thinking import Plan
-from .output.restore import OutputRestore, OutputRestorer
-from .prepare_steps.foreign_tools import TextCalls
+from .answer_restorer import AnswerRestorer
+from .output.restore import OutputRestore
 from .request import Exchange, redact_key
 from .retry import Retry
+from .strange_answer import (
+    BEGINNING,
+    check_packing,
+    describe_redirect,
+    describe_strange_answer,
+    is_cut,
+    is_whole,
+    reject_page,
+)
 
 _ROOM = 4096
 
@@ -128,6 +140,10 @@ _READ = ReadBytes()
 _NOTHING = Message("assistant", ())
 
 
+Shows = bool | Callable[[Event], bool]
+"""Which events a caller shows as they arrive: all, none, or those that a function accepts."""
+
+
 def flow(
     exchange: Exchange,
     *,
@@ -136,11 +152,14 @@ def flow(
     learn: Learn | None = None,
     again: Again | None = None,
     begun: Callable[[Assembler], None] | None = None,
+    shows: Shows = True,
 ) -> Flow:
     """Yield the steps of one exchange and return its reply; the shell throws I/O errors in.
 
     ``learn`` gets a repair that the service accepted, ``again`` the error and delay of each retry,
-    ``begun`` what each try will collect, also one that breaks off before anything is shown.
+    ``begun`` what each try will collect, also one that breaks off before anything is shown. Without
+    ``shows`` no event is emitted before the end, so that a cut anywhere can be tried again. If it
+    is a function, all are emitted, and those that it accepts are shown.
     """
     tries = 0
     repair_made: Repair | None = None
@@ -148,7 +167,7 @@ def flow(
     failed: PonderoError | None = None
     while True:
         tries += 1
-        attempt = _Attempt(exchange, repair_made, taken)
+        attempt = _Attempt(exchange, repair_made, taken, shows=shows)
         if begun is not None:
             begun(attempt.so_far)
         try:
@@ -165,7 +184,8 @@ def flow(
                 continue
             if not retry.again(error, tries):
                 if isinstance(error, Unreachable) and exchange.no_server_hint:
-                    raise Unreachable(f"{exchange.no_server_hint} ({error})") from error
+                    message = f"{exchange.no_server_hint} ({error})"
+                    raise Unreachable(message, connected=error.connected) from error
                 if isinstance(error, AuthFailed) and exchange.bad_key_hint:
                     error.add_note(exchange.bad_key_hint)
                 raise
@@ -202,25 +222,30 @@ class _Attempt:
     """One try, from the request to the end of its answer."""
 
     def __init__(
-        self, exchange: Exchange, repair_made: Repair | None, taken: Callable[[], None] | None
+        self,
+        exchange: Exchange,
+        repair_made: Repair | None,
+        taken: Callable[[], None] | None,
+        *,
+        shows: Shows = True,
     ) -> None:
         self.shown = False
+        self._shows = shows
         self._exchange = exchange
         self._request = repair_made.request if repair_made else exchange.http
         self._notes = (repair_made.adjustment,) if repair_made else ()
         self._taken_up = taken
-        origin = exchange.origin
         self._wire = get_dialect(exchange.dialect).caller()
-        self._where = AnswerContext(origin.model, origin.provider, exchange.quirks)
+        self._where = exchange.context
         self.so_far = Assembler()
         self._end: Finished | None = None
         self._message = _NOTHING
         self._verdict: Verdict = "unknown"
-        self._texts = TextCalls(exchange.texts) if exchange.texts else None
         restore = exchange.restore
         if repair_made is not None and repair_made.adjustment.code == "output_prompted":
             restore = msgspec.structs.replace(restore or OutputRestore(), fenced=True)
-        self._output = OutputRestorer(restore) if restore else None
+        self._restorer = AnswerRestorer(exchange, restore)
+        self._beginning: bytes | None = None
         self._held: list[Event] = [
             AdjustmentNote(msgspec.to_builtins(note)) for note in self._notes
         ]
@@ -228,14 +253,28 @@ class _Attempt:
     def steps(self) -> Flow:
         head: ResponseHead = yield Send(self._request)
         if not 200 <= head.status < 300:
-            raise self._wire.error(head, (yield from _read_body(_MAX_ERROR)))
+            body = yield from _read_body(_MAX_ERROR)
+            error = self._wire.error(head, body)
+            if head.status in _ELSEWHERE and parse_json_or_none(body) is None:
+                error.add_note(describe_redirect(self._exchange, head))
+            raise error
         if self._taken_up is not None:
             self._taken_up()
-        if self._exchange.stream:
-            yield from self._read_stream(head)
-        else:
-            yield from self._read_whole(head)
-        return self._reply(head)
+        if EMULATOR_HEADER in head.headers:
+            self.so_far.emulator = self._exchange.emulator
+        try:
+            yield from self._read_stream(head) if self._exchange.stream else self._read_whole(head)
+            return self._reply(head)
+        except WireError as error:
+            begun, strange = self._beginning, None
+            if begun is not None:
+                strange = describe_strange_answer(error, self._exchange, head, begun)
+            if strange is None:
+                raise
+            try:  # neither the cause's frames nor this one keep what has been read
+                raise strange from error.with_traceback(None)
+            finally:
+                del strange
 
     def _read_whole(self, head: ResponseHead, begun: bytes = b"") -> _Steps:
         try:
@@ -243,34 +282,46 @@ class _Attempt:
         except Unreachable as error:
             raise Truncated(f"the answer was cut: {error}") from error
         if len(body) > MAX_FRAME:
-            raise Malformed(f"an answer of more than {MAX_FRAME:,} bytes")
-        _check_encoding(head, body)
+            raise OversizedAnswer(f"an answer of more than {MAX_FRAME:,} bytes")
+        check_packing(head, body)
+        self._beginning = body
+        reject_page(head, body)
         try:
             events = self._wire.decode(head, body, self._where)
         except Malformed as error:
-            if _is_cut(body):
+            if is_cut(body):
                 raise Truncated("the answer was cut: its end is missing") from error
             raise
+        self._beginning = None
         if events:
             yield Emit(self._take(events), self.so_far)
 
     def _read_stream(self, head: ResponseHead) -> _Steps:
         try:
             data = yield _READ
+            self._beginning = b"" if data is None else None
             if data is not None:
-                _check_encoding(head, data)
-                if _is_whole(head, data):
+                check_packing(head, data)
+                self._beginning = data[:BEGINNING]
+                reject_page(head, data)
+                if is_whole(head, data):
                     yield from self._read_whole(head, data)
                     return
             stream = self._wire.stream(head, self._where)
             self.so_far.read_usage = partial(getattr, stream, "usage", None)
             while data is not None:
                 # Many streams wait at once: none keeps the bytes that it has read, or their events.
-                steps = [self._next_step(stream.feed(data))]
+                events = stream.feed(data)
+                if self._beginning is not None and any(map(_is_visible, events)):
+                    self._beginning = None  # it is understood
+                steps = [self._next_step(events)]
+                del events
                 if stream.ending:
                     self.so_far.ending = True
                 data = None
                 data = yield steps.pop()
+                if self._beginning is not None and data is not None:
+                    self._beginning = (self._beginning + data)[:BEGINNING]
             if isinstance(last := self._next_step(stream.eof()), Emit):
                 yield last
         except PonderoError as error:
@@ -285,9 +336,7 @@ class _Attempt:
         return Emit(shown, self.so_far) if shown else _READ
 
     def _take(self, events: list[Event]) -> list[Event]:
-        if self._texts is not None and not (events := self._texts.take(events)):
-            return []
-        if self._output is not None and not (events := self._output.take(events)):
+        if not (events := self._restorer.take(events)):
             return []
         self.so_far.extend(events)
         if isinstance(last := events[-1], Finished):
@@ -297,9 +346,13 @@ class _Attempt:
             events = [*events[:-1], self._end]
         if self.shown:
             return events
+        if not self._shows:
+            self.shown = self._end is not None
+            return events[-1:] if self.shown else []
         self._held += events
-        self.shown = self._end is not None or any(map(_is_visible, events))
-        if not self.shown:
+        is_visible = _is_visible if self._shows is True else self._shows
+        self.shown = self._end is not None or any(map(is_visible, events))
+        if not self.shown and self._shows is True:
             return []
         events, self._held = self._held, []
         return events
@@ -336,38 +389,7 @@ def _is_visible(event: Event) -> bool:
 _SEEN = frozenset((ToolDelta, PartEnd, Finished))
 
 
-def _is_whole(head: ResponseHead, first: bytes) -> bool:
-    kind = head.headers.get("content-type", "")
-    return kind.startswith("application/json") and first.lstrip()[:1] == b"{"
-
-
-def _check_encoding(head: ResponseHead, first: bytes) -> None:
-    headers = head.headers
-    page = headers.get("content-type", "").startswith("text/html")
-    if page or (first[:1] != b"{" and first[:64].lstrip()[:5].lower() in (b"<html", b"<!doc")):
-        words = describe_body(first, status=head.status)
-        raise Malformed(f"a web page came and no answer; is the address right? {words}")
-    packing = headers.get("content-encoding", "")
-    if packing and packing not in _UNPACKED and not _is_text(first):
-        raise Malformed(f"the answer is packed as {packing!r}, which was not asked for")
-
-
-_UNPACKED = ("gzip", "x-gzip", "deflate", "identity")  # requested, and undone by transports
-
-
-def _is_text(first: bytes) -> bool:
-    return first[:1] in b"{[:deir \r\n" and first[:16].isascii()
-
-
-def _is_cut(body: bytes) -> bool:
-    try:
-        msgspec.json.decode(body)
-    except msgspec.DecodeError as error:
-        return "truncated" in str(error)
-    except RecursionError:
-        return False
-    return False
-
+_ELSEWHERE = (301, 302, 303, 307, 308, 404, 405)  # nothing is at this address
 
 _MAX_ERROR = 1024 * 1024  # bytes of an error body to read: the message is at its start
 

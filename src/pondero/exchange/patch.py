@@ -68,21 +68,40 @@ def _spellings(path: Path) -> Iterator[Path]:
 
 def states_only(fields: Mapping[str, Raw], places: Iterable[Path], plan: Plan) -> bool:
     """Return whether a body has no other depth than the plan's, in any spelling or twice."""
-    names: dict[str, list[str]] = {}
-    for name in fields:
-        names.setdefault(fold_name(name), []).append(name)
+    names = _group_names(fields)
     for path in places:
         folded = fold_path(path)
-        if folded[0] not in names:
-            continue
         said = [
             value
-            for name in names[folded[0]]
+            for name in names.get(folded[0], ())
             for value in _find_values(msgspec.json.decode(fields[name]), folded[1:])
         ]
         if said and said != list(_find_values(plan.fields, folded)):
             return False
     return True
+
+
+def list_stated(fields: Mapping[str, Raw | Json], places: Iterable[Path]) -> list[Path]:
+    """Return the paths at which a body has a value, in any spelling."""
+    names = _group_names(fields)
+    return [
+        path
+        for path in places
+        for name in names.get(fold_path(path)[0], ())
+        if any(True for _ in _find_values(_decode_raw(fields[name]), fold_path(path)[1:]))
+    ]
+
+
+def _group_names(fields: Iterable[str]) -> dict[str, list[str]]:
+    """Return names by their folded form."""
+    names: dict[str, list[str]] = {}
+    for name in fields:
+        names.setdefault(fold_name(name), []).append(name)
+    return names
+
+
+def _decode_raw(value: Raw | Json) -> Json:
+    return msgspec.json.decode(value) if isinstance(value, Raw) else value
 
 
 def fold_name(name: str) -> str:

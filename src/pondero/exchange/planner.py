@@ -134,7 +134,7 @@ def _note_name(entry: ModelEntry) -> tuple[Adjustment, ...]:
         asked = f"{entry.asked_of}:{entry.model}"
         return (Adjustment("model_spelt", "model", asked, entry.id, why),)
     if not entry.inferred:
-        return ()
+        return _note_maker(entry)
     if entry.family == "unknown":
         why = "not in the catalog; nothing is sent for a level, and its own fields pass through"
     elif entry.like:
@@ -143,7 +143,18 @@ def _note_name(entry: ModelEntry) -> tuple[Adjustment, ...]:
         why = f"not in the catalog; treated as {entry.family}, {_STANDS_IN[entry.why]}"
     if entry.near is not None:
         why += f"; did you mean {entry.near!r}?"
-    return (Adjustment("unknown_model", "model", entry.model, entry.family, why),)
+    return (
+        *_note_maker(entry),
+        Adjustment("unknown_model", "model", entry.model, entry.family, why),
+    )
+
+
+def _note_maker(entry: ModelEntry) -> tuple[Adjustment, ...]:
+    if not entry.maker:
+        return ()
+    own = f"{entry.maker}:{entry.model.removeprefix(f'{entry.maker}/')}"
+    why = f"{entry.provider.label} answers to this name; for {entry.maker} itself use {own}"
+    return (Adjustment("model_spelt", "model", entry.model, entry.id, why),)
 
 
 def insist(entry: ModelEntry, adjustments: tuple[Adjustment, ...]) -> None:

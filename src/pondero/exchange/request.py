@@ -8,12 +8,25 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ..canon import HIDDEN, LEAST_LEARNED, HttpRequest, Json, Origin, Request, Target, convert_json
+from ..canon import (
+    HIDDEN,
+    LEAST_LEARNED,
+    OFFLINE,
+    RECORDING,
+    HttpRequest,
+    Json,
+    Origin,
+    Request,
+    Target,
+    convert_json,
+)
 from ..catalog import ModelEntry, Provider
-from ..dialects import Caller
+from ..dialects import AnswerContext, Caller
 from ..errors import BadParameter
 from ..handoff import Manifest, Rejection, replace_surrogates_in_json
 from ..thinking import Plan, Policy, RequestParameters
+from .encodable import check_encodable
+from .output.calls import NO_RESTORE, CallRestore
 from .output.restore import OutputRestore
 from .planner import insist, merge_native_fields
 from .prepare_steps.draft import RequestDraft
@@ -24,11 +37,16 @@ from .prepare_steps.history import (
     note_withheld,
     require_turn,
     resolve_open_loop,
+    retell_all_calls,
 )
+from .prepare_steps.level_updates import find_level_window, place_level
 from .prepare_steps.limits import apply_prefill, drop_unsupported, fold_system
-from .prepare_steps.output import fit_output
+from .prepare_steps.output import fit_citations, fit_output
+from .prepare_steps.pictures import check_pictures
 from .prepare_steps.rejections import omit_rejected, rejections_for
-from .prepare_steps.tool_limits import fit_tools, raise_level
+from .prepare_steps.tool_limits import check_tool_count, fit_tools, offer_allowed, raise_level
+from .prepare_steps.tool_names import fit_tool_names
+from .prepare_steps.tool_schemas import fit_tool_schemas
 
 _BLANK = re.compile(r"\\\{(\w+)\\\}")  # a {blank} of a URL template after re.escape
 _HEADERS = {
@@ -61,7 +79,9 @@ class Exchange(Struct, frozen=True):
     """One request ready to send, with everything needed to read its answer.
 
     If ``repairs``, a rejection that names its fix is repaired. ``texts`` are tools offered as
-    functions. ``restore``: how a JSON answer differs from the output.
+    functions. ``restore``: how a JSON answer differs from the output; ``calls``: how calls differ
+    from the tools. ``emulator``: the address in the answer's origin, if an emulator answers.
+    ``logprobs``: the request asks for log probabilities.
     """
 
     dialect: str
@@ -76,6 +96,28 @@ class Exchange(Struct, frozen=True):
     signing: Signing | None = None
     texts: frozenset[str] = frozenset()
     restore: OutputRestore | None = None
+    calls: CallRestore = NO_RESTORE
+    emulator: str = OFFLINE
+    logprobs: bool = False
+
+    @property
+    def context(self) -> AnswerContext:
+        """Return what a decoder is told of the first answer."""
+        origin = self.origin
+        return AnswerContext(origin.model, origin.provider, self.quirks, logprobs=self.logprobs)
+
+    @property
+    def restores(self) -> bool:
+        """Return whether the answer must be changed into the one that was asked for.
+
+        A code fence does not count: the model was asked for none.
+        """
+        return self.restores_text or bool(self.texts) or self.calls != NO_RESTORE
+
+    @property
+    def restores_text(self) -> bool:
+        """Return whether the text of an answer must be changed, so that it has other tokens."""
+        return self.restore is not None and bool(self.restore.wrapped or self.restore.schema)
 
 
 class Prepared(Struct, frozen=True):
@@ -115,8 +157,12 @@ def apply_native_fields(draft: RequestDraft) -> RequestDraft:
 
 
 def encode_request(draft: RequestDraft) -> RequestDraft:
-    """Write the request in the provider's API."""
-    http = draft.caller.encode(draft.request, draft.plan, draft.target)
+    """Write the request in the provider's API; raises BadParameter for a value that is no JSON."""
+    try:
+        http = draft.caller.encode(draft.request, draft.plan, draft.target)
+    except TypeError:
+        check_encodable(draft.request)
+        raise
     return msgspec.structs.replace(draft, http=http)
 
 
@@ -131,28 +177,38 @@ def check_policy(draft: RequestDraft) -> RequestDraft:
 # The order is behaviour: a step sees what the steps before it changed, and adds its notes last.
 STEPS: tuple[Callable[[RequestDraft], RequestDraft], ...] = (
     apply_native_fields,
+    find_level_window,
     hand_off_history,
     resolve_open_loop,
+    retell_all_calls,
     note_withheld,
     apply_prefill,
     require_turn,
+    check_pictures,
+    offer_allowed,
     replace_foreign_tools,
     raise_level,
     drop_unsupported,
+    fit_tool_schemas,
     fit_output,
+    fit_citations,
     fit_tools,
+    check_tool_count,
+    fit_tool_names,
     fold_system,
+    place_level,
     encode_request,
     omit_rejected,
     check_policy,
 )
 _COMPOSE = (
+    offer_allowed,
     replace_foreign_tools,
     *STEPS[STEPS.index(drop_unsupported) : STEPS.index(encode_request) + 1],
 )
 
 
-def prepare(
+def prepare(  # noqa: PLR0913 - each is a fact of its own about one request
     entry: ModelEntry,
     request: Request,
     plan: Plan,
@@ -164,11 +220,15 @@ def prepare(
     at: float | None = None,
     refusals: Iterable[Rejection] = (),
     retells: bool = False,
+    emulator: str | None = None,
+    last_prompt: int | None = None,
 ) -> Prepared:
     """Return a request ready for this model; raises Unsupported under a strict policy.
 
     A strict policy applies no ``refusals`` and repairs nothing. If another model began the open
     tool loop, ``retells`` has it told in words; otherwise thinking is off until the loop ends.
+    ``emulator``: as ``find_emulator`` returns it. ``last_prompt``: the tokens of this
+    conversation's last prompt, as the service counted them.
     """
     repairs = policy.unsupported != "strict"
     caller, target, facts = _address(entry, url, key)
@@ -184,6 +244,8 @@ def prepare(
         rejections=rejections_for(entry, refusals) if refusals and repairs else (),
         allowed=plan.adjustments,
         retells=retells,
+        emulator=emulator,
+        last_prompt=last_prompt,
     )
     draft = _apply_steps(STEPS, draft)
     return Prepared(_make_exchange(draft, facts, at), draft.view.manifest, policy)
@@ -197,6 +259,7 @@ def compose(
     url: str,
     key: str | None = None,
     at: float | None = None,
+    emulator: str | None = None,
 ) -> Exchange:
     """Address and encode a planned request; ``at`` is now, in seconds since 1970."""
     caller, target, facts = _address(entry, url, key)
@@ -207,6 +270,7 @@ def compose(
         caller=caller,
         target=target,
         unsupported=facts.unsupported,
+        emulator=emulator,
     )
     return _make_exchange(_apply_steps(_COMPOSE, draft), facts, at)
 
@@ -258,11 +322,13 @@ def _replace_surrogates(draft: RequestDraft) -> RequestDraft:
 
 def _make_exchange(draft: RequestDraft, facts: "_ServiceFacts", at: float | None) -> Exchange:
     provider = draft.entry.provider
+    emulator, extras = draft.emulator, draft.request.extras
+    known = OFFLINE if emulator == OFFLINE else None  # any other says so itself, when it answers
     return Exchange(
         dialect=provider.dialect,
         http=draft.http,
         plan=draft.plan,
-        origin=Origin(provider.name, draft.entry.model, draft.plan.level, at),
+        origin=Origin(provider.name, draft.entry.model, draft.plan.level, at, known),
         quirks=facts.quirks,
         stream=draft.request.stream,
         repairs=draft.policy.unsupported != "strict",
@@ -271,6 +337,9 @@ def _make_exchange(draft: RequestDraft, facts: "_ServiceFacts", at: float | None
         signing=facts.signing,
         texts=draft.text_tools,
         restore=draft.restore,
+        calls=draft.calls,
+        emulator=OFFLINE if emulator in (None, RECORDING) else emulator,
+        logprobs=bool(extras) and draft.caller.answers.read(extras).top is not None,
     )
 
 
@@ -332,8 +401,9 @@ def add_headers(prepared: Prepared, given: Mapping[str, str]) -> Prepared:
         _check_header(named, value)
         name = named.lower()
         before = headers.get(name)
-        # A header of the plan is a list that both may add to; of another there is one.
-        both = before and name in exchange.plan.headers and value not in before.split(",")
+        # A header of the plan, or of betas, is a list to add to; of another there is one.
+        listed = name in exchange.plan.headers or name.endswith("-beta")
+        both = before and listed and value not in before.split(",")
         headers[name] = f"{before},{value}" if both else value
     http = msgspec.structs.replace(exchange.http, headers=headers)
     return msgspec.structs.replace(prepared, exchange=msgspec.structs.replace(exchange, http=http))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from ..errors import (
+    BadParameter,
     Overloaded,
     PonderoError,
     RateLimited,
@@ -14,12 +15,15 @@ from ..errors import (
     Truncated,
     Unreachable,
 )
+from .transport import check_seconds
 
 _TRANSIENT = (Overloaded, RateLimited, ServerFailed, Timeout, Unreachable, Truncated)
 
 
 class Retry(Struct, frozen=True):
-    """How often to retry an exchange that failed before any event, and how long to wait.
+    """How often to try an exchange of which nothing was shown, and how long to wait.
+
+    ``ask`` and ``send`` show nothing before they return; a stream does with its first words.
 
     A service's delay above ``patience`` ends it. Default: a random time up to ``min(cap, base *
     2**n)``.
@@ -32,6 +36,12 @@ class Retry(Struct, frozen=True):
     cap: float = 30.0
     patience: float = 120.0
     waits: bool = True
+
+    def __post_init__(self) -> None:
+        if type(self.attempts) is not int or self.attempts < 1:
+            raise BadParameter(f"invalid attempts={self.attempts!r}; use a whole number from 1")
+        for name in ("base", "cap", "patience"):
+            check_seconds(name, getattr(self, name), least=0.0)
 
     def again(self, error: PonderoError, tries: int) -> bool:
         """Return whether to try again after this number of tries."""

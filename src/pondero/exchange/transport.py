@@ -1,11 +1,17 @@
 """The protocols of a transport, which HTTP, cassettes and the emulator implement."""
 
-from collections.abc import AsyncIterator, Awaitable, Iterator
-from typing import Protocol
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from ..canon import HttpRequest, ResponseHead
+from ..canon import OFFLINE, RECORDING, HttpRequest, ResponseHead
+from ..errors import BadParameter
+
+if TYPE_CHECKING:
+    from ..catalog import Provider
 
 
 class Timeouts(Struct, frozen=True):
@@ -18,9 +24,22 @@ class Timeouts(Struct, frozen=True):
     first_byte: float = 60.0
     between_bytes: float = 300.0
 
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            check_seconds(name, getattr(self, name))
+
     def whole(self) -> "Timeouts":
         """Return timeouts for a whole answer, whose first byte comes at its end."""
         return Timeouts(self.connect, max(self.first_byte, self.between_bytes), self.between_bytes)
+
+
+def check_seconds(name: str, value: object, *, least: float | None = None) -> None:
+    """Raise BadParameter unless the value is a number of seconds above 0, or from ``least``."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and (value > 0 or value == least):  # type: ignore[operator]  # checked above
+        return
+    above = "above 0" if least is None else f"from {least:g}"
+    raise BadParameter(f"invalid {name}={value!r}; use seconds {above}")
 
 
 class Response(Protocol):
@@ -55,6 +74,39 @@ class Transport(Protocol):
     def close(self) -> None:
         """Close every connection; may be called twice."""
         ...
+
+
+def is_emulator(transport: "Transport | AsyncTransport | None") -> bool:
+    """Return whether a transport says that it is an emulator; most have nothing to say."""
+    return bool(getattr(transport, "is_emulator", False))
+
+
+def find_emulator(
+    transport: "Transport | AsyncTransport | None", provider: "Provider", url: str
+) -> str | None:
+    """Return what answers in the place of a provider's service, as ``Destination.emulator``.
+
+    It may be an emulator wherever the address is not the provider's own; its answers say so.
+    """
+    if is_emulator(transport):
+        return OFFLINE
+    if transport is not None and not transport.needs_key:
+        return RECORDING
+    address = _read_address(url)
+    return None if _match_own(provider.url)(address) else address
+
+
+def _read_address(url: str) -> str:
+    """Return a URL without its path and password: an emulator has the services of all providers."""
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0].rpartition('@')[2]}"
+
+
+@lru_cache(maxsize=1024)
+def _match_own(template: str) -> Callable[[str], object]:
+    """Return a check for the addresses that a provider's URL, with its {blanks}, stands for."""
+    pieces = re.split(r"\{\w+\}", _read_address(template))
+    return re.compile("[^/]+".join(map(re.escape, pieces))).fullmatch
 
 
 class AsyncResponse(Protocol):

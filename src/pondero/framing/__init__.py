@@ -7,14 +7,16 @@ from .payloads import (
     UNREADABLE,
     Framing,
     describe_body,
+    describe_text,
     detect_framing,
+    find_objects,
     parse_json_or_none,
     parse_payload,
     read_payloads,
 )
 from .sse import SseReader
 from .stencil import Stencil
-from .stream import MAX_FRAME, FrameHandler, FrameReader, Frames, FrameStream
+from .stream import MAX_FRAME, FrameHandler, FrameReader, Frames, FrameStream, OversizedAnswer
 
 __all__ = [
     "MAX_FRAME",
@@ -28,10 +30,13 @@ __all__ = [
     "Framing",
     "JsonArrayReader",
     "NdjsonReader",
+    "OversizedAnswer",
     "SseReader",
     "Stencil",
     "describe_body",
+    "describe_text",
     "detect_framing",
+    "find_objects",
     "parse_json_or_none",
     "parse_payload",
     "read_payloads",

@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Literal, TypeVar
 
 from msgspec import DecodeError, Raw, ValidationError
 from msgspec.json import Decoder
 
 from ..canon import Json
-from ..errors import Malformed
+from ..errors import Malformed, WireError
 from .aws_events import AwsEventsReader, begins_aws_events
 from .json_array import JsonArrayReader
 from .ndjson import NdjsonReader
@@ -102,7 +103,37 @@ _SHOWN = 300
 
 def describe_body(body: bytes, *, status: int | None) -> str:
     """Return the status and the words of a body; ``status`` is None inside a stream."""
-    text = _TAGS.sub(" ", body[:_LOOKED_AT].decode("utf-8", "replace"))
-    words = " ".join(text.split())[:_SHOWN]
+    words = describe_text(body)
     said = f"HTTP {status}" if status else "an error without a message"
     return f"{said}: {words}" if words else f"{said}, and nothing more"
+
+
+def describe_text(body: bytes) -> str:
+    """Return the first words of a body, without tags and without bytes that are not text."""
+    text = _TAGS.sub(" ", body[:_LOOKED_AT].decode("utf-8", "replace"))
+    clean = "".join(letter if letter.isprintable() else " " for letter in text)
+    return " ".join(clean.split())[:_SHOWN]
+
+
+def find_objects(body: bytes, *, streamed: bool) -> list[Json]:
+    """Return the JSON of a body, or the first values of a stream, which may be cut."""
+    frames: list[bytes] = [body]
+    if streamed:
+        frames = []
+        with suppress(WireError):
+            _read_frames(body, frames)
+    values = (parse_json_or_none(frame) for frame in frames[:_FEW])
+    return [value for value in values if value is not None]
+
+
+def _read_frames(body: bytes, frames: list[bytes]) -> None:
+    framing = detect_framing(body)
+    if framing == "aws_events":
+        frames += [event.payload for event in AwsEventsReader().feed(body)]
+        return
+    reader = _READERS[framing]()
+    frames += reader.feed(body)
+    frames += reader.eof()
+
+
+_FEW = 5

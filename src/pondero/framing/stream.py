@@ -8,9 +8,13 @@ from ..errors import Malformed, PonderoError, Truncated
 MAX_FRAME = 64 * 1024 * 1024
 
 
+class OversizedAnswer(Malformed):
+    """Something is larger than any answer; it was not read to its end."""
+
+
 def frame_too_large(max_frame: int) -> Malformed:
     """Return the error for a frame that outgrew its limit."""
-    return Malformed(f"a frame of more than {max_frame:,} bytes")
+    return OversizedAnswer(f"a frame of more than {max_frame:,} bytes")
 
 
 E = TypeVar("E", bound=PonderoError)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .quotas.quota_preview import describe_quotas, find_lowered_limits
     from .server.run import run, run_gateway_in_thread
     from .state.keys import KeyRing
-    from .state.shared_state import load_keys, rotate_envelope_secret
+    from .state.shared_state import find_eviction_policy, load_keys, rotate_envelope_secret
 
 _NAMES = {
     "config.checks": "check_start",
@@ -49,7 +49,7 @@ _NAMES = {
     "quotas.quota_preview": "describe_quotas find_lowered_limits",
     "server.run": "run run_gateway_in_thread",
     "state.keys": "KeyRing",
-    "state.shared_state": "load_keys rotate_envelope_secret",
+    "state.shared_state": "find_eviction_policy load_keys rotate_envelope_secret",
 }
 
 __all__ = [
@@ -65,6 +65,7 @@ __all__ = [
     "check_start",
     "copy_back",
     "describe_quotas",
+    "find_eviction_policy",
     "find_lowered_limits",
     "find_name_problem",
     "find_provider_key",

@@ -1,18 +1,41 @@
 """Which parts of the past another model may see: a view of a thread, and a manifest of changes."""
 
-from .adapt_parts import REFUSED, UNSEEN, accepts_media, is_reachable
-from .destination import Destination, Rejection, signature_digest
+from .adapt_parts import (
+    EMULATED_ELSEWHERE,
+    HISTORY_LOST,
+    MOVED_OUT,
+    NOT_EMULATED,
+    REFUSED,
+    RETOLD,
+    UNCITED,
+    UNREADABLE,
+    UNSEEN,
+    UNTOLD,
+    accepts_media,
+    is_reachable,
+)
+from .destination import Destination, Rejection, holds_other_kind, signature_digest
 from .manifest import Action, Change, Manifest
-from .open_tool_loop import retell_open_loop
+from .open_tool_loop import find_loop_start, retell_calls, retell_open_loop
 from .surrogates import replace_surrogates_in_json
 from .system_turns import FOLDED, MOVED, allows_system_turns
-from .view import View, handoff
+from .view import BEGINNING, UNASKED, View, handoff
 
 __all__ = [
+    "BEGINNING",
+    "EMULATED_ELSEWHERE",
     "FOLDED",
+    "HISTORY_LOST",
     "MOVED",
+    "MOVED_OUT",
+    "NOT_EMULATED",
     "REFUSED",
+    "RETOLD",
+    "UNASKED",
+    "UNCITED",
+    "UNREADABLE",
     "UNSEEN",
+    "UNTOLD",
     "Action",
     "Change",
     "Destination",
@@ -21,9 +44,12 @@ __all__ = [
     "View",
     "accepts_media",
     "allows_system_turns",
+    "find_loop_start",
     "handoff",
+    "holds_other_kind",
     "is_reachable",
     "replace_surrogates_in_json",
+    "retell_calls",
     "retell_open_loop",
     "signature_digest",
 ]

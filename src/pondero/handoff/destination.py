@@ -1,11 +1,17 @@
 """Who will read the thread, what they accept, and which parts they made themselves."""
 
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Literal
 
 from msgspec import Struct, field
 
 from ..canon import (
+    OFFLINE,
+    RECORDING,
+    Blob,
+    Image,
+    LevelUpdate,
     Message,
     Origin,
     ReplayRules,
@@ -14,9 +20,13 @@ from ..canon import (
     Text,
     Thinking,
     ToolCall,
+    ToolResult,
     UnknownPart,
+    is_emulated,
 )
 from .surrogates import iter_texts
+
+SignedPart = Text | Thinking | ToolCall | Image | Blob | UnknownPart
 
 
 class Destination(Struct, frozen=True, kw_only=True):
@@ -24,6 +34,11 @@ class Destination(Struct, frozen=True, kw_only=True):
 
     ``route`` and ``model`` are compared with a signature's. ``foreign``: another model's thinking
     is dropped, or becomes a user's note. ``refused``: digests of signatures it rejected before.
+    ``retell`` returns a part that only its maker can read in words and pictures: None if it cannot
+    be told, and a text without words if the conversation before it is in it. ``emulator``: None
+    if a service reads the thread at its own address; otherwise the address that the reader was
+    given, which may be an emulator's, as in an origin. ``updates_from``: changes of level from this
+    message on are for it; None: none are.
     """
 
     dialect: str
@@ -34,12 +49,16 @@ class Destination(Struct, frozen=True, kw_only=True):
     foreign: Literal["drop", "note"] = "drop"
     refused: frozenset[str] = frozenset()
     takes: ReplayRules = ReplayRules()
+    retell: Callable[[UnknownPart], tuple[Text | Image | Blob, ...] | None] | None = None
+    emulator: str | None = None
+    updates_from: int | None = None
 
 
 class OwnershipRules:
     """Decides which parts a destination made itself, by signature or by origin.
 
     If neither names the maker: thinking and citations are withheld; the rest goes by its dialect.
+    A service and the emulator in its place are two makers, whatever model they name.
     """
 
     def __init__(self, destination: Destination) -> None:
@@ -50,17 +69,22 @@ class OwnershipRules:
         self._by_model = "model" in destination.takes.signature_scope
         self._by_route = "route" in destination.takes.signature_scope
         self._missing = destination.takes.missing_parts
+        self._emulator = destination.emulator
 
     def reads(self, signature: Signature, message: Message) -> bool:
         """Return whether a signature in this message may go to the destination."""
-        if signature.dialect != self._dialect:
-            return False
         origin = _maker(message)
+        if signature.dialect != self._dialect or not self.is_of_this_kind(signature, origin):
+            return False
         if self._by_model:
             model = signature.model or (origin.model if origin else None)
             if model is not None and model not in self._names:
                 return False
         return not self._by_route or self._is_here(signature, origin)
+
+    def is_of_this_kind(self, signature: Signature | None, origin: Origin | None) -> bool:
+        """Return whether the maker was what the destination is: a service, or this emulator."""
+        return _is_same_kind(signature, origin, self._emulator)
 
     def is_author(self, message: Message) -> bool:
         """Return whether an answer says that the destination made it."""
@@ -75,12 +99,16 @@ class OwnershipRules:
         """Return whether an origin is the destination."""
         if origin is None or origin.provider != self._provider:
             return False
+        if not self.is_of_this_kind(None, origin):
+            return False
         return not self._by_model or origin.model in self._names
 
     def holds(self, part: UnknownPart, message: Message) -> bool:
         """Return whether an unknown part is the destination's own; its provider decides."""
         origin = _maker(message)
         if part.dialect != self._dialect or (origin and origin.provider != self._provider):
+            return False
+        if not self.is_of_this_kind(_proof(part), origin):
             return False
         if isinstance(part.raw, dict) and any(name in part.raw for name in self._missing):
             return False
@@ -91,6 +119,34 @@ class OwnershipRules:
         if signature.route is not None:
             return _deployment(signature.route) == self._route
         return origin is None or origin.provider == self._provider
+
+
+def holds_other_kind(messages: Iterable[Message], emulator: str | None) -> bool:
+    """Return whether a thread has signatures that no destination of this kind may get."""
+    return any(
+        not _is_same_kind(proof, _maker(message), emulator)
+        for message in messages
+        for part in message.parts
+        if not isinstance(part, ToolResult | LevelUpdate) and (proof := _proof(part)) is not None
+    )
+
+
+def _proof(part: SignedPart) -> Signature | None:
+    """Return what tells the maker of a part: its signature, or a part of the emulator's own."""
+    if isinstance(part, UnknownPart) and is_emulated(part.raw):
+        return Signature(part.dialect, part.raw)
+    return part.signature
+
+
+def _is_same_kind(signature: Signature | None, origin: Origin | None, emulator: str | None) -> bool:
+    address = origin.emulator if origin is not None else None
+    emulated = address is not None or (signature is not None and signature.emulated)
+    if emulator == RECORDING:
+        return True
+    if emulator == OFFLINE:  # it can read all but the signatures of services, which it verifies
+        return emulated or origin is None or signature is None
+    # Without an origin nothing says which emulator it was: perhaps the one at this address.
+    return not emulated or (emulator is not None and address in (None, emulator))
 
 
 def name_of(signature: Signature | None, origin: Origin | None) -> str:

@@ -71,6 +71,7 @@ class Manifest(Struct, frozen=True):
 
 _PHRASES = {
     ("rewritten", "seal"): "removed the signature of another model",
+    ("withheld", "seal"): "withheld the signature of another model",
     ("rewritten", "id"): "changed the id of a tool call",
     ("rewritten", "place"): "moved a tool result",
     ("rewritten", "system"): "moved a system turn",

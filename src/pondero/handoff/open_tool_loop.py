@@ -1,6 +1,6 @@
-"""Turns another model's open tool loop into a note: some services require their own thinking."""
+"""Tells tool calls in words: another model's open loop, or all, to a model without tools."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from ..canon import (
@@ -21,7 +21,7 @@ _BEFORE = "[A note: what another model did so far about the question above]"
 
 def retell_open_loop(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages with the open loop as a note, up to an answer that begins by thinking."""
-    start = _start(messages)
+    start = find_loop_start(messages)
     end = next(
         (at for at in range(start, len(messages)) if _thinks_first(messages[at])), len(messages)
     )
@@ -33,8 +33,32 @@ def retell_open_loop(messages: Sequence[Message]) -> tuple[Message, ...]:
     return (*messages[:start], Message("user", note), *messages[end:])
 
 
-def _start(messages: Sequence[Message]) -> int:
-    """Return where the loop begins; adjacent user messages are one turn to the services."""
+def retell_calls(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages with every call and its result as words of the user, in their place."""
+    calls = {call.id: call for message in messages for call in message.tool_calls}
+    told = [
+        Message(message.role, tuple(_iter_without_calls(message, calls)), message.origin)
+        for message in messages
+    ]
+    return tuple(each for each in told if any(not isinstance(p, Thinking) for p in each.parts))
+
+
+def _iter_without_calls(message: Message, calls: Mapping[str, ToolCall]) -> Iterator[Part]:
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            call = calls[part.call_id]
+            asked = dump_json(call.arguments)
+            yield Text(f"[The answer above called {call.name} with {asked}]")
+            yield from _iter_words(part)
+        elif not isinstance(part, ToolCall):
+            yield part
+
+
+def find_loop_start(messages: Sequence[Message]) -> int:
+    """Return where the open loop begins, the end if there is none.
+
+    Adjacent user messages are one turn to the services.
+    """
     start = end = len(messages)
     runs = [(role, len(list(run))) for role, run in groupby(messages, key=lambda each: each.role)]
     for role, length in reversed(runs):

@@ -15,6 +15,7 @@ from ..canon import Message, SystemTurns, Text, ToolResult
 
 MOVED = "this model takes system turns only between a user turn and its answer"
 FOLDED = "this model takes no system turn here; a user turn has its text, marked as such"
+_UPDATE = "level_update"
 _INTRO = "A note from the application, to be followed like the system prompt:"
 _CLOSING = re.compile(r"<(?=/system\b)", re.IGNORECASE)
 
@@ -65,33 +66,48 @@ def place(messages: Sequence[Message], rule: SystemTurns) -> PlacedTurns:
     """
     if rule == "anywhere":
         return PlacedTurns(tuple(messages))
-    runs = [(role, list(run)) for role, run in groupby(messages, key=lambda each: each.role)]
+    runs = [(kind, list(run)) for kind, run in groupby(messages, key=_kind)]
     placed: list[Message] = []
     waiting: list[Message] = []  # system turns that go behind the user turns that follow
     seen, moved, folded = 0, list[int](), list[int]()
-    for number, (role, run) in enumerate(runs):
-        if role != "system":
+    for number, (kind, run) in enumerate(runs):
+        if kind == _UPDATE:
+            placed += run
+            continue
+        if kind != "system":
             placed += [*run, *waiting]
             waiting = []
             continue
         here = range(seen, seen + len(run))
         seen += len(run)
-        before, after = runs[number - 1][0], runs[number + 1][0] if number + 1 < len(runs) else None
+        before, _ = _find_turn(runs[:number][::-1])
+        after, following = _find_turn(runs[number + 1 :])
         if rule == "after_user" and after == "user":
-            waiting = run
+            waiting += run
             moved += here
         elif rule == "after_user" and before == "user":
             placed += run
         else:
-            _fold_into(placed, run, runs[number + 1][1] if after == "user" else None)
+            _fold_into(placed, run, following if after == "user" else None)
             folded += here
     return PlacedTurns(tuple(placed), tuple(moved), tuple(folded))
+
+
+def _kind(message: Message) -> str:
+    """Return a message's role; a change of level stays where it is, and parts no turns."""
+    return message.role if message.level_update is None else _UPDATE
+
+
+def _find_turn(runs: Iterable[tuple[str, list[Message]]]) -> tuple[str | None, list[Message]]:
+    """Return the first run of user or assistant turns, and whose it is."""
+    turns = ((kind, run) for kind, run in runs if kind in ("user", "assistant"))
+    return next(turns, (None, []))
 
 
 def _fold_into(placed: list[Message], run: list[Message], following: list[Message] | None) -> None:
     """Add system turns to the user turn before them, else to the one behind, else to a new one."""
     texts = [_mark(text) for text in texts_of(run)]
-    if placed[-1].role == "user":
+    if placed and placed[-1].role == "user":
         placed[-1] = replace(placed[-1], parts=(*placed[-1].parts, *texts))
     elif following:
         first = following[0]

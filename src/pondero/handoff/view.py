@@ -5,19 +5,35 @@ from typing import cast
 
 from msgspec import Struct
 
-from ..canon import Message, Origin, Part, Role, Text, Thinking, ToolCall, ToolResult
+from ..canon import (
+    Message,
+    Origin,
+    Part,
+    ReplayRules,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UnknownPart,
+)
 from .adapt_parts import (
     INTERRUPTED,
     OPENING,
     PartAdapter,
     are_same,
     is_plain,
+    is_sendable,
     make_interrupted_result,
 )
 from .call_ids import CallIds, answers
 from .destination import Destination, OwnershipRules
 from .manifest import ChangeLog, Manifest, Place
 from .system_turns import FOLDED, MOVED, count_lead, place, texts_of
+
+BEGINNING = "the first message must be the user's here"
+OTHER_WINDOW = "it changed the level of other requests; this one states its own"
+UNASKED = "no call before it asked for it"
 
 
 class ViewBuilder:
@@ -47,7 +63,7 @@ class ViewBuilder:
         if self._waits_for_user and message.role != "system":
             self._waits_for_user = False
             if message.role == "assistant":
-                self._changes.add(number, "text", "the first message must be the user's here")
+                self._changes.add(number, "text", BEGINNING)
                 self.add_parts("user", (OPENING,), number)
         last = self._last
         if last is None or not self._merges or last.role != message.role or last.role == "system":
@@ -120,11 +136,12 @@ def handoff(messages: Sequence[Message], target: Destination) -> View:
     lead = count_lead(built)
     placed = place(built[lead:], target.takes.system_turns)
     rest = placed.messages
+    said = sum(message.level_update is None for message in built[:lead])
     if placed.moved or placed.folded:
         rest = _join_neighbours(rest, target)
         for why, which in ((MOVED, placed.moved), (FOLDED, placed.folded)):
             for number in which:
-                changes.rewrite((weaver.system_turns[lead + number], 0), "system", why)
+                changes.rewrite((weaver.system_turns[said + number], 0), "system", why)
     return View(rest, changes.manifest(_count(messages)), texts_of(built[:lead]))
 
 
@@ -146,14 +163,14 @@ def _is_plain(messages: Sequence[Message], target: Destination) -> bool:
         if role == "system" or (role == before and (target.takes.merges or role == "assistant")):
             return False
         before = role
-        if not _is_words(message):
+        if not _is_words(message, target.takes):
             return False
     return True
 
 
-def _is_words(message: Message) -> bool:
+def _is_words(message: Message, takes: ReplayRules) -> bool:
     for part in message.parts:
-        if not isinstance(part, Text) or not part.text or not is_plain(part):
+        if not isinstance(part, Text) or not is_sendable(part, takes) or not is_plain(part):
             return False
     return bool(message.parts)
 
@@ -169,6 +186,8 @@ class _Weaver:
         self._fitting = PartAdapter(target, changes)
         self._answers = answers(messages)
         self._wanted = set(self._answers.values())
+        self._takes = target.takes
+        self._updates_from = target.updates_from
         self._unpaired = target.takes.unpaired
         self._open = None if target.takes.answers_calls else _last_answer(messages)
         calls = [p.id for message in messages for p in message.parts if isinstance(p, ToolCall)]
@@ -178,9 +197,12 @@ class _Weaver:
 
     def turn(self, number: int, message: Message, turns: ViewBuilder) -> None:
         """Take the next message."""
+        if message.level_update is not None:
+            self._update_level(number, message, turns)
+            return
         if message.role == "system":
             self.system_turns.append(number)
-        if not self._owed and self._unpaired is None and _is_words(message):
+        if not self._owed and self._unpaired is None and _is_words(message, self._takes):
             turns.add(message, number)
             return
         owed, self._owed = self._owed, []
@@ -203,6 +225,15 @@ class _Weaver:
         if calls:
             self._owed = self._results(number, calls)
 
+    def _update_level(self, number: int, message: Message, turns: ViewBuilder) -> None:
+        if self._updates_from is None or number < self._updates_from:
+            self._changes.withhold((number, 0), "level_update", OTHER_WINDOW)
+            return
+        if self._owed:  # results stay right after their calls
+            turns.add_parts("user", self._owed, number - 1)
+            self._owed = []
+        turns.add(message, number)
+
     def end(self, turns: ViewBuilder) -> None:
         """Add the results of the last turn."""
         if self._owed:
@@ -216,10 +247,14 @@ class _Weaver:
             at = (number, index)
             if isinstance(part, ToolResult):
                 if at not in self._wanted:
-                    self._changes.withhold(at, "result", "no call before it asked for it")
+                    self._changes.withhold(at, "result", UNASKED)
             elif message.role == "system" and not isinstance(part, Text):
                 kind = str(part.__struct_config__.tag)
                 self._changes.withhold(at, kind, "a system turn has text alone")
+            elif isinstance(part, UnknownPart):
+                fits = self._fitting.other(part, at, message)
+                parts += fits
+                places += [at] * len(fits)
             elif not isinstance(part, ToolCall):
                 if (fit := self._fitting.part(part, at, message)) is not None:
                     parts.append(fit)
@@ -245,6 +280,7 @@ class _Weaver:
 
     def _results(self, number: int, calls: list[tuple[Place, str]]) -> list[Part]:
         results: list[Part] = []
+        media: list[Part] = []
         came = 0
         if number == self._open and not any(at in self._answers for at, _ in calls):
             return results
@@ -256,11 +292,14 @@ class _Weaver:
                 continue
             message = self._messages[at[0]]
             result = cast("ToolResult", message.parts[at[1]])  # answers() finds no other kind
-            results.append(self._fitting.result(result, id, at))
+            fitted = self._fitting.result(result, id, at)
+            fitted, moved = self._fitting.move_media_out(fitted, at)
+            results.append(fitted)
+            media += moved
             if at != (number + 1, came) or message.role != "user":
                 self._note_move(at, number)
             came += 1
-        return results
+        return [*results, *media]
 
     def _note_move(self, at: Place, number: int) -> None:
         why = "results follow their calls, in the same order"

@@ -13,7 +13,15 @@ from .files import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .calibration_files import calibration_file, load_calibrations, save_calibration
+    from .bills import NO_PRICES, NOTHING_PAID, Charge, TokenBill, list_cost
+    from .calibration_files import (
+        calibration_file,
+        check_auto,
+        load_calibrations,
+        note_served,
+        remove_calibration,
+        save_calibration,
+    )
     from .config import (
         SETTINGS,
         Settings,
@@ -21,6 +29,7 @@ if TYPE_CHECKING:
         check_config,
         check_setting,
         config_file,
+        configured_policy,
         load_settings,
         models_file,
         set_config,
@@ -75,11 +84,15 @@ if TYPE_CHECKING:
     )
 
 _NAMES = {
-    "calibration_files": "calibration_file calibration_model load_calibrations save_calibration",
-    "config": (
-        "SETTINGS Settings append_models check_config check_setting config_file load_settings "
-        "models_file set_config unset_config write_models"
+    "calibration_files": (
+        "calibration_file calibration_model check_auto load_calibrations note_served "
+        "remove_calibration save_calibration"
     ),
+    "config": (
+        "SETTINGS Settings append_models check_config check_setting config_file "
+        "configured_policy load_settings models_file set_config unset_config write_models"
+    ),
+    "bills": "NOTHING_PAID NO_PRICES Charge TokenBill list_cost",
     "credentials": "NO_KEY Credentials find_key resolve_url",
     "jobs": "FACTS Jobs",
     "prices": "has_prices price_usage",
@@ -106,8 +119,11 @@ _NAMES = {
 __all__ = [
     "FACTS",
     "KEY_SHAPES",
+    "NOTHING_PAID",
     "NO_KEY",
+    "NO_PRICES",
     "SETTINGS",
+    "Charge",
     "Credentials",
     "Database",
     "ExportLine",
@@ -123,15 +139,18 @@ __all__ = [
     "Template",
     "Thread",
     "Threads",
+    "TokenBill",
     "ToolServer",
     "UsageTotal",
     "append_models",
     "as_number",
     "calibration_file",
+    "check_auto",
     "check_config",
     "check_setting",
     "config_file",
     "config_folder",
+    "configured_policy",
     "data_folder",
     "expand_variables",
     "find_key",
@@ -146,6 +165,7 @@ __all__ = [
     "holds_secret",
     "keys_file",
     "known_secrets",
+    "list_cost",
     "list_encodings",
     "list_saved_keys",
     "load_calibrations",
@@ -158,9 +178,11 @@ __all__ = [
     "load_tool_servers",
     "media_caption",
     "models_file",
+    "note_served",
     "price_usage",
     "redact_secrets",
     "register_secret",
+    "remove_calibration",
     "remove_template",
     "reply_caption",
     "resolve_auto",

@@ -13,6 +13,7 @@ import msgspec
 
 from ..canon import decode_json, escape_controls
 from ..errors import BadConfig, BadParameter, BadThinking
+from ..exchange import CALIBRATION_VERSION as VERSION
 from ..exchange import Calibration, Calibrations
 from ..thinking import parse_auto
 from .files import config_folder, write_atomic
@@ -82,8 +83,44 @@ def save_calibration(calibration: Calibration, *, force: bool = False) -> Path:
     return path
 
 
+def remove_calibration(name: str) -> Path:
+    """Remove a calibration, even a broken one; return its path, or raise BadParameter."""
+    path = calibration_file(name)
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        known = " ".join(load_calibrations().known)
+        hint = f"use {known}" if known else "there are none"
+        message = f"no calibration is called {name!r}; {hint}"
+        raise BadParameter(message) from None
+    except OSError as problem:
+        message = f"{path} cannot be removed: {problem.strerror or problem}"
+        raise BadParameter(message) from None
+    return path
+
+
+def check_auto(word: str | None) -> None:
+    """Raise BadThinking for ``auto:NAME`` if no calibration has that name."""
+    auto = parse_auto(word.strip()) if word else None
+    if auto is not None and auto.name is not None:
+        calibration_model(auto.name)
+
+
+def note_served(model: str, name: str | None, served: str) -> None:
+    """Save that a service now answers ``auto`` as another model than was measured."""
+    try:
+        known = load_calibrations()
+        chosen = known.get(name) if name else known.newest(model)
+    except BadConfig:
+        return
+    if chosen is None or not chosen.served or chosen.offline:
+        return
+    if (chosen.seen or chosen.served) != served:
+        save_calibration(msgspec.structs.replace(chosen, seen=served), force=True)
+
+
 def _take_snapshot(folder: Path) -> _Snapshot:
-    today = _FIRST_DAY + int(time.time() // 86_400)
+    today = _today()
     try:
         files = [
             (path.name, *_stat(path))
@@ -124,7 +161,7 @@ def _read(path: Path, name: str) -> Calibration:
         found = decode_json(raw, Calibration)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
         raise _wrong(path, str(problem)) from None
-    if why := _problem(found, name):
+    if why := _problem(found, name) or _problem_of_time(found):
         raise _wrong(path, why)
     return found
 
@@ -152,6 +189,20 @@ def _problem(found: Calibration, name: str) -> str:
     except ValueError:
         return f"{found.date!r} is no date"
     return ""
+
+
+def _problem_of_time(found: Calibration) -> str:
+    """Return why a calibration is not of the past: it would win over all others, and never age."""
+    if found.version != VERSION:
+        return f"it has version {found.version}, and this pondero reads version {VERSION}"
+    tomorrow = date.fromordinal(_today() + 1).isoformat()  # the clocks of two machines differ
+    if late := next((day for day in (found.date, found.adopted) if day[:10] > tomorrow), ""):
+        return f"it is dated {late[:10]}, in the future"
+    return ""
+
+
+def _today() -> int:
+    return _FIRST_DAY + int(time.time() // 86_400)
 
 
 def _texts(value: msgspec.Struct) -> list[str]:

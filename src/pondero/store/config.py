@@ -3,19 +3,22 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from ..canon import Json
 from ..catalog import TomlFile, parse_toml
-from ..errors import BadCatalog, BadConfig, BadPolicy, BadThinking
+from ..errors import BadCatalog, BadConfig, BadPolicy, BadThinking, warn_caller
 from ..thinking import CHOICES, TOKENS, Policy, parse_intent
 from .files import config_folder, load_config_file, load_toml, write_atomic
 from .secrets import holds_secret
 
 FILE = "config.toml"
+_POLICY = "policy."
+_SERVERS = "mcp."
 
 _WORD = re.compile(r"[a-z0-9-]{1,40}")
 _SECRET = re.compile(r"(?:.*[._-])?(?:(?:api[_-]?)?keys?|token|secret|password)", re.IGNORECASE)
@@ -35,6 +38,10 @@ class Settings(Struct, frozen=True):
     values: dict[str, Any] = {}
     theme: str | None = None
 
+    def level(self, *wishes: Json) -> Json:
+        """Return the first level that is given, else the user's own; None if there is none."""
+        return next((each for each in (*wishes, self.thinking) if each is not None), None)
+
 
 def config_file() -> Path:
     """Return the path of config.toml."""
@@ -43,32 +50,61 @@ def config_file() -> Path:
 
 def load_settings() -> Settings:
     """Return the settings of config.toml; raises BadConfig for an invalid value."""
-    file = _file()
-    # Ignore unknown names: the file may belong to a newer pondero.
-    flat = {name: value for name, value in _flat(file.values) if name in _CHECKS}
-    for name, value in flat.items():
-        _check_in(file, name, value)
-    choices = {n.removeprefix("policy."): v for n, v in flat.items() if n.startswith("policy.")}
+    flat = _known_values(_load_reported())
     plain = {name: value for name, value in flat.items() if "." not in name}
     if named := os.environ.get("PONDERO_MODEL", "").strip():
         plain["model"] = named
-    return Settings(**plain, policy=Policy.of(choices), values=flat)
+    return Settings(**plain, policy=_make_policy(flat), values=flat)
+
+
+def configured_policy() -> Policy:
+    """Return the policy of config.toml, all that the library reads of the settings."""
+    return _make_policy(_known_values(_load_reported(), beginning=_POLICY))
+
+
+def _make_policy(values: Mapping[str, Any]) -> Policy:
+    choices = {n.removeprefix(_POLICY): v for n, v in values.items() if n.startswith(_POLICY)}
+    return Policy.of(choices)
+
+
+def _known_values(file: TomlFile, beginning: str = "") -> dict[str, Any]:
+    """Return the known settings whose names begin so; raises BadConfig for an invalid value."""
+    flat = _flat(file.values)
+    found = {n: v for n, v in flat if n in _CHECKS and n.startswith(beginning)}
+    for name, value in found.items():
+        _check_in(file, name, value)
+    return found
+
+
+def _load_reported() -> TomlFile:
+    """Return config.toml; an unknown name in it is a warning: a newer pondero may know it."""
+    file = _file()
+    for name, _ in _flat(file.values):
+        if name not in _CHECKS and not f"{name}.".startswith(_SERVERS):
+            _report_unknown(_place_of(file, name), name)
+    return file
+
+
+@lru_cache(maxsize=1024)
+def _report_unknown(where: str, name: str) -> None:
+    """Warn of a name, once in a process: many places read the file."""
+    warn_caller(f"{where}: ignored: {_describe_unknown(name)}")
 
 
 def check_config() -> None:
     """Raise BadConfig for an unknown name or an invalid value in config.toml."""
     from .tool_servers import load_tool_servers  # noqa: PLC0415 - it imports this file
 
-    load_tool_servers()
     file = _file()
     for name, value in _flat(file.values):
-        if not name.startswith("mcp."):
+        if not f"{name}.".startswith(_SERVERS):
             _check_in(file, name, value)
+    load_tool_servers()
 
 
 def config_table(name: str) -> Mapping[str, Any]:
     """Return a table of config.toml; raises BadConfig if it is a value."""
-    table = _file().values.get(name, {})
+    table = _load_reported().values.get(name, {})
     if not isinstance(table, Mapping):
         message = f"{FILE}: {name} is not a table; write [{name}.NAME]"
         raise BadConfig(message)
@@ -147,10 +183,13 @@ def _check_in(file: TomlFile, name: str, value: Any) -> None:
     try:
         _check(name, value)
     except BadConfig as error:
-        table, _, key = name.rpartition(".")
-        where = file.place(key, table=table).partition(": ")[0]
-        message = f"{where}: {error}"
+        message = f"{_place_of(file, name)}: {error}"
         raise BadConfig(message) from None
+
+
+def _place_of(file: TomlFile, name: str) -> str:
+    table, _, key = name.rpartition(".")
+    return file.place(key, table=table).partition(": ")[0]
 
 
 def _check(name: str, value: Any) -> None:
@@ -167,17 +206,18 @@ def _key_error(name: str) -> BadConfig:
 
 def check_setting(name: str) -> None:
     """Raise BadConfig for an unknown name."""
-    if name in _CHECKS:
-        return
+    if name not in _CHECKS:
+        raise BadConfig(_describe_unknown(name))
+
+
+def _describe_unknown(name: str) -> str:
     if _SECRET.fullmatch(name):
-        message = f"config.toml holds no keys such as {name}; use 'pondero keys set PROVIDER'"
-        raise BadConfig(message)
+        return f"config.toml holds no keys such as {name}; use 'pondero keys set PROVIDER'"
     from difflib import get_close_matches  # noqa: PLC0415 - only for an error
 
-    close = get_close_matches(name, _CHECKS, n=1, cutoff=0.5)
-    guess = f"did you mean {close[0]!r}? " if close else ""
-    message = f"unknown setting {name!r}; {guess}use {' '.join(_CHECKS)}"
-    raise BadConfig(message)
+    if close := get_close_matches(name, _CHECKS, n=1, cutoff=0.5):
+        return f"unknown setting {name!r}; did you mean {close[0]!r}?"
+    return f"unknown setting {name!r}; use {' '.join(_CHECKS)}"
 
 
 def _check_model(value: Any) -> None:

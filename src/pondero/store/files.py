@@ -82,14 +82,17 @@ def _calibration_model(name: str) -> str:
     return calibration_model(name)
 
 
-def resolve_auto(entry: "ModelEntry", intent: "Intent", *, policy: "Policy") -> "Intent":
+def resolve_auto(
+    entry: "ModelEntry", intent: "Intent", *, policy: "Policy", offline: bool = False
+) -> "Intent":
     """Replace ``auto`` by the calibrated level; raises BadConfig for an invalid calibration."""
     if intent.kind != "auto":
         return intent
     from .. import exchange  # noqa: PLC0415 - only for auto
     from .calibration_files import load_calibrations  # noqa: PLC0415 - only for auto
 
-    return exchange.apply_calibration(entry, intent, load_calibrations(), policy=policy)
+    known = load_calibrations()
+    return exchange.apply_calibration(entry, intent, known, policy=policy, offline=offline)
 
 
 def _quirks(dialect: str) -> "type | None":

@@ -4,11 +4,13 @@ The recorder of a turn, the sweep and the gateway call it.
 """
 
 import re
+from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
 from importlib.util import find_spec
 from math import inf
 from time import time
+from typing import Any
 
 from msgspec import Struct
 
@@ -23,16 +25,19 @@ def has_prices() -> bool:
     return find_spec("genai_prices") is not None
 
 
-def price_usage(provider: str, model: str, usage: Usage) -> Decimal | None:
+def price_usage(
+    provider: str, model: str, usage: Usage, *, at: float | None = None
+) -> Decimal | None:
     """Return the cost of these tokens in dollars; None if unknown.
 
-    Thinking is billed as output; cache reads and writes have their own prices.
+    Thinking is billed as output; cache reads and writes have their own prices. ``at``: when they
+    were used, in seconds since 1970 (None: now).
     """
     if usage.input is None or usage.output is None or usage.known_total == 0:
         return None
     found = load_catalog().catalog.providers.get(provider)
     read, wrote = usage.cache_read or 0, usage.cache_write or 0
-    minute = int(time() // 60)  # some prices depend on the hour
+    minute = int((time() if at is None else at) // 60)  # some prices depend on the hour
     rates = _flat_rates(found.url, model, minute) if found and not read and not wrote else None
     if rates is not None and usage.input < rates.below:
         written = usage.output + (usage.thinking or 0)
@@ -50,10 +55,19 @@ def price_usage(provider: str, model: str, usage: Usage) -> Decimal | None:
     try:
         # genai-prices knows providers by their addresses.
         url = _BLANK.sub("", found.url) if found else None
-        priced = genai_prices.calc_price(counts, model, provider_api_url=url) if url else None
+        priced = _calculate(counts, model, url, minute) if url else None
     except (LookupError, ValueError):
         return None
     return priced.total_price if priced else None
+
+
+def _calculate(counts: Any, model: str, url: str, minute: int) -> Any:
+    import genai_prices  # noqa: PLC0415 - as above
+
+    when = datetime.fromtimestamp(minute * 60, UTC)
+    return genai_prices.calc_price(
+        counts, model, provider_api_url=url, genai_request_timestamp=when
+    )
 
 
 class _Rates(Struct, frozen=True):
@@ -65,7 +79,7 @@ class _Rates(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def _flat_rates(address: str, model: str, _minute: int) -> _Rates | None:
+def _flat_rates(address: str, model: str, minute: int) -> _Rates | None:
     """Return a model's rates in this minute; None if they depend on more than the tokens.
 
     A cache, because genai-prices takes 0.1 ms per answer and a sweep prices many.
@@ -76,7 +90,7 @@ def _flat_rates(address: str, model: str, _minute: int) -> _Rates | None:
         return None
     one = genai_prices.Usage(input_tokens=1, output_tokens=1)
     try:
-        found = genai_prices.calc_price(one, model, provider_api_url=_BLANK.sub("", address))
+        found = _calculate(one, model, _BLANK.sub("", address), minute)
     except (LookupError, ValueError):
         return None
     prices = {name: price for name, price in vars(found.model_price).items() if price is not None}

@@ -30,8 +30,6 @@ def calibration_of(
         n=arm.n,
         accuracy=arm.accuracy,
         difference=arm.difference,
-        lower=arm.lower,
-        upper=arm.upper,
         reference=results.reference.name,
         margin=facts.spec.margin,
         data=facts.data,
@@ -43,6 +41,9 @@ def calibration_of(
         max_tokens=facts.spec.max_tokens,
         lacks=_describe_gaps(results, arm),
         kinds=_evidence_by_kind(results) if by_kind else {},
+        served=arm.served[-1] if arm.served else "",
+        sent=arm.fields,
+        offline=facts.spec.offline,
     )
 
 
@@ -89,26 +90,21 @@ def _check_still_sent(results: "SweepResults", arm: "ArmResult | Arm") -> None:
 def _evidence_by_kind(results: "SweepResults") -> dict[str, LevelEvidence]:
     if not results.kinds:
         message = (
-            f"run {results.run} has no kind to decide by itself: that takes 30 questions with the "
-            "same metadata.kind, and a recommendation for all"
+            f"run {results.run} has no kind to decide by itself: that takes questions with a "
+            "metadata.kind, and a recommendation for all"
         )
         raise UsageError(message)
-    return {
-        each.kind: _make_evidence(results, each) for each in results.kinds if each.arm is not None
-    }
+    return {each.kind: _make_evidence(results, each) for each in results.kinds}
 
 
 def _make_evidence(results: "SweepResults", kind: "KindResult") -> LevelEvidence:
-    arm = results.facts.arms[kind.arm or 0]
+    arm = results.facts.arms[kind.arm]
     _check_still_sent(results, arm)
     return LevelEvidence(
         level=arm.level,
         fields=fingerprint(arm.fields),
-        n=kind.n,
-        accuracy=kind.accuracy,
+        n=kind.units,
         difference=kind.difference,
-        lower=kind.lower,
-        upper=kind.upper,
     )
 
 

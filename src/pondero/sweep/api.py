@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import Unpack, cast
+from typing import Unpack
 
 from ..client import AsyncClient
 from ..errors import BadParameter, UsageError
-from ..thinking import ThinkingLike
 from .arms import sweep_policy
 from .engines.batch import BatchEngine
 from .engines.engine import Engine
 from .engines.live import OFFLINE_AT_ONCE, LiveEngine, emulators
-from .grading.judges import Judge, check_questions, make_judge
+from .grading.grade import Judge
+from .grading.judges import check_questions, find_judge_model, make_judge
 from .outline import Outline, make_outline
 from .questions import Data, Question
 from .results.compute import compute_results
@@ -48,27 +48,21 @@ def make_engine(spec: Spec) -> Engine:
     return ENGINES[spec.engine](spec)
 
 
-def create_run(outline: Outline, engine: Engine) -> Run:
+def create_run(outline: Outline) -> Run:
     """Create a run on disk; nothing is sent. Raise MissingKey before there is a run."""
     if not outline.spec.offline:
         client = AsyncClient(policy=sweep_policy())
         for arm in outline.arms:
-            client.prepare(arm.model, "?", cast("ThinkingLike", arm.level))
+            client.prepare(arm.model, "?", arm.level)
         check_judge(outline.spec.judge, ())
-    return Run.create(
-        outline.spec,
-        outline.questions,
-        outline.arms,
-        reference=outline.reference,
-        looks=engine.looks,
-    )
+    return Run.create(outline.spec, outline.questions, outline.arms, reference=outline.reference)
 
 
 def check_judge(name: str, questions: Iterable[Question]) -> None:
     """Raise UsageError if a judge cannot grade these, or is a model unknown or without a key."""
     check_questions(name, questions)
-    if name.startswith("model:"):
-        AsyncClient().prepare(name.partition(":")[2], "?")
+    if model := find_judge_model(name):
+        AsyncClient().prepare(model, "?")
 
 
 async def run_sweep(
@@ -77,10 +71,12 @@ async def run_sweep(
     """Run the trials that a run still needs, and return the results."""
     try:
         with run.hold_lock(known=engine.begin(run.facts.run)):
-            run.forget_errors()
             runner = Runner(run, engine, judge, progress=progress)
-            await runner.finish()
-            await runner.compare()
+            try:
+                runner.retry_errors()
+                await runner.finish()
+            finally:
+                runner.close()
         return compute_results(run)
     except BaseException:
         run.end("stopped")
@@ -101,13 +97,13 @@ async def asweep(
 
     ``data`` is a file (JSONL, CSV, or a SWEEP.toml) or mappings with ``id``, ``input``,
     ``target``, ``choices`` and ``metadata``. Answers are saved on disk; ``resume`` is the name of a
-    run to continue. Requests cost at once, so set a ``max_cost``.
+    run to continue. Requests cost at once, so set a ``budget``.
 
     >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
     >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
     >>> found = await pondero.asweep(questions, "claude-opus-5", levels="off,low", offline=True)
     >>> found.state, [arm.level for arm in found.arms]
-    ('done', ['off', 'low'])
+    ('stopped', ['off', 'low'])
     """
     if resume is not None:
         with Run.open(find_run(resume)) as run:
@@ -116,7 +112,7 @@ async def asweep(
     chosen = (models,) if isinstance(models, str) else tuple(models)
     outline = make_outline(data, {**options, "models": chosen or None})
     engine = make_engine(outline.spec)
-    with create_run(outline, engine) as run:
+    with create_run(outline) as run:
         return await run_sweep(run, engine, make_judge(outline.spec.judge), progress)
 
 
@@ -134,7 +130,7 @@ def sweep(
     >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
     >>> found = pondero.sweep(questions, "claude-opus-5", levels="off,low", offline=True)
     >>> found.state, [arm.level for arm in found.arms]
-    ('done', ['off', 'low'])
+    ('stopped', ['off', 'low'])
     """
     try:
         asyncio.get_running_loop()

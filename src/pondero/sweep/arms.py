@@ -4,7 +4,6 @@ They are asked with ``show="none"``: levels that differ only in the thinking sho
 """
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 import msgspec
 from msgspec import Struct
@@ -12,7 +11,7 @@ from msgspec import Struct
 from ..canon import Json
 from ..client import PolicyLike, load_catalog, model_levels, plan, resolve_policy
 from ..errors import BadParameter, UsageError
-from ..thinking import LEVELS, Adjustment, Plan, Policy, ThinkingLike, parse_auto
+from ..thinking import LEVELS, Adjustment, Plan, Policy, parse_auto
 
 ALL = "all"
 
@@ -65,7 +64,7 @@ def _arms(
         message = f"a sweep finds what {auto!r} stands for; name levels such as off,low,high"
         raise UsageError(message)
     for level in wanted:
-        planned = plan(bare, cast("ThinkingLike", level), max_tokens=max_tokens, policy=policy)
+        planned = plan(bare, level, max_tokens=max_tokens, policy=policy)
         key = msgspec.json.encode((planned.fields, planned.headers))
         groups.setdefault(key, []).append((level, planned))
     for rank, group in enumerate(groups.values()):

@@ -6,19 +6,26 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ..batch import batch_terms
 from ..canon import Json
 from ..errors import BadParameter
 from ..store import load_catalog
 from .arms import Arm, arms_of, reference_of
-from .grading.judges import check_questions, make_judge
-from .questions import Data, Question, questions_of, shuffle
-from .run.runner import DISCOUNTED, is_priced, max_trial_cost
+from .grading.judges import check_questions, find_judge_kind, find_judge_model, make_judge
+from .grading.proposal import propose_judge
+from .questions import Data, Question, read_questions, shuffle
+from .run.gate import GateProblem, check_units
+from .run.prices import DISCOUNTED, is_priced, max_trial_cost
+from .run.store import check_keyless
 from .spec import Spec, from_toml, spec_of
-from .statistics.sample_size import USUAL_DISCORDANCE, questions_needed
+from .statistics.allocation import fewest
+from .statistics.exact_test import ONCE_MOST
+from .statistics.forecast import USUAL_DISCORDANCE, foresee
+from .statistics.units import corrected_margin
 
-_DISCORDANCES = (USUAL_DISCORDANCE / 2, USUAL_DISCORDANCE, USUAL_DISCORDANCE * 2)
+_RUNS = 100  # of a forecast before anything is measured
 
 
 class Outline(Struct, frozen=True):
@@ -28,6 +35,8 @@ class Outline(Struct, frozen=True):
     questions: tuple[Question, ...]
     arms: tuple[Arm, ...]
     reference: int
+    notes: tuple[str, ...] = ()
+    """How the data was read, and why a judge was chosen, each in one line."""
 
     @property
     def asks(self) -> int:
@@ -41,13 +50,47 @@ class Outline(Struct, frozen=True):
                 *most, last = arm.levels
                 yield f"{', '.join(most)} and {last} send the same to {arm.model}: one arm"
 
+    @property
+    def units(self) -> int:
+        """Return how many units the questions make: clusters, or the questions themselves."""
+        field = self.spec.cluster
+        if field is None:
+            return len(self.questions)
+        values = [each.metadata.get(field) for each in self.questions]
+        return len({f"={value}" for value in values if value is not None}) + values.count(None)
+
+    def problems(self) -> list[GateProblem]:
+        """Return what the sanity gate finds before anything is asked."""
+        noun = "clusters" if self.spec.cluster else "questions"
+        return check_units(self.spec.margin, self.units, noun=noun, least=self._fewest)
+
+    @property
+    def _fewest(self) -> int:
+        share, margin = self.spec.label_share, self.spec.margin
+        return fewest(margin if share is None else corrected_margin(margin, share))
+
     def describe_sample_size(self) -> str:
-        """Return a sentence: how many questions would decide at this margin."""
-        few, usual, many = (questions_needed(each, self.spec.margin) for each in _DISCORDANCES)
-        margin = f"{100 * self.spec.margin:g} points"
+        """Return a sentence: how likely these questions decide at this margin."""
+        margin, units = self.spec.margin, self.units
+        said = f"{len(self.questions):,} questions"
+        if units != len(self.questions):
+            said += f" in {units:,} clusters"
+        share = self.spec.label_share
+        if units < self._fewest or share is not None:
+            drawn = "" if share is None else f" if people label {100 * share:g} % of them"
+            return f"{said}; {self._fewest} are the least at {100 * margin:g} points{drawn}"
+        candidates = max(1, len(self.arms) - 1)
+        chances = [
+            foresee(
+                (0.0, 0.0), USUAL_DISCORDANCE, margin, units,
+                share=1.0 if candidates == 1 else 0.7, difference=each, runs=_RUNS,
+            ).chance
+            for each in (0.0, -margin / 2)
+        ]  # fmt: skip
+        none, half = (f"{100 * chance:.0f} %" for chance in chances)
         return (
-            f"{len(self.questions):,} questions; to show an equal arm to be within {margin} takes "
-            f"about {usual:,} where 10 of 100 answers differ ({few:,} for 5, {many:,} for 20)"
+            f"{said}; an equal level is shown to be within {100 * margin:g} points with {none}, "
+            f"one that is {50 * margin:g} points worse with {half}, if 10 of 100 answers differ"
         )
 
     def max_cost(self, questions: int | None = None) -> Decimal | None:
@@ -65,10 +108,11 @@ class Outline(Struct, frozen=True):
 
     def to_json(self) -> dict[str, Any]:
         """Return the arms like a run's JSON, without results."""
-        names = ("n", "accuracy", "low", "high", "thinking_tokens", "cost", "seconds",
-                 "difference", "lower", "upper")  # fmt: skip
+        names = ("accuracy", "low", "high", "thinking_tokens", "output_tokens", "cost", "seconds",
+                 "won_at", "capital", "difference")  # fmt: skip
         arms = [
             {
+                "arm": arm.name,
                 "model": arm.model,
                 "levels": list(arm.levels),
                 "fields": arm.fields,
@@ -77,8 +121,13 @@ class Outline(Struct, frozen=True):
             }
             for number, arm in enumerate(self.arms)
         ]
-        return {"run": None, "arms": [{**arm, "n": 0} for arm in arms], "recommend": None,
-                "why": self.describe_sample_size()}  # fmt: skip
+        counts = {"n": 0, "units": 0}
+        return {
+            "run": None,
+            "recommended": None,
+            "why": self.describe_sample_size(),
+            "arms": [{**arm, **counts} for arm in arms],
+        }
 
 
 def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
@@ -88,15 +137,31 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
         given = {name: value for name, value in options.items() if value is not None}
         data, options = path, {**written, **given}
     spec = spec_of(**options)
-    if spec.offline and spec.judge.startswith("model:"):
-        raise BadParameter("the emulator cannot judge; use another judge, or leave out --offline")
+    found = read_questions(data)
+    notes = found.notes
+    if options.get("judge") is None:
+        proposal = propose_judge(found.questions)
+        if proposal.judge is None:
+            message = f"no judge was named, and {proposal.why}"
+            raise BadParameter(message)
+        spec = replace(spec, judge=proposal.judge)
+        notes = (*notes, f"judge {proposal.judge}: {proposal.why}; --judge takes another")
     make_judge(spec.judge)
-    questions = shuffle(questions_of(data), spec.seed)
+    if spec.offline and find_judge_model(spec.judge):
+        raise BadParameter("the emulator cannot judge; use another judge, or leave out --offline")
+    questions = shuffle(found.questions, spec.seed, cluster=spec.cluster)
+    check_keyless(questions, spec)  # before a target or a question is shown
     check_questions(spec.judge, questions)
     if spec.cluster and not any(spec.cluster in each.metadata for each in questions):
         message = (
             f"no question has the metadata {spec.cluster!r}; use a field that the questions have"
         )
+        raise BadParameter(message)
+    if spec.once and len(questions) > ONCE_MOST:
+        message = f"once is for at most {ONCE_MOST} questions, and there are {len(questions):,}"
+        raise BadParameter(message)
+    if spec.once and find_judge_kind(spec.judge).graded:
+        message = f"once is for answers that are right or wrong; {spec.judge!r} gives scores"
         raise BadParameter(message)
     arms = arms_of(spec.models, spec.levels, max_tokens=spec.max_tokens)
     if spec.engine in DISCOUNTED:
@@ -104,13 +169,13 @@ def make_outline(data: Data, options: Mapping[str, Json]) -> Outline:
             entry = load_catalog().entry(arm.model)
             batch_terms(entry.provider, entry.model)
     _check_prices(spec, arms, questions[0])
-    return Outline(spec, questions, arms, reference_of(arms, spec.reference))
+    return Outline(spec, questions, arms, reference_of(arms, spec.reference), notes)
 
 
 def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None:
     models = [arm.model for arm in arms]
-    if spec.judge.startswith("model:"):
-        models.append(load_catalog().apart(spec.judge.partition(":")[2])[0])
+    if judge := find_judge_model(spec.judge):
+        models.append(load_catalog().apart(judge)[0])
     unpriced = [model for model in dict.fromkeys(models) if not is_priced(model)]
     if unpriced and not spec.unpriced and not spec.offline:
         message = (
@@ -118,13 +183,13 @@ def _check_prices(spec: Spec, arms: tuple[Arm, ...], question: Question) -> None
             "(prices come with the extra: pip install 'pondero[prices]')"
         )
         raise BadParameter(message)
-    if spec.max_cost is None:
+    if spec.budget is None:
         return
     for arm in arms:
         bound = max_trial_cost(spec, arm, question)
-        if bound > Decimal(str(spec.max_cost)):
+        if bound > Decimal(str(spec.budget)):
             message = (
-                f"one answer of {arm.name} may cost ${bound:.2f}, more than --max-cost; "
-                "set --max-tokens, or raise --max-cost"
+                f"one answer of {arm.name} may cost ${bound:.2f}, more than --budget; "
+                "set --max-tokens, or raise --budget"
             )
             raise BadParameter(message)

@@ -1,6 +1,7 @@
-"""The questions of a sweep: read from JSONL or CSV, with the fields of inspect_ai.
+"""The questions of a sweep: read from JSONL, JSON, CSV or TSV, with the fields of inspect_ai.
 
-Other columns become metadata. The order is drawn by a seed, and is the same for every arm.
+Other tools' names for them are in ``question_fields``. Other columns become metadata. The order is
+drawn by a seed, and is the same for every arm.
 """
 
 import csv
@@ -17,6 +18,14 @@ from msgspec import Struct
 from ..canon import Json, dump_json
 from ..client import parse_prompt
 from ..errors import BadParameter, UsageError
+from .question_fields import (
+    convert_choices,
+    convert_target,
+    find_fields,
+    index_targets,
+    rename_fields,
+    unfold_test,
+)
 
 _FIELDS = ("id", "input", "target", "choices", "metadata")
 _LETTERED = "\n\nAnswer with the letter of one choice."
@@ -54,29 +63,79 @@ Data = str | Path | Iterable[Mapping[str, Json]]
 """Where questions come from: a file, or mappings with the same fields."""
 
 
+class QuestionSet(Struct, frozen=True):
+    """Questions, and ``notes``: how their fields were read if they have other names."""
+
+    questions: tuple[Question, ...]
+    notes: tuple[str, ...] = ()
+    numbered: frozenset[str] = frozenset()
+    """The ids that are numbers of rows, since the data has none for them."""
+
+
 def questions_of(data: Data) -> tuple[Question, ...]:
     """Return the questions; raise BadParameter with the place of an invalid one."""
+    return read_questions(data).questions
+
+
+def read_questions(data: Data) -> QuestionSet:
+    """Return the questions and how their fields were read; raise BadParameter with the place."""
+    where = str(data) if isinstance(data, str | Path) else "the questions"
     if isinstance(data, str | Path):
-        path = Path(data)
-        rows = list(_rows(path, _text(path)))
+        given = read_rows(Path(data))
     else:
-        rows = [(f"question {n}", dict(row)) for n, row in enumerate(data, 1)]
-    found = tuple(_question(place, row, n) for n, (place, row) in enumerate(rows, 1))
-    if not found:
-        message = f"there are no questions in {data}" if rows == [] else "there are no questions"
+        given = [(f"question {n}", dict(row)) for n, row in enumerate(data, 1)]
+    if not given:
+        message = f"there are no questions in {where}"
         raise BadParameter(message)
+    places = [place for place, _ in given]
+    flat = [unfold_test(place, row) for place, row in given]
+    try:
+        fields = find_fields(flat)
+    except BadParameter as error:
+        message = f"{places[0]}: {error}"
+        raise BadParameter(message) from None
+    rows = [_convert(rename_fields(row, fields)) for row in flat]
+    notes = (fields.describe(), index_targets(rows))
+    found = tuple(map(_question, places, rows, range(1, len(rows) + 1)))
+    _check_ids(places, found)
+    numbered = (each.id for each, row in zip(found, rows, strict=True) if not _has_id(row))
+    return QuestionSet(found, tuple(filter(None, notes)), frozenset(numbered))
+
+
+def read_rows(path: Path) -> list[tuple[str, dict[str, Json]]]:
+    """Return the rows of a JSONL, JSON, CSV or TSV file with their places; raise BadParameter."""
+    return list(_rows(path, _text(path)))
+
+
+def _convert(row: dict[str, Json]) -> dict[str, Json]:
+    for key, unify in (("choices", convert_choices), ("target", convert_target)):
+        if key in row:
+            row[key] = unify(row[key])
+    return row
+
+
+def _check_ids(places: Sequence[str], questions: Sequence[Question]) -> None:
     seen: dict[str, str] = {}
-    for (place, _), question in zip(rows, found, strict=True):
+    for place, question in zip(places, questions, strict=True):
         if question.id in seen:
             message = f"{place}: the id {question.id!r} is used by {seen[question.id]} too"
             raise BadParameter(message)
         seen[question.id] = place
-    return found
 
 
-def shuffle(questions: Sequence[Question], seed: int) -> tuple[Question, ...]:
-    """Return the questions in the order of the trials."""
-    return tuple(Random(seed).sample(questions, len(questions)))  # noqa: S311 - the same every time
+def shuffle(
+    questions: Sequence[Question], seed: int, *, cluster: str | None = None
+) -> tuple[Question, ...]:
+    """Return the questions in the order of the trials; whole clusters are drawn, large or small."""
+    draw = Random(seed)  # noqa: S311 - the same every time
+    if cluster is None:
+        return tuple(draw.sample(questions, len(questions)))
+    groups: dict[object, list[Question]] = {}
+    for number, question in enumerate(questions):
+        value = question.metadata.get(cluster)
+        groups.setdefault(number if value is None else f"={value}", []).append(question)
+    order = draw.sample(list(groups), len(groups))
+    return tuple(question for name in order for question in groups[name])
 
 
 def digest(questions: Iterable[Question]) -> str:
@@ -89,20 +148,48 @@ def _text(path: Path) -> str:
     try:
         return path.read_text("utf-8-sig")
     except UnicodeDecodeError:
-        message = f"{path} is not UTF-8 text; use JSONL or CSV"
+        message = f"{path} is not UTF-8 text; use JSONL, JSON, CSV or TSV"
         raise BadParameter(message) from None
     except OSError as error:
         message = f"{path} cannot be read: {error.strerror or error}"
         raise BadParameter(message) from None
 
 
+_TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+_LISTS = ("data", "questions", "examples", "samples", "tests", "rows", "items", "train", "test")
+
+
 def _rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Json]]]:
-    if path.suffix.lower() == ".csv":
-        yield from _table(path, text)
+    suffix = path.suffix.lower()
+    if suffix in (".yaml", ".yml"):
+        message = f"{path} is YAML; convert it to JSON, JSONL or CSV"
+        raise BadParameter(message)
+    if suffix in _TABLES:
+        yield from _table(path, text, _TABLES[suffix])
         return
-    for number, line in enumerate(
-        text.split("\n"), 1
-    ):  # not splitlines(): a JSON string may contain U+2028
+    whole = _parse_whole(text) if suffix == ".json" or text.lstrip()[:1] == "[" else None
+    if isinstance(whole, list):
+        for number, row in enumerate(whole, 1):
+            yield f"{path}[{number}]", _check_row(f"{path}[{number}]", row)
+        return
+    yield from _lines(path, text)
+
+
+def _parse_whole(text: str) -> list[Json] | None:
+    """Return the rows of a JSON file: a list, or the list in an object; None for JSON Lines."""
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(whole, dict):
+        lists = [whole[name] for name in _LISTS if isinstance(whole.get(name), list)]
+        return lists[0] if len(lists) == 1 else None
+    return whole if isinstance(whole, list) and all(isinstance(e, dict) for e in whole) else None
+
+
+def _lines(path: Path, text: str) -> Iterator[tuple[str, dict[str, Json]]]:
+    lines = text.split("\n")  # not splitlines(): a JSON string may contain U+2028
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
@@ -110,15 +197,22 @@ def _rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Json]]]:
         except (ValueError, RecursionError) as error:
             message = f"{path}:{number}: invalid JSON: {error}"
             raise BadParameter(message) from None
-        if not isinstance(row, dict):
-            message = f"{path}:{number}: a question is a JSON object, not {row!r}"
-            raise BadParameter(message)
-        yield f"{path}:{number}", row
+        yield f"{path}:{number}", _check_row(f"{path}:{number}", row)
 
 
-def _table(path: Path, text: str) -> list[tuple[str, dict[str, Json]]]:
+def _check_row(place: str, row: Json) -> dict[str, Json]:
+    if not isinstance(row, dict):
+        message = f"{place}: a question is a JSON object, not {row!r}"
+        raise BadParameter(message)
+    return row
+
+
+def _table(path: Path, text: str, delimiter: str) -> list[tuple[str, dict[str, Json]]]:
+    head = text.partition("\n")[0]
+    if delimiter not in head:  # spreadsheets of many countries write semicolons
+        delimiter = next((each for each in (";", "\t", ",") if each in head), delimiter)
     usual = csv.field_size_limit(max(len(text), 131_072))
-    reader = csv.DictReader(io.StringIO(text), strict=True)
+    reader = csv.DictReader(io.StringIO(text), strict=True, delimiter=delimiter)
     rows: list[tuple[str, dict[str, Json]]] = []
     try:
         for row in reader:
@@ -160,8 +254,12 @@ def _question(place: str, row: dict[str, Json], number: int) -> Question:
     )
 
 
+def _has_id(row: Mapping[str, Json]) -> bool:
+    return row.get("id") not in (None, "")
+
+
 def _id(place: str, given: Json, number: int) -> str:
-    id = str(number) if given is None or given == "" else str(given)
+    id = str(number) if given in (None, "") else str(given)
     if not id.isascii() and any("\ud800" <= each <= "\udfff" for each in id):
         message = f"{place}: the id {id!r} has half of a character, a lone surrogate"
         raise BadParameter(message)

@@ -8,10 +8,12 @@ import msgspec
 from msgspec import Struct
 
 from ..canon import Json, convert_json
+from ..client import explain_unknown
 from ..errors import BadParameter
 from ..store import load_toml
 from .arms import ALL
-from .statistics.decision import MARGIN
+from .statistics.allocation import PILOT
+from .statistics.contest import MARGIN
 
 Against = Literal["reference", "best"]
 
@@ -22,7 +24,7 @@ class SweepOptions(TypedDict, total=False):
     >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
     >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
     >>> options = {"levels": "off,low", "offline": True, "margin": 0.1}
-    >>> pondero.sweep(questions, "claude-opus-5", **options).questions
+    >>> pondero.sweep(questions, "claude-opus-5", **options).pool
     9
     """
 
@@ -33,7 +35,11 @@ class SweepOptions(TypedDict, total=False):
     margin: float | None
     repeats: int | None
     cluster: str | None
-    max_cost: float | None
+    budget: float | None
+    pilot: int | None
+    once: bool | None
+    fresh: bool | None
+    past_gate: bool | None
     engine: str | None
     ray_address: str | None
     offline: bool | None
@@ -41,13 +47,17 @@ class SweepOptions(TypedDict, total=False):
     system: str | None
     max_tokens: int | None
     seed: int | None
+    label_share: float | None
 
 
 class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options of a sweep. ``margin`` is how much worse is still good enough.
 
     ``cluster`` is a metadata field that groups questions. ``seed`` draws their order, and
-    the answers of an offline run.
+    the answers of an offline run. ``budget`` is in dollars, the judge's cost included. ``once``
+    tests a small pool one single time, at its end. ``fresh`` reuses no answer of an earlier run.
+    ``past_gate`` continues after a sanity gate that failed. ``label_share`` of the questions are
+    labelled by people, which corrects the judge.
     """
 
     models: tuple[str, ...] = ()
@@ -58,7 +68,11 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     margin: float = MARGIN
     repeats: int = 1
     cluster: str | None = None
-    max_cost: float | None = None
+    budget: float | None = None
+    pilot: int = PILOT
+    once: bool = False
+    fresh: bool = False
+    past_gate: bool = False
     engine: str = "live"
     ray_address: str | None = None
     offline: bool = False
@@ -66,17 +80,17 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     system: str | None = None
     max_tokens: int | None = None
     seed: int = 0
+    label_share: float | None = None
 
 
 def spec_of(**options: Json) -> Spec:
     """Return a sweep's options; raise BadParameter if one is invalid."""
-    given = {name: value for name, value in options.items() if value is not None}
+    given = rename_options({name: v for name, v in options.items() if v is not None})
     if isinstance(given.get("models"), str):
         given["models"] = [given["models"]]
     for name in given:
         if name not in Spec.__struct_fields__:
-            message = f"unknown option {name!r}; use {' '.join(Spec.__struct_fields__)}"
-            raise BadParameter(message)
+            raise BadParameter(explain_unknown(name, Spec.__struct_fields__))
     try:
         spec = convert_json(msgspec.to_builtins(given), Spec)
     except msgspec.ValidationError as error:
@@ -89,7 +103,21 @@ def spec_of(**options: Json) -> Spec:
         if value is not None and not good(value):
             message = f"invalid {name}={value!r}; {how}"
             raise BadParameter(message)
+    if spec.once and spec.label_share is not None:
+        raise BadParameter("once is for answers that are right or wrong; use no label_share")
+    if spec.once and (spec.repeats > 1 or spec.cluster):
+        raise BadParameter(
+            "once is for single answers that are right or wrong; use no repeats or cluster"
+        )
     return spec
+
+
+def rename_options(given: Mapping[str, Json]) -> dict[str, Json]:
+    """Return options by their present names; files written earlier have former ones."""
+    return {_FORMER.get(name, name): value for name, value in given.items()}
+
+
+_FORMER = {"max_cost": "budget"}
 
 
 def _check_text(name: str, value: object) -> None:
@@ -105,20 +133,22 @@ def _check_text(name: str, value: object) -> None:
 _LIMITS: dict[str, tuple[Any, str]] = {
     "margin": (lambda value: 0 < value < 1, "use a share above 0, such as 0.05 for five points"),
     "repeats": (lambda value: 1 <= value <= 1_000, "use 1 to 1000"),
-    "max_cost": (lambda value: 0 < value < 1e9, "use dollars above 0"),
+    "budget": (lambda value: 0 < value < 1e9, "use dollars above 0"),
+    "pilot": (lambda value: 0 <= value <= 1_000, "use 0 to 1000"),
+    "label_share": (lambda value: 0 < value <= 1, "use a share above 0, at most 1"),
     "max_tokens": (lambda value: value >= 1, "use 1 or more"),
 }
 
 
 def from_toml(path: Path) -> tuple[Path, Mapping[str, Json]]:
     """Return the data's path and the options of a SWEEP.toml; paths are beside the file."""
-    values = load_toml(str(path), BadParameter).values
+    values = rename_options(load_toml(str(path), BadParameter).values)
     data = values.pop("data", None)
     if not isinstance(data, str):
         message = f'{path} names no data; add data = "questions.jsonl"'
         raise BadParameter(message)
     for name in values:
         if name not in Spec.__struct_fields__:
-            message = f"{path}: unknown key {name!r}; use data {' '.join(Spec.__struct_fields__)}"
-            raise BadParameter(message)
+            known = ("data", *Spec.__struct_fields__)
+            raise BadParameter(f"{path}: {explain_unknown(name, known, kind='key')}")
     return path.parent / data, values

@@ -64,6 +64,8 @@ class Capability(
     media         prefixes of the media types it takes, if fewer than its wire takes
     replay        thinking of earlier turns: required, tools (required in a tool loop),
                   optional, or none
+    typical       thinking tokens of a usual answer, by level ("on" for a bare switch), as far as
+                  they are known; ``typical_source`` says by what
     evidence      how the control is known; ``source`` says by what, ``checked`` is the day of it
     """
 
@@ -96,6 +98,8 @@ class Capability(
     sibling: Word | None = None
     system_turns: bool = False
     media: tuple[str, ...] | None = None
+    typical: Mapping[str, Limit] = {}
+    typical_source: str = ""
     evidence: Evidence = "inferred"
     source: str
     checked: str

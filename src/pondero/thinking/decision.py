@@ -33,7 +33,9 @@ CODES: dict[str, str] = {
     "no_thinking": "the model does not think; nothing is sent",
     "no_control": "the model decides by itself how much it thinks; nothing is sent",
     "budget_clamped": "the token budget was changed to fit the model's range",
-    "answer_room": "the level's token budget was lowered to leave room for the answer",
+    "answer_room": "the budget leaves room for the answer, or max_tokens hardly has any",
+    "exhausted": "thinking used all output tokens, and the answer has nothing else",
+    "exhausted_retry": "an answer was all thinking; another had more room or a lower level",
     "little_room": "the token budget was sent as requested and leaves few tokens for the answer",
     "context_cap": "the context is long, and the policy limits thinking then",
     "no_room": "no token budget fits below max_tokens; thinking is off, or at its lowest",
@@ -53,8 +55,9 @@ CODES: dict[str, str] = {
     "tools_refused": "the model takes no function tools on this API; they were left out",
     "tool_replaced": "the tool was replaced by the service's own kind, or by a function",
     "tool_left_out": "a tool that only another service has was left out",
-    "tool_choice_adjusted": "a tool was forced in another way, because it cannot be named here",
+    "tool_choice_adjusted": "the choice among tools is expressed in the way that the service takes",
     "tool_renamed": "a tool was renamed: its name is taken, or not every service accepts it",
+    "tool_adjusted": "a tool's schema was changed to fit the service's rules",
     "tool_server_lost": "an MCP server stopped during the chat; calls of its tools failed",
     "output_adjusted": "the output's schema was changed to fit the service's rules",
     "output_prompted": "the prompt asks for the JSON, because the service has no field for it",
@@ -66,32 +69,41 @@ CODES: dict[str, str] = {
     "summary_refused": "readable thinking was requested and is not available",
     "seal_refused": "the service rejected the signature of earlier thinking; it was left out",
     "signature_withheld": "an answer had the signatures of another one; only its own were sent",
+    "emulated_thread": "the emulator wrote earlier answers; a service gets nothing it signed",
     "medium_unseen": "the model takes no such image or file; a text replaces it",
+    "medium_moved": "an image or file was moved out of a tool's result, which may not hold it",
     "system_turn_moved": "a system turn was moved to where the model takes one",
     "system_turn_folded": "a system turn became marked text in a user turn",
+    "turn_added": "a user turn was added, because the service needs one",
     "open_tool_loop": "a tool loop that began without thinking continues without it",
     "tool_loop_retold": "another model's tool loop was turned into text, to allow thinking",
+    "calls_retold": "earlier tool calls became text: the model takes none, or a service ran them",
     "fell_back": "a model of the list did not answer; the next one was used",
     "calibrated": "auto was requested; the level that a sweep found is used",
     "calibration_stale": "the calibration was used, but may be outdated; the reason says why",
     "no_calibration": "auto was requested and no calibration fits; nothing is sent",
+    "cache_kept": "the level is set inside the conversation, so that the prompt stays cached",
+    "cache_lost": "the level changed at the top of the request; the prompt is written again",
     "route_changed": "the request was sent by another route, because the requested one rejects it",
 }
 """Code -> meaning; a closed list."""
 
 BENIGN = frozenset(
     {
-        *("answer_room", "budget_max_tokens", "budget_tools", "calibrated", "context_cap"),
-        *("fell_back", "level_as_budget", "little_room", "model_spelt", "off_floor"),
-        *("on_as_level", "output_adjusted", "signature_withheld", "system_turn_moved"),
+        *("answer_room", "budget_max_tokens", "budget_tools", "cache_kept", "cache_lost"),
+        *("calibrated", "context_cap", "exhausted", "exhausted_retry"),
+        *("emulated_thread", "fell_back", "level_as_budget", "little_room", "model_spelt"),
+        "off_floor",
+        *("medium_moved", "on_as_level", "output_adjusted", "signature_withheld"),
+        *("system_turn_moved", "tool_adjusted"),
         *("tool_choice_adjusted", "tool_loop_retold", "tool_renamed"),
-        *("tool_replaced", "tool_server_lost", "unknown_model"),
+        *("tool_replaced", "tool_server_lost", "turn_added", "unknown_model"),
     }
 )
 """A strict policy lets these pass: documented arithmetic, and choices of other policy fields."""
 
 Mode = Literal["unset", "off", "on", "level", "budget", "native"]
-SAMPLING = ("temperature", "top_p", "top_k")
+SAMPLING = ("temperature", "top_p", "top_k", "seed")
 UNFORCED = (None, "auto", "none")
 
 
@@ -105,6 +117,7 @@ class RequestParameters(Struct, frozen=True):
     tools: bool = False
     tool_choice: str | None = "auto"
     context: int | None = None
+    seed: int | None = None
 
     @property
     def forced(self) -> bool:
@@ -112,8 +125,14 @@ class RequestParameters(Struct, frozen=True):
         return self.tool_choice not in UNFORCED
 
 
+_USUAL_RANGES: Mapping[str, tuple[int | float, ...]] = {"max_tokens": (1,)}
+
+
 class ParameterRanges(Struct, frozen=True):
-    """A wire's parameters and the required ones; ``ranges``: least and most, or the least alone."""
+    """A wire's parameters and the required ones; ``ranges``: least and most, or the least alone.
+
+    Without a range of its own, ``max_tokens`` begins at 1: few services take 0.
+    """
 
     parameters: frozenset[str] = frozenset(("max_tokens", *SAMPLING))
     max_tokens_required: bool = False
@@ -121,14 +140,17 @@ class ParameterRanges(Struct, frozen=True):
 
     def clamp(self, name: str, value: float) -> float:
         """Return the value, changed to fit the parameter's range."""
-        if name not in self.ranges:
+        if (known := self._find(name)) is None:
             return value
-        least, *most = self.ranges[name]
+        least, *most = known
         return max(least, min([value, *most]))
+
+    def _find(self, name: str) -> tuple[int | float, ...] | None:
+        return self.ranges.get(name, _USUAL_RANGES.get(name))
 
     def range_of(self, name: str) -> str:
         """Return a parameter's range in words."""
-        least, *most = self.ranges[name]
+        least, *most = self._find(name) or (0,)
         return f"from {least:g} to {most[0]:g}" if most else f"from {least:g} on"
 
 

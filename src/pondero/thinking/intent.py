@@ -2,11 +2,22 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
 
 from ..errors import BadThinking
+
+if TYPE_CHECKING:
+    from typing_extensions import deprecated
+
+    unknown_level: Final = deprecated(
+        "not a known level: use off minimal low medium high xhigh max, on, auto, a number of "
+        "tokens, or a variable of type str"
+    )
+    """Marks the signature that takes every other text in the source of a program."""
+else:
+    unknown_level = None  # the signatures that it marks are left out: see MYPY
 
 LEVELS = ("off", "minimal", "low", "medium", "high", "xhigh", "max")
 ALIASES = {
@@ -28,10 +39,21 @@ _AUTO = re.compile(r"auto(?::([a-z0-9_][a-z0-9_.-]{0,63}))?(?:#([\w .:+-]{1,64})
 
 Kind = Literal["unset", "off", "on", "level", "budget", "native", "auto"]
 
-_Level = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
+_Name = Literal["off", "minimal", "low", "medium", "high", "xhigh", "max"]
 _Alias = Literal["on", "auto", "none", "min", "disabled", "false", "med", "true", "enabled"]
-Word = _Level | _Alias
-"""Every word that every model's dial takes, for type checkers and editors."""
+Level = _Name | _Alias
+"""Every word that every model's dial takes, for type checkers and editors.
+
+Annotate your own names with it, and a type checker reports a misspelt level.
+
+>>> level: pondero.Level = "high"
+>>> pondero.plan("claude-opus-5", level).level
+'high'
+"""
+
+_Budget = Literal[
+    "1k", "2k", "4k", "8k", "10k", "12k", "16k", "20k", "24k", "32k", "48k", "64k", "100k", "128k"
+]
 
 
 class Auto(Struct, frozen=True):
@@ -65,13 +87,25 @@ class Intent(Struct, frozen=True):
         return None if self.kind == "unset" else self.kind
 
 
-ThinkingLike = Word | int | bool | Mapping[str, Any] | Intent | None
+ThinkingLike = str | int | Mapping[str, Any] | Intent | None
 """A request for thinking: a level, a number of tokens, on or off, or the service's own fields.
 
-At run time ``thinking`` also takes any string, as ``model/level`` does: "8k" is a number.
+A text is what stands after the slash of a model's name: "8k" is a number.
 
->>> [pondero.plan("claude-opus-5", each).level for each in ("high", 8000, True, False)]
-['high', 'medium', 'on', 'off']
+>>> [pondero.plan("claude-opus-5", each).level for each in ("high", "8k", 8000, True, False)]
+['high', 'medium', 'medium', 'on', 'off']
+"""
+
+KnownThinking = Level | _Budget | int | Mapping[str, Any] | Intent | None
+"""What a type checker knows to be right: ``ThinkingLike`` with the usual texts alone."""
+
+MYPY: bool = True
+"""Whether the signatures for pyright alone are to be left out.
+
+They report a misspelt level: of three signatures the first takes known levels, the second, which is
+marked as deprecated, takes any other text in the source, and the third takes any ``str``. mypy does
+not tell the last two apart, and takes this name for true. It sees one signature, and so its errors
+are one line.
 """
 
 UNSET = Intent("unset")

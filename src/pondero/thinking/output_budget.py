@@ -1,8 +1,10 @@
 """Keeps room for the answer: thinking counts against the same cap. ``resolve`` calls it."""
 
+from ..errors import BadParameter
 from .capability import Capability
 from .decision import ParameterRanges, RequestParameters, ResolveContext, TargetLevel
-from .intent import Intent
+from .intent import LEVELS, Intent
+from .typical import typical_depth
 
 LONG_CONTEXT = 150_000
 """The policy's context_cap applies above this number of tokens."""
@@ -10,9 +12,12 @@ _LITTLE = 1024  # an answer of a page or two
 
 
 def cap(capability: Capability, asked: RequestParameters, surface: ParameterRanges) -> int | None:
-    """Return max_tokens within the limits of the service and the model."""
+    """Return max_tokens within the limits of the service and the model; raises BadParameter."""
     if asked.max_tokens is None:
         return None
+    if asked.max_tokens < 0:
+        message = f"max_tokens: {asked.max_tokens} is no number of tokens; use a positive one"
+        raise BadParameter(message)
     most = max(int(surface.clamp("max_tokens", asked.max_tokens)), capability.min_output or 0)
     return most if capability.max_output is None else min(most, capability.max_output)
 
@@ -44,6 +49,22 @@ def fit(
     if fitted >= most:
         return _no_room(target, budget.min, most, case), most
     return _lower_budget(target, fitted, most, intent, case), most
+
+
+def note_answer_room(target: TargetLevel, case: ResolveContext) -> None:
+    """Report a cap below what the model usually thinks, where no budget can be lowered for it."""
+    word = target.effort or target.level
+    if word is None or word == "on":  # no level is sent, so the default applies
+        word = case.capability.default
+    if word not in (*LEVELS[1:], *case.capability.efforts):
+        word = "on"
+    usual = typical_depth(word, case.capability)
+    if target.budget is not None or case.cap is None or case.cap >= usual.tokens:
+        return
+    at = "" if word == "on" else f" at {word}"
+    why = f"it usually thinks about {usual.tokens:,} tokens{at} ({usual.source})"
+    why += f", so max_tokens {case.cap:,} may leave no answer"
+    case.note("answer_room", "max_tokens", case.cap, case.cap, why)
 
 
 def limit_for_context(target: TargetLevel, case: ResolveContext) -> TargetLevel:
@@ -83,6 +104,7 @@ def _keep_number(target: TargetLevel, left: int, case: ResolveContext) -> Target
 
 def _required_cap(target: TargetLevel, case: ResolveContext) -> int | None:
     required = case.surface.max_tokens_required and target.mode not in ("unset", "native")
+    required = required and target.effort not in case.capability.uncapped
     return case.capability.max_output if required and case.cap is None else case.cap
 
 

@@ -34,6 +34,8 @@ def resolve(
     chosen = output_budget.lower_for_cap(chosen, case)
     fitted, cap = output_budget.fit(output_budget.limit_for_context(chosen, case), intent, case)
     will_think = _will_think(fitted, case)
+    if will_think:
+        output_budget.note_answer_room(fitted, case)
     show = _show(intent, fitted, case)
     # The thinking fields forbid parameters even if a forced tool keeps the model from thinking.
     kept, dropped = _parameters(case, thinking=_may_think(fitted, case))

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from ..canon import HttpRequest
 from ..errors import BadParameter, MissingExtra, MissingKey
 from ..exchange import AsyncResponse, AsyncTransport, Response, Signing, Timeouts, Transport
+from .event_loop import run_in_thread
 
 
 class SigningTransport:
@@ -43,10 +44,8 @@ class AsyncSigningTransport:
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
         """Sign and send a request; return once the response's head has arrived."""
-        from asyncio import to_thread  # noqa: PLC0415 - only if a loop is running
-
         # botocore may block to fetch credentials.
-        signed = await to_thread(sign, request, self._signing)
+        signed = await run_in_thread(sign, request, self._signing)
         return await self._transport.send(signed, timeouts)
 
     async def aclose(self) -> None:

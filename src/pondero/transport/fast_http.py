@@ -2,16 +2,20 @@
 
 import asyncio
 import socket
+import ssl
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator
-from functools import lru_cache, partial
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from functools import cache, lru_cache, partial
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from ..canon import HttpRequest, ResponseHead
-from ..errors import BadParameter, MissingExtra, PonderoError, Timeout, TransportError, Unreachable
+from ..errors import BadParameter, MissingExtra, PonderoError, Timeout, Unreachable
 from ..exchange import Timeouts
-from .proxies import Proxies
+from .event_loop import current_loop, need_asyncio
+from .proxies import hide_password, is_socks
+from .settings import Cert, ConnectionLimits, HttpSettings, Verify, read_settings
+from .tls import describe_certificate_fix, environment_context
 
 try:
     import aiohttp
@@ -27,17 +31,47 @@ _HEADERS = {"accept-encoding": "gzip, deflate", "user-agent": "pondero"}
 
 
 class FastTransport:
-    """Sends over the network for asyncio; each event loop has its own connections."""
+    """Sends over the network for asyncio; each event loop has its own connections.
+
+    The arguments are those of ``HttpTransport``, but aiohttp has no HTTP/2, no SOCKS proxies and no
+    limit for idle connections, and trio does not run it: ``AsyncHttpTransport`` has all of these.
+
+    >>> transport = pondero.FastTransport(headers={"x-team": "search"})
+    >>> client = pondero.AsyncClient(transport=transport)
+    """
 
     needs_key = True
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        *,
+        proxy: str | None = None,
+        verify: Verify = True,
+        cert: Cert | None = None,
+        limits: ConnectionLimits | None = None,
+        http2: bool = False,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._settings = read_settings(
+            proxy=proxy,
+            verify=verify,
+            cert=cert,
+            limits=limits,
+            http2=http2,
+            headers=headers,
+            usual=ssl.create_default_context,
+        )
+        _check_possible(self._settings, proxy)
         self._pools: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pool] = WeakKeyDictionary()
-        self._proxies = Proxies()
+        self._context = self._settings.context
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "FastResponseStream":
         """Send a request; return once the response's head has arrived."""
-        pool = self._pools.get(asyncio.get_running_loop()) or await self._open_pool()
+        need_asyncio("FastTransport", "use AsyncHttpTransport")
+        pool = self._pools.get(current_loop()) or await self._open_pool()
+        proxy = self._settings.proxies.proxy_for(request.url)
+        if is_socks(proxy):
+            raise _no_socks(proxy or "")
         try:
             response = await pool.session.request(
                 request.method,
@@ -45,11 +79,14 @@ class FastTransport:
                 data=request.body,
                 headers=request.headers,
                 timeout=_waits(timeouts),
-                proxy=self._proxies.proxy_for(request.url),
+                proxy=proxy,
+                ssl=self._tls(request.url, proxy),
                 allow_redirects=False,
             )
         except _ERRORS as error:
-            raise _translate_error(error, request.url, timeouts.first_byte) from error
+            raise _translate_error(error, request.url, timeouts.first_byte, proxy) from error
+        except ValueError as error:  # as for a port that does not exist
+            raise BadParameter(f"invalid address {request.url!r}: {error}") from error
         if (connection := response.connection) is not None and connection.protocol is not None:
             # The body follows: from now on the limit is the time between bytes.
             connection.protocol.read_timeout = timeouts.between_bytes
@@ -59,14 +96,45 @@ class FastTransport:
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; the next request opens new ones."""
-        pool = self._pools.pop(asyncio.get_running_loop(), None)
+        pool = self._pools.pop(current_loop(), None)
         if pool is not None:
             await pool.keeper.aclose()
 
     async def _open_pool(self) -> "_Pool":
-        pool = self._pools[asyncio.get_running_loop()] = _Pool()
+        pool = self._pools[asyncio.get_running_loop()] = _Pool(self._settings)
         await anext(pool.keeper)
         return pool
+
+    def _tls(self, url: str, proxy: str | None) -> ssl.SSLContext | bool:
+        """Return the context for an address; plain HTTP needs none, and no certificates."""
+        if self._context is None and (url[:6] == "https:" or (proxy or "")[:6] == "https:"):
+            self._context = environment_context() or _usual_context()
+        return self._context or True
+
+
+def _check_possible(settings: HttpSettings, proxy: str | None) -> None:
+    """Raise BadParameter for what aiohttp cannot do."""
+    instead = "use AsyncHttpTransport (or HttpTransport for a Client)"
+    if settings.http2:
+        raise BadParameter(f"FastTransport has no HTTP/2, because aiohttp has none; {instead}")
+    if is_socks(proxy):
+        raise _no_socks(proxy or "")
+    if settings.limits.max_keepalive_connections != ConnectionLimits().max_keepalive_connections:
+        message = f"FastTransport cannot limit idle connections: aiohttp keeps them all; {instead}"
+        raise BadParameter(message)
+
+
+def _no_socks(proxy: str) -> PonderoError:
+    message = (
+        f"FastTransport cannot use the SOCKS proxy {hide_password(proxy)}, because aiohttp cannot; "
+        "use AsyncHttpTransport: pip install 'pondero[socks]'"
+    )
+    return BadParameter(message)
+
+
+@cache
+def _usual_context() -> ssl.SSLContext:
+    return ssl.create_default_context()
 
 
 class FastResponseStream:
@@ -141,13 +209,16 @@ def _url(text: str) -> URL:
 class _Pool:
     """The session of one event loop; the loop closes the keeper when it shuts down."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: HttpSettings) -> None:
+        limits = settings.limits
         self.session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=0, keepalive_timeout=60.0, socket_factory=Sockets().make
+                limit=limits.max_connections or 0,
+                keepalive_timeout=limits.keepalive_expiry,
+                socket_factory=Sockets().make,
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers=_HEADERS,
+            headers={**_HEADERS, **settings.headers},
             read_bufsize=2**18,
         )
         self.keeper = self._close_on_shutdown()
@@ -222,18 +293,30 @@ class Sockets:
         return made
 
 
-def _translate_error(error: Exception, url: str, seconds: float) -> PonderoError:
+def _translate_error(
+    error: Exception, url: str, seconds: float, proxy: str | None = None
+) -> PonderoError:
     host = url.partition("://")[2].partition("/")[0]
     if isinstance(error, aiohttp.ConnectionTimeoutError):
-        return _never_sent(Timeout(f"no connection to {host} in time"))
+        return Timeout(f"no connection to {host} in time", connected=False)
     if isinstance(error, TimeoutError):
         return Timeout(f"nothing came from {host} for {seconds:g} s")
     if isinstance(error, aiohttp.InvalidURL):
         return BadParameter(f"invalid address {url!r}; it begins with http:// or https://")
-    failed = Unreachable(f"{host}: {str(error) or type(error).__name__}")
-    return _never_sent(failed) if isinstance(error, aiohttp.ClientConnectorError) else failed
+    if proxy and isinstance(error, _OF_PROXY):
+        shown = hide_password(proxy)
+        why = error.message if isinstance(error, _REFUSED) else _describe_cause(error)
+        return Unreachable(f"the proxy {shown} does not connect to {host}: {why}", connected=False)
+    if isinstance(error, aiohttp.ClientConnectorError):
+        fix = describe_certificate_fix(str(error))
+        return Unreachable(f"cannot reach {host}: {_describe_cause(error)}{fix}", connected=False)
+    return Unreachable(f"{host}: {str(error) or type(error).__name__}")
 
 
-def _never_sent(error: TransportError) -> TransportError:
-    error.connected = False
-    return error
+def _describe_cause(error: aiohttp.ClientConnectorError) -> str:
+    """Return why there is no connection; aiohttp's own words show the TLS context."""
+    return (error.os_error.strerror or str(error.os_error)).lower() or "no connection"
+
+
+_REFUSED = aiohttp.ClientHttpProxyError
+_OF_PROXY = (_REFUSED, aiohttp.ClientProxyConnectionError)

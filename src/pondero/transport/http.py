@@ -1,42 +1,64 @@
-"""The default transports, on httpx2: HTTP/1.1 with keep-alive and the environment's proxies."""
+"""The default transports, on httpx2: HTTP/1.1 or 2 with keep-alive, proxies and certificates."""
 
 import os
 import re
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
+from importlib.util import find_spec
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 import httpx2
+from msgspec import to_builtins
 
 from ..canon import HttpRequest, ResponseHead
-from ..errors import BadParameter, Timeout, Unreachable
+from ..errors import BadParameter, MissingExtra, Timeout, Unreachable
 from ..exchange import Timeouts
-from .proxies import Proxies
-
-if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
+from .event_loop import current_loop
+from .proxies import hide_password, is_socks
+from .settings import Cert, ConnectionLimits, HttpSettings, Verify, read_settings
+from .tls import describe_certificate_fix, environment_context
 
 _HEADERS = {"accept": "*/*", "accept-encoding": "gzip, deflate", "user-agent": "pondero"}
+_LAST_PORT = 65_535
 _ERRNO = re.compile(r"^\[Errno -?\d+\] ")
 _PoolKey = tuple[str, str | None]  # a scheme, and the proxy if there is one
-# No limit for streams; few idle connections, because the pool checks each one for every request.
-_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=60.0)
 
 
 class HttpTransport:
     """Sends over the network and blocks; threads may share it.
 
+    ``proxy``: ``http://``, ``https://`` or ``socks5://``; by default HTTPS_PROXY and its like, with
+    ``""`` none. ``verify``: a file or folder of authorities, an ``ssl.SSLContext``, or False.
+    ``cert``: the client's certificate: a PEM file, (certificate, key) or (certificate, key,
+    password). ``limits``: how many connections. ``http2``: HTTP/2 where the service has it.
+    ``headers``: sent with every request, unless the request has its own of that name.
+
     A forked child starts without connections: on its parent's, each would read the other's answers.
+
+    >>> proxy, headers = "http://localhost:3128", {"x-team": "search"}
+    >>> transport = pondero.HttpTransport(proxy=proxy, headers=headers)
+    >>> client = pondero.Client(transport=transport)
     """
 
     needs_key = True
 
-    def __init__(self) -> None:
-        self._proxies = Proxies()
+    def __init__(
+        self,
+        *,
+        proxy: str | None = None,
+        verify: Verify = True,
+        cert: Cert | None = None,
+        limits: ConnectionLimits | None = None,
+        http2: bool = False,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._settings = _read(
+            proxy=proxy, verify=verify, cert=cert, limits=limits, http2=http2, headers=headers
+        )
         self.forget()
         _EVERY.add(self)
 
@@ -47,11 +69,11 @@ class HttpTransport:
 
     def send(self, request: HttpRequest, timeouts: Timeouts) -> "HttpResponseStream":
         """Send a request; return once the response's head has arrived."""
-        built, waits = _build_request(request, timeouts)
-        with _translate_errors(built, timeouts):
-            response = self._transport_for(
-                (built.url.scheme, self._proxies.proxy_for(request.url))
-            ).handle_request(built)
+        built, waits = _build_request(request, timeouts, self._settings.headers)
+        proxy = self._settings.proxies.proxy_for(request.url)
+        transport = self._transport_for((built.url.scheme, proxy))
+        with _translate_errors(built, timeouts, proxy):
+            response = transport.handle_request(built)
         response.request = built
         waits["read"] = timeouts.between_bytes
         return HttpResponseStream(response, timeouts)
@@ -66,10 +88,8 @@ class HttpTransport:
     def _transport_for(self, key: "_PoolKey") -> httpx2.HTTPTransport:
         with self._lock:
             if key not in self._transports:
-                scheme, proxy = key
-                self._transports[key] = httpx2.HTTPTransport(
-                    verify=_tls(scheme), limits=_LIMITS, proxy=proxy
-                )
+                arguments = _arguments(key, self._settings)
+                self._transports[key] = httpx2.HTTPTransport(**arguments)
             return self._transports[key]
 
 
@@ -107,21 +127,38 @@ class HttpResponseStream:
 
 
 class AsyncHttpTransport:
-    """Sends over the network for asyncio; each event loop has its own connections."""
+    """Sends over the network for asyncio and trio; each event loop has its own connections.
+
+    The arguments are those of ``HttpTransport``.
+
+    >>> limits = pondero.ConnectionLimits(max_connections=8)
+    >>> transport = pondero.AsyncHttpTransport(limits=limits)
+    >>> client = pondero.AsyncClient(transport=transport)
+    """
 
     needs_key = True
 
-    def __init__(self) -> None:
-        self._pools: WeakKeyDictionary[AbstractEventLoop, _Pool] = WeakKeyDictionary()
-        self._proxies = Proxies()
+    def __init__(
+        self,
+        *,
+        proxy: str | None = None,
+        verify: Verify = True,
+        cert: Cert | None = None,
+        limits: ConnectionLimits | None = None,
+        http2: bool = False,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._settings = _read(
+            proxy=proxy, verify=verify, cert=cert, limits=limits, http2=http2, headers=headers
+        )
+        self._pools: WeakKeyDictionary[Any, _Pool] = WeakKeyDictionary()
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> "AsyncHttpResponseStream":
         """Send a request; return once the response's head has arrived."""
-        built, waits = _build_request(request, timeouts)
-        transport = await self._transport_for(
-            (built.url.scheme, self._proxies.proxy_for(request.url))
-        )
-        with _translate_errors(built, timeouts):
+        built, waits = _build_request(request, timeouts, self._settings.headers)
+        proxy = self._settings.proxies.proxy_for(request.url)
+        transport = await self._transport_for((built.url.scheme, proxy))
+        with _translate_errors(built, timeouts, proxy):
             response = await transport.handle_async_request(built)
         response.request = built
         waits["read"] = timeouts.between_bytes
@@ -129,21 +166,18 @@ class AsyncHttpTransport:
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; the next request opens new ones."""
-        pool = self._pools.pop(_loop(), None)
+        pool = self._pools.pop(current_loop(), None)
         if pool is not None:
             await pool.keeper.aclose()
 
     async def _transport_for(self, key: "_PoolKey") -> httpx2.AsyncHTTPTransport:
-        loop = _loop()
+        loop = current_loop()
         pool = self._pools.get(loop)
         if pool is None:
             pool = self._pools[loop] = _Pool()
             await anext(pool.keeper)
         if key not in pool.transports:
-            scheme, proxy = key
-            pool.transports[key] = httpx2.AsyncHTTPTransport(
-                verify=_tls(scheme), limits=_LIMITS, proxy=proxy
-            )
+            pool.transports[key] = httpx2.AsyncHTTPTransport(**_arguments(key, self._settings))
         return pool.transports[key]
 
 
@@ -189,32 +223,79 @@ class _Pool:
                 await each.aclose()
 
 
-def _loop() -> "AbstractEventLoop":
-    from asyncio import get_running_loop  # noqa: PLC0415 - only if a loop is running
+def _read(**given: Any) -> HttpSettings:
+    usual = partial(httpx2.create_ssl_context, trust_env=False)
+    settings = read_settings(**given, usual=usual)
+    if settings.http2 and find_spec("h2") is None:
+        raise MissingExtra("http2=True needs the package h2: pip install 'pondero[http2]'")
+    if is_socks(given["proxy"]):
+        _check_socks(given["proxy"])
+    return settings
 
-    return get_running_loop()
+
+def _check_socks(proxy: str) -> None:
+    if find_spec("socksio") is None:
+        shown = hide_password(proxy)
+        message = f"the SOCKS proxy {shown} needs the package socksio: pip install 'pondero[socks]'"
+        raise MissingExtra(message)
+
+
+def _arguments(key: _PoolKey, settings: HttpSettings) -> dict[str, Any]:
+    """Return httpx2's arguments for one scheme and proxy."""
+    scheme, address = key
+    proxy = None
+    if is_socks(address):
+        _check_socks(address or "")
+    by_tls = address is not None and address.startswith("https:")
+    context = settings.context or _tls("https" if by_tls else scheme, http2=settings.http2)
+    if address is not None:
+        try:
+            proxy = httpx2.Proxy(address, ssl_context=context if by_tls else None)
+        except httpx2.InvalidURL as error:
+            message = f"invalid proxy {hide_password(address)!r}: {error}"
+            raise BadParameter(message) from error
+    limits = httpx2.Limits(**to_builtins(settings.limits))
+    return {"verify": context, "proxy": proxy, "http2": settings.http2, "limits": limits}
+
+
+def _tls(scheme: str, *, http2: bool) -> ssl.SSLContext:
+    """Return the process's TLS context; the one for plain HTTP trusts no certificate.
+
+    HTTP/2 has its own: httpcore2 writes the protocols to offer into the context.
+    """
+    if scheme != "https":
+        return _no_tls()
+    # A changed variable is noticed by the next transport.
+    key = (http2, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+    if key not in _CONTEXTS:
+        made = environment_context() or httpx2.create_ssl_context(trust_env=False)
+        _CONTEXTS.setdefault(key, made)
+    return _CONTEXTS[key]
+
+
+_CONTEXTS: dict[tuple[bool, str | None, str | None], ssl.SSLContext] = {}
 
 
 @cache
-def _tls(scheme: str) -> ssl.SSLContext:
-    """Return the process's TLS context; the one for plain HTTP trusts no certificate."""
-    if scheme == "https":
-        return httpx2.create_ssl_context()
+def _no_tls() -> ssl.SSLContext:
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @lru_cache(maxsize=256)
 def _url(text: str) -> httpx2.URL:
-    return httpx2.URL(text)
+    url = httpx2.URL(text)
+    if (url.port or 0) > _LAST_PORT:
+        raise httpx2.InvalidURL(f"there is no port {url.port}")
+    return url
 
 
 def _build_request(
-    request: HttpRequest, timeouts: Timeouts
+    request: HttpRequest, timeouts: Timeouts, more: Mapping[str, str]
 ) -> tuple[httpx2.Request, dict[str, Any]]:
     """Return the request and its timeouts; httpx2 reads that dict again for the body."""
     first = timeouts.first_byte
     waits = {"connect": timeouts.connect, "read": first, "write": first, "pool": first}
-    headers = {**_HEADERS, **request.headers}
+    headers = {**_HEADERS, **more, **request.headers}
     try:
         built = httpx2.Request(
             request.method,
@@ -233,14 +314,20 @@ def _head(response: httpx2.Response) -> ResponseHead:
     return ResponseHead(response.status_code, dict(response.headers))
 
 
+# httpx2 leaves an alert of TLS that follows the handshake as it is: a certificate is missing.
+_BROKEN = (httpx2.TransportError, httpx2.DecodingError, httpx2.StreamError, ssl.SSLError)
+
+
 @contextmanager
-def _translate_errors(request: httpx2.Request, timeouts: Timeouts) -> Generator[None, None, None]:
+def _translate_errors(
+    request: httpx2.Request, timeouts: Timeouts, proxy: str | None = None
+) -> Generator[None, None, None]:
     host = request.url.host
     try:
         yield
     except httpx2.ConnectTimeout as error:
         message = f"no connection to {host} within {timeouts.connect:g} s"
-        raise Timeout(message) from error
+        raise Timeout(message, connected=False) from error
     except httpx2.TimeoutException as error:
         waited = request.extensions["timeout"]["read"]
         message = f"nothing came from {host} for {waited:g} s"
@@ -249,8 +336,13 @@ def _translate_errors(request: httpx2.Request, timeouts: Timeouts) -> Generator[
         message = f"invalid address {str(request.url)!r}; it begins with http:// or https://"
         raise BadParameter(message) from error
     except httpx2.ConnectError as error:
-        message = f"cannot reach {host}: {_ERRNO.sub('', str(error)).lower() or 'no connection'}"
-        raise Unreachable(message) from error
-    except (httpx2.TransportError, httpx2.DecodingError, httpx2.StreamError) as error:
+        why = _ERRNO.sub("", str(error)).lower() or "no connection"
+        by_proxy = f" through the proxy {hide_password(proxy)}" if proxy else ""
+        message = f"cannot reach {host}{by_proxy}: {why}{describe_certificate_fix(str(error))}"
+        raise Unreachable(message, connected=False) from error
+    except httpx2.ProxyError as error:
+        message = f"the proxy {hide_password(proxy or '')} does not connect to {host}: {error}"
+        raise Unreachable(message, connected=False) from error
+    except _BROKEN as error:
         message = f"{host}: {str(error) or type(error).__name__}"
         raise Unreachable(message) from error

@@ -21,6 +21,7 @@ from ..exchange import (
     Timeouts,
     Transport,
 )
+from .event_loop import asleep
 
 _READ = ReadBytes()
 
@@ -95,7 +96,7 @@ class AsyncShell:
                     elif isinstance(step, Send):
                         result = await self._send(step)
                     else:  # Sleep
-                        await _sleep(step.seconds)
+                        await asleep(step.seconds)
                 except StopAsyncIteration:  # cheaper than a default for each piece
                     self._has_more = False
                     step = flow.send(None)
@@ -129,9 +130,3 @@ def _add_date(head: ResponseHead) -> ResponseHead:
     from email.utils import formatdate  # noqa: PLC0415 - dates are rare
 
     return ResponseHead(head.status, {**head.headers, "date": formatdate(usegmt=True)})
-
-
-async def _sleep(seconds: float) -> None:
-    from asyncio import sleep  # noqa: PLC0415 - Shell shares this file and needs no asyncio
-
-    await sleep(seconds)

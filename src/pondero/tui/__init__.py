@@ -1,19 +1,20 @@
 """The chat on a terminal: the reducer in ``state`` decides; this folder talks, records, draws."""
 
-from .app import ChatApp
+from ._screen.app import run_chat
+from ._screen.widgets.views import theme_of
 from .session import Session, approve
-from .state import Action, DialView, actions, initial_state
+from .state import Action, ChatState, DialView, actions, initial_state
 from .thread_writer import ThreadWriter
-from .widgets.views import theme_of
 
 __all__ = [
     "Action",
-    "ChatApp",
+    "ChatState",
     "DialView",
     "Session",
     "ThreadWriter",
     "actions",
     "approve",
     "initial_state",
+    "run_chat",
     "theme_of",
 ]

@@ -6,16 +6,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from decimal import Decimal
 from pathlib import Path
-from typing import cast
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from ..canon import Event, Json, Message, Reply, Usage
-from ..client import AsyncChat, AsyncClient, Tools, TurnRecorder, reply_cost
+from ..client import AsyncChat, AsyncClient, Tools, TurnRecorder, preview_change
 from ..errors import PonderoError
-from ..store import StoredMessage, has_prices, price_usage
-from ..thinking import ThinkingLike
+from ..store import NO_PRICES, NOTHING_PAID, StoredMessage, has_prices, price_usage
 from .state import DialView, Word, actions, effects
 from .thread_writer import ThreadWriter
 
@@ -87,9 +85,9 @@ class Session:
     def why_unpriced(self) -> str:
         """Return why the price of an answer may not be known."""
         if not self.paid:
-            return "the emulator answers, and nothing is paid"
+            return NOTHING_PAID
         if not has_prices():
-            return "pip install 'pondero[prices]' has most of them"
+            return NO_PRICES
         return "genai-prices lacks a model, or the emulator answered"
 
     def warm_up(self) -> None:
@@ -153,6 +151,7 @@ class Session:
         try:
             before = self.writer.messages[:number]
             chat = self._chat(ask.model, ask.level_text, before)
+            chat.last_prompt = ask.last_prompt
             system = ask.system or None
             stream = chat.stream(
                 ask.words,
@@ -188,11 +187,27 @@ class Session:
     def handoff(self, move: effects.Handoff) -> actions.HandedOff:
         """Return which parts of the past the other model will not see, and what the move costs."""
         lines = [] if move.same else self._losses(move)
-        if move.cached:
-            lines.append(
-                f"  Cache: {move.cached:,} cached tokens are read again{self._format_value(move)}"
+        cache = self._describe_cache(move)
+        if cache:
+            lines.append(f"  Cache: {cache.removeprefix('cache ')}")
+        return actions.HandedOff(tuple(lines), cache)
+
+    def _describe_cache(self, move: effects.Handoff) -> str:
+        made = (
+            None
+            if not move.same
+            else preview_change(
+                self._dial.entry(move.model),
+                self._dial.plan(move.model, move.level_text),
+                self.writer.messages,
+                policy=self._dial.policy,
+                last_prompt=move.last_prompt,
+                paid=self.paid,
             )
-        return actions.HandedOff(tuple(lines))
+        )
+        if made is None and move.cached:  # another model, or another number of tokens
+            return f"{move.cached:,} cached tokens are read again{self._format_value(move)}"
+        return made or ""
 
     def _losses(self, move: effects.Handoff) -> list[str]:
         manifest = self._chat(move.model, move.level_text, self.writer.messages).handoff
@@ -204,7 +219,7 @@ class Session:
     def _chat(self, model: str, level_text: str | None, messages: Sequence[Message]) -> AsyncChat:
         chat = AsyncChat(
             model,
-            cast("ThinkingLike", level_text),
+            level_text,
             tools=self.tools,
             messages=messages,
             client=self._client,
@@ -223,8 +238,7 @@ class Session:
         )
 
     def _cost(self, reply: Reply) -> Decimal | None:
-        said = reply_cost(reply) if self.paid else None
-        return None if said is None else Decimal(said)
+        return None if reply.cost is None else reply.cost.usd
 
     def _format_value(self, move: effects.Handoff) -> str:
         provider, _, model = move.model.partition(":")
@@ -241,6 +255,9 @@ def describe_unexpected(error: BaseException | None) -> str:
 
 
 _REPAIRS = frozenset(
-    {"summary_refused", "seal_refused", "open_tool_loop", "route_changed", "medium_unseen"}
+    {
+        *("summary_refused", "seal_refused", "open_tool_loop", "route_changed", "medium_unseen"),
+        "emulated_thread",
+    }
 )
 """Adjustments that arise while a request is sent, so that no plan showed them before."""

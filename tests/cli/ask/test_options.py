@@ -11,7 +11,13 @@ import pytest
 from pondero.cli.app import app
 from pondero.cli.ask.options import SECTIONS
 from pondero.cli.command import Sections
-from pondero.emulator import Emulator, ScriptedTurn, home_providers, run_emulator_in_thread
+from pondero.emulator import (
+    Emulator,
+    Fault,
+    ScriptedTurn,
+    home_providers,
+    run_emulator_in_thread,
+)
 
 SUM = "What is 17 * 23?"
 PNG = base64.b64decode(
@@ -23,6 +29,7 @@ MODELS = [
     "openai:gpt-5.1/low",
     "openai-chat:gpt-5.1/low",
     "google:gemini-3-flash-preview/low",
+    "google-interactions:gemini-3-flash-preview/low",
     "bedrock:us.anthropic.claude-opus-5/low",
     "cohere:command-a-reasoning-08-2025/low",
     "ollama:qwen3:8b/low",
@@ -85,7 +92,7 @@ def test_a_setting_that_thinking_forbids_is_left_out_and_that_is_said(ask):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (("heat", "1"), "unknown option 'heat'; use temperature top_p top_k max_tokens stop"),
+        (("heat", "1"), "unknown option 'heat'; use temperature top_p top_k seed max_tokens stop"),
         (("temperature", "hot"), "temperature is a number, not 'hot'"),
         (("top_k", "1.5"), "top_k is a whole number, not '1.5'"),
     ],
@@ -380,7 +387,8 @@ def test_a_thread_that_goes_on_at_several_levels_stays_as_it_was(ask, call):
     (before,) = json.loads(call("threads", "list", "--json")[1])["threads"]
     assert ask("-c", "--levels", "low,high", "And 5 * 5?")[0] == 0
     threads = json.loads(call("threads", "list", "--json")[1])["threads"]
-    assert {each["messages"] for each in threads if each["id"] != before["id"]} == {4}
+    branches = {each["messages"] for each in threads if each["id"] != before["id"]}
+    assert branches == {4, 5}  # another level is a message of its own
     (after,) = [each for each in threads if each["id"] == before["id"]]
     assert after["messages"] == 2
 
@@ -392,3 +400,30 @@ def test_the_wire_of_several_is_shown(ask):
 
 def test_no_extra_variable_is_needed_for_these_tests():
     assert not [name for name in os.environ if name.endswith("_API_KEY")]
+
+
+@pytest.mark.parametrize("fault", ["cut", "no_end", "broken", "error_event"])
+def test_an_answer_that_breaks_off_before_anything_was_shown_is_asked_for_again(
+    call, service, data_dir, fault
+):
+    service.faults.append(Fault.parse(fault))
+    code, out, _ = call("ask", "claude-opus-5/high", SUM, "--json", "--no-save")
+    assert (code, json.loads(out)["text"]) == (0, "17 * 23 = 391")
+    assert len(service.log.entries) == 2
+
+
+def test_hidden_thinking_is_not_shown_and_text_is(call, service, data_dir):
+    service.faults.append(Fault.parse("error_event"))  # after some thinking
+    assert call("ask", "claude-opus-5/high", SUM, "--no-save")[:2] == (0, "17 * 23 = 391\n")
+    service.faults.append(Fault.parse("error_event"))
+    assert call("ask", "claude-opus-5/high", SUM, "--no-save", "--thinking")[:2] == (3, "")
+    service.faults.append(Fault.parse("no_end"))  # after the text
+    assert call("ask", "claude-opus-5/high", SUM, "--no-save")[0] == 1
+    assert len(service.log.entries) == 4
+
+
+def test_columns_show_nothing_before_the_end_so_each_may_be_asked_again(call, service, data_dir):
+    service.faults.append(Fault.parse("no_end"))
+    code, out, _ = call("ask", "claude-opus-5", "--levels", "low,high", SUM, "--json", "--no-save")
+    assert code == 0
+    assert [each["text"] for each in json.loads(out)] == ["17 * 23 = 391"] * 2

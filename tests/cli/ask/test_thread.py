@@ -3,8 +3,9 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
-from pondero.canon import TextDelta
+from pondero.canon import Signature, TextDelta
 from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
 from pondero.store import Threads, set_config
 
@@ -85,9 +86,11 @@ def test_a_level_said_when_a_thread_goes_on_wins_over_the_one_it_had(ask, kept, 
     id = kept()[0][0].id
     ask("-c", id, "claude-opus-5/low", "And 5 * 5?")
     ((thread, messages),) = kept()
-    assert (thread.thinking, messages[3].message.origin.level) == ("low", "low")
+    assert thread.thinking == "low"
+    assert messages[2].message.level_update.level == "low"
+    assert messages[-1].message.origin.level == "low"
     ask("-c", id, "And 6 * 6?")
-    assert kept()[0][1][5].message.origin.level == "low"
+    assert kept()[0][1][-1].message.origin.level == "low"
 
 
 def test_a_model_named_without_a_level_goes_on_at_the_level_of_the_thread(ask, kept, config_dir):
@@ -290,6 +293,62 @@ def test_what_was_refused_of_a_thread_is_not_sent_again_when_it_goes_on(call, da
     assert [each.status for each in service.log.entries][3:] == [200, 200]
     code, out, _ = call("threads", "list", "--json")
     assert (code, "refusals" in out) == (0, False)  # marks of seals are nobody's business
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5", "claude-sonnet-4-5"])
+def test_a_thread_begun_offline_goes_on_with_a_key_as_a_handoff(ask, call, kept, service, model):
+    ask(f"{model}/high", SUM)
+    signed = _signatures(kept())
+    code, out, err = call("ask", "-c", "What is 5 * 5?")
+    assert (code, out) == (0, "5 * 5 = 25\n")
+    assert [each.status for each in service.log.entries] == [200]
+    sent = json.dumps(service.log.entries[0].body)
+    assert signed
+    assert not [text for text in signed if text in sent]
+    assert err.count("the emulator wrote earlier answers") == 1
+
+
+def test_a_thread_of_an_emulator_at_an_address_goes_on_there_unchanged(call, kept, service):
+    call("ask", "claude-opus-5/high", SUM)
+    signed = _signatures(kept())
+    code, _, err = call("ask", "-c", "What is 5 * 5?")
+    sent = json.dumps(service.log.entries[-1].body)
+    assert (code, err) == (0, "")
+    assert signed
+    assert all(text in sent for text in signed)
+
+
+def test_a_thread_of_a_service_goes_on_offline_as_a_handoff_and_back(ask, call, kept, service):
+    """The emulator would reject real signatures, and the thread would remember that."""
+    call("ask", "claude-opus-5/high", SUM)
+    with Threads.open() as threads:
+        ((thread, (question, answer)),) = kept()
+        real = Signature("anthropic", "RWFzeSBhcyBwaWU=", "claude-opus-5", "anthropic")
+        thought, *rest = answer.message.parts
+        parts = (replace(thought, signature=real), *rest)
+        origin = replace(answer.message.origin, emulator=None)
+        message = replace(answer.message, parts=parts, origin=origin)
+        threads.delete(thread.id)
+        new = threads.start(model=thread.model, thinking=thread.thinking)
+        threads.add(new.id, (question, replace(answer, message=message)))
+    code, out, err = ask("-c", "What is 5 * 5?")
+    assert (code, out) == (0, "5 * 5 = 25\n")
+    assert err.count("a service wrote earlier answers") == 1
+    with Threads.open() as threads:
+        assert threads.get("last").refusals == ()
+    call("ask", "-c", "What is 6 * 6?")
+    sent = json.dumps(service.log.entries[1].body)
+    assert real.value in sent, "it goes back to its maker"
+
+
+def _signatures(kept):
+    return [
+        part.signature.value
+        for _, messages in kept
+        for each in messages
+        for part in each.message.parts
+        if getattr(part, "signature", None) is not None
+    ]
 
 
 def test_what_was_repaired_on_the_way_is_one_event_with_json(call, data_dir, service):

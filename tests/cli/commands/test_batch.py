@@ -80,7 +80,7 @@ def test_answers_go_to_a_file_and_json_has_the_whole(call, asks, tmp_path):
     assert code == 0
     assert [json.loads(line) for line in out.read_text().splitlines()] == told["answers"]
     assert told["state"] == "ended"
-    assert told["cost"] > 0
+    assert told["cost"] is None  # nothing was billed
     code, _, err = call(*run(asks, "--offline", "--output", str(out)))
     assert code == 2
     assert "--force" in err
@@ -134,3 +134,64 @@ def test_a_line_that_is_no_ask_is_named(call, tmp_path, text, words):
     code, _, err = call(*run(str(tmp_path / "asks.jsonl"), "--offline"))
     assert code == 2
     assert words in err
+
+
+@pytest.mark.parametrize("where", ["nowhere/out.jsonl", "."])
+def test_an_output_that_cannot_be_written_is_refused_before_anything_is_sent(
+    call, asks, service, tmp_path, where
+):
+    code, _, err = call(*run(asks, "--yes", "--output", str(tmp_path / where)))
+    assert code == 2
+    assert "folder" in err
+    assert service.requests == []
+    assert json.loads(call("batch", "list", "--json")[1]) == {"batches": []}
+
+
+def test_run_without_waiting_takes_no_output(call, asks, service, tmp_path):
+    out = tmp_path / "out.jsonl"
+    code, _, err = call(*run(asks, "--yes", "--no-wait", "--output", str(out)))
+    assert (code, service.requests, out.exists()) == (2, [], False)
+    assert "give --output to 'batch collect'" in err
+
+
+def test_collect_without_waiting_writes_no_file_before_the_batch_has_ended(
+    call, asks, service, tmp_path
+):
+    service.after = 2
+    call(*run(asks, "--yes", "--no-wait"))
+    out = tmp_path / "out.jsonl"
+    code, _, err = call("batch", "collect", "last", "--no-wait", "--output", str(out))
+    assert code == 1
+    assert not out.exists()
+    assert "is not written before the batch has ended" in err
+    code, _, _ = call("batch", "collect", "last", "--no-wait", "--output", str(out))
+    assert code == 0
+    assert len(out.read_text().splitlines()) == 5
+    assert len(service.creates) == 1
+
+
+def test_what_may_be_at_the_service_is_sent_again_on_request(call, asks, service):
+    service.on_create = ["cut"]
+    code, _, err = call(*run(asks, "--yes", "--no-wait"))
+    assert code != 0
+    assert "--send-again" in err
+    code, _, err = call("batch", "collect", "last", "--no-wait")
+    assert (code, len(service.creates)) == (1, 1)
+    assert "it is not known whether the service accepted it" in err
+    code, out, _ = call("batch", "collect", "last", "--send-again")
+    assert (code, len(out.splitlines()), len(service.creates)) == (0, 5, 2)
+    assert call("batch", "collect", "last", "--send-again", "--give-up")[0] == 2
+
+
+def test_what_the_service_does_not_know_is_lost_on_request_and_looked_for_again(
+    call, asks, service
+):
+    service.after = 1
+    call(*run(asks, "--yes", "--no-wait"))
+    made, service.made = service.made, {}
+    code, _, err = call("batch", "collect", "last", "--no-wait")
+    assert (code, "running: no answers yet" in err) == (1, True)
+    assert "ended: 5 lost" in call("batch", "collect", "last", "--give-up")[2]
+    service.made = made
+    assert call("batch", "collect", "last")[0] == 0
+    assert len(service.creates) == 1

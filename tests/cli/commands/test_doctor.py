@@ -111,9 +111,11 @@ def test_a_thread_for_another_model_says_what_it_would_not_be_shown(call, doctor
     assert code == 0
     assert "for google:gemini-3-flash-preview" in out
     assert "withheld thinking" in out
-    assert "all 3 parts kept" in doctor("last")[1]
+    own = doctor("last")[1]
+    assert "2 parts kept, 1 withheld" in own
+    assert "an emulator made it, and the destination is not that emulator" in own
     made = json.loads(doctor("--for", "google:gemini-3-flash-preview", "--json")[1])
-    assert set(made) == {"thread", "for", "manifest"}
+    assert set(made) == {"thread", "for", "manifest", "cache"}
     assert made["manifest"]["withheld"] == 1
 
 
@@ -182,3 +184,35 @@ def test_a_byte_order_mark_before_a_file_is_passed_over(call, config_dir):
     assert call("plan", "ours/low")[0] == 0
     assert call("config", "set", "save", "false")[0] == 0
     assert (config_dir / "config.toml").read_text() == 'thinking = "low"\nsave = false\n'
+
+
+@pytest.mark.parametrize(
+    ("model", "level", "cost"),
+    [
+        ("claude-opus-5", "low", "cache kept"),
+        ("claude-opus-5", "high", None),
+        ("claude-opus-5", "off", "7 tokens written again"),
+        ("claude-sonnet-4-5", "low", "7 tokens written again"),
+        ("gpt-6-sol", "low", "cache kept"),
+    ],
+)
+def test_a_thread_says_what_another_level_would_cost(call, doctor, model, level, cost):
+    call("ask", "--offline", f"{model}/high", "What is 17 * 23?")
+    made = json.loads(doctor("last", "--for", f"{model}/{level}", "--json")[1])["cache"]
+    out = doctor("last", "--for", f"{model}/{level}")[1]
+    if cost is None:
+        assert made is None
+        assert "cache:" not in out
+    else:
+        assert made.startswith(cost)
+        assert f"cache: {cost}" in out
+
+
+def test_a_thread_continued_at_another_level_keeps_its_updates(call, doctor):
+    call("ask", "--offline", "claude-opus-5/high", "What is 17 * 23?")
+    call("ask", "--offline", "-c", "last", "claude-opus-5/low", "What is 5 * 5?")
+    assert "level_update" not in doctor("last")[1]
+    told = call("threads", "show", "last")[1]
+    assert "level low" in told
+    moved = json.loads(doctor("last", "--for", "gpt-5.1/low", "--json")[1])["manifest"]
+    assert "level_update" in json.dumps(moved)

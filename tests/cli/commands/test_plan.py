@@ -1,11 +1,14 @@
 """``plan`` and ``levels`` as somebody meets them."""
 
 import json
+import re
 
 import pytest
 
 import pondero
 from pondero.cli.app import run
+from pondero.client import dial
+from pondero.store import config
 from pondero.thinking import LEVELS
 
 
@@ -17,6 +20,19 @@ def cli(capsys):
         return code, out, err
 
     return call
+
+
+@pytest.fixture
+def policy_file(config_dir):
+    """Write config.toml; each text is read as by a new process."""
+
+    def write(text):
+        (config_dir / "config.toml").write_text(text)
+        for cached in (dial.load_policy, config._report_unknown):
+            cached.cache_clear()
+
+    yield write
+    dial.load_policy.cache_clear()
 
 
 def test_plan_shows_asked_sent_why_and_the_exact_json(cli):
@@ -65,7 +81,7 @@ def test_plan_takes_native_fields_as_json(cli):
         ),
         (("models", "--provider", "gogle"), "did you mean 'google'"),
         (("levels", "nope"), "unknown model 'nope'"),
-        (("plan",), "Missing argument"),
+        (("plan",), "no model is named and none is set"),
         (("paln",), "No such command"),
     ],
 )
@@ -88,8 +104,100 @@ def test_levels_is_a_table_of_the_whole_ladder(cli):
 def test_levels_json_has_a_plan_for_each(cli):
     _, out, _ = cli("levels", "gemini-2.5-pro", "--json")
     made = json.loads(out)
-    assert list(made) == ["model", "dialect", "family", "levels"]
+    assert list(made) == ["model", "dialect", "family", "asked", "levels"]
     assert [row["asked"] for row in made["levels"]][:3] == ["off", "minimal", "low"]
+
+
+def test_without_a_model_and_a_level_plan_shows_what_ask_would_send(cli, config_dir, monkeypatch):
+    (config_dir / "config.toml").write_text('model = "gpt-5.5"\nthinking = "low"\n')
+    assert json.loads(cli("plan", "--json")[1])["fields"]["reasoning"]["effort"] == "low"
+    assert json.loads(cli("plan", "gpt-5.5/high", "--json")[1])["level"] == "high"
+    monkeypatch.setenv("PONDERO_MODEL", "claude-opus-5")
+    assert json.loads(cli("plan", "--json")[1])["model"] == "anthropic:claude-opus-5"
+    code, out, _ = cli("levels")
+    assert (code, out.splitlines()[0]) == (
+        0,
+        "anthropic:claude-opus-5  thinks by default, at high; you ask for low",
+    )
+
+
+def test_plan_takes_model_level_and_options_of_a_template(cli, config_dir):
+    (config_dir / "templates").mkdir()
+    (config_dir / "templates" / "short.toml").write_text(
+        'prompt = "x"\nmodel = "gpt-5.1"\nthinking = "low"\n[options]\nmax_tokens = 900\nstop = "."\n'
+    )
+    made = json.loads(cli("plan", "-t", "short", "--json")[1])
+    assert (made["model"], made["level"]) == ("openai:gpt-5.1", "low")
+    assert made["fields"]["max_output_tokens"] == 900
+
+
+def test_a_policy_of_the_command_line_changes_the_settings_policy_by_that_choice(cli, policy_file):
+    policy_file('[policy]\nbudgets = "fixed"\nshow = "none"\n')
+    made = json.loads(cli("plan", "gemini-2.5-flash/high", "--policy", "off=floor", "--json")[1])
+    assert made["fields"] == {"generationConfig": {"thinkingConfig": {"thinkingBudget": 24_576}}}
+
+
+@pytest.mark.filterwarnings("always::pondero.errors.PonderoWarning")  # as outside of pytest
+def test_an_unknown_setting_is_one_line_wherever_the_file_is_read(call, policy_file):
+    for command in (("plan", "gpt-5.5"), ("levels", "gpt-5.5"), ("ask", "gpt-5.5", "hi there")):
+        policy_file('thinking_level = "high"\n')
+        offline = ("--offline", "--no-save", "--no-thinking") if command[0] == "ask" else ()
+        code, _, err = call(*command, *offline)
+        assert code == 0
+        assert re.findall("config.toml:.*", err) == [
+            "config.toml:1: ignored: unknown setting 'thinking_level'; did you mean 'thinking'?"
+        ]
+
+
+def test_the_library_warns_once_of_an_unknown_setting(policy_file):
+    policy_file('thinking_level = "high"\n')
+    with pytest.warns(pondero.PonderoWarning, match="did you mean 'thinking'"):
+        pondero.plan("gpt-5.5")
+    pondero.Client().close()  # a second warning would be an error here
+
+
+@pytest.mark.parametrize(
+    ("model", "cap", "why"),
+    [
+        ("claude-opus-5/high", 300, "about 2,048 tokens at high (inferred), so max_tokens 300"),
+        ("moonshot:kimi-k2.5/high", 200, "about 1,024 tokens (inferred), so max_tokens 200"),
+        ("gpt-5/medium", 800, "about 864 tokens at medium (recorded exchanges, the median of 18"),
+        ("gpt-5", 800, "about 864 tokens at medium (recorded exchanges"),
+        ("gpt-5/high", 1_700, "about 1,728 tokens at high (inferred from medium)"),
+    ],
+)
+def test_a_cap_below_what_the_model_usually_thinks_is_reported(cli, model, cap, why):
+    _, out, _ = cli("plan", model, "--max-tokens", str(cap), "--json")
+    *_, note = json.loads(out)["adjustments"]
+    assert (note["code"], note["asked"], note["got"]) == ("answer_room", cap, cap)
+    assert why in note["why"]
+    enough = json.loads(cli("plan", model, "--max-tokens", "3000", "--json")[1])
+    assert "answer_room" not in [each["code"] for each in enough["adjustments"]]
+
+
+@pytest.mark.parametrize(
+    ("model", "cap"), [("claude-opus-5/off", 100), ("gpt-5.2", 100), ("gpt-4o", 50)]
+)
+def test_a_cap_is_no_problem_where_the_model_does_not_think(cli, model, cap):
+    _, out, _ = cli("plan", model, "--max-tokens", str(cap), "--json")
+    assert "answer_room" not in [each["code"] for each in json.loads(out)["adjustments"]]
+
+
+def test_a_name_with_a_makers_path_says_who_answers(cli, call):
+    _, out, _ = cli("plan", "openai/gpt-5.5", "--json")
+    assert [
+        (note["code"], note["got"], note["why"]) for note in json.loads(out)["adjustments"]
+    ] == [
+        (
+            "model_spelt",
+            "openrouter:openai/gpt-5.5",
+            "OpenRouter answers to this name; for openai itself use openai:gpt-5.5",
+        )
+    ]
+    named = json.loads(cli("plan", "openrouter:openai/gpt-5.5", "--json")[1])
+    assert named["adjustments"] == []
+    _, _, err = call("ask", "--offline", "--no-save", "openai/gpt-5.5", "hi there")
+    assert "OpenRouter answers to this name" in err
 
 
 SEVERAL = ("claude-sonnet-4-5", "gpt-5.1", "gemini-2.5-pro")

@@ -11,6 +11,7 @@ from time import sleep
 
 import httpx2
 import pytest
+from tests.gateway.redis_server import redis_server
 
 from pondero.canon import HttpRequest
 from pondero.emulator import Emulator
@@ -132,6 +133,21 @@ def test_a_wrong_file_starts_nothing(call, served, tmp_path, check):
     assert err.startswith(f"pondero: {path}:7: unknown level 'hihg'; did you mean 'high'?")
 
 
+@pytest.mark.parametrize("rule", ["default", "force"])
+@pytest.mark.parametrize("check", [(), ("--check",)])
+def test_a_calibration_that_is_not_there_starts_nothing(
+    call, served, tmp_path, config_dir, check, rule
+):
+    route = (
+        f'[[route]]\nmatch = "x"\nto = "claude-opus-5"\nthinking = {{ {rule} = "auto:nosuch" }}\n'
+    )
+    path = written(tmp_path, route)
+    code, out, err = call("serve", "--offline", "--config", path, *check)
+
+    assert (code, out, served) == (2, "", [])
+    assert err.startswith(f"pondero: {path}:4: no calibration is called 'nosuch'")
+
+
 @pytest.mark.parametrize("check", [(), ("--check",)])
 def test_other_machines_come_in_only_with_a_key(call, served, tmp_path, check):
     code, _, err = call("serve", "--offline", "--host", "0.0.0.0", *check)
@@ -149,6 +165,24 @@ def test_a_gateway_that_would_ask_itself_does_not_start(call, served, tmp_path, 
 
     assert (code, served) == (2, [])
     assert "the address of Anthropic is this gateway's own; unset ANTHROPIC_BASE_URL" in err
+
+
+@pytest.mark.parametrize("check", [(), ("--check",)])
+def test_a_redis_that_evicts_is_told(call, served, tmp_path, check):
+    """In one line; a Redis that does not say it, or is not there, is no reason to talk."""
+    with redis_server(tmp_path) as redis:
+        state = f'state = "{redis.url}"\nport = 9123'
+        path = written(tmp_path, ROUTES.replace("port = 9123", state) + KEY)
+        asked = ("serve", "--offline", "--config", path, *check)
+        assert call(*asked)[2] == ""
+        redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+        code, _, err = call(*asked)
+        assert code == 0
+        (line,) = err.splitlines()
+        assert "maxmemory-policy allkeys-lru and may remove counts; set it to noeviction" in line
+        redis.command("ACL", "SETUSER", "default", "-config")
+        assert call(*asked)[2] == ""
+    assert call(*asked)[2] == ""
 
 
 def test_check_prints_what_would_be_served_and_ends(call, served, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""``sweep adopt`` and ``sweep list --adopted``, and ``auto`` in the commands that take a model."""
+"""``sweep adopt`` and ``sweep calibrations``, and ``auto`` in the commands that take a model."""
 
 import json
 
@@ -34,9 +34,9 @@ def test_a_run_is_adopted_listed_and_taken(config_dir, pondero):
     said = pondero("sweep", "adopt", "last", "--as", "sums", "--level", "high", "--force")
     assert "anthropic:claude-opus-5/high" in said
     assert "chosen by hand" in said
-    (listed,) = json.loads(pondero("sweep", "list", "--adopted", "--json"))["calibrations"]
+    (listed,) = json.loads(pondero("sweep", "calibrations", "--json"))["calibrations"]
     assert (listed["name"], listed["level"]) == ("sums", "high")
-    assert results.run in pondero("sweep", "list", "--adopted")
+    assert results.run in pondero("sweep", "calibrations")
     plan = json.loads(pondero("plan", "auto:sums", "--json"))
     assert (plan["asked"], plan["level"]) == ("auto:sums", "high")
     assert plan["adjustments"][0]["code"] == "calibrated"
@@ -47,13 +47,13 @@ def test_a_person_is_asked_before_one_is_replaced(pondero):
     adopt("sums", "max")
     words = ("sweep", "adopt", "last", "--as", "sums")
     pondero(*words, code=130, stdin="n\n", tty=True)
-    assert "/max" in pondero("sweep", "list", "--adopted")
+    assert "/max" in pondero("sweep", "calibrations")
     pondero(*words, stdin="y\n", tty=True)
-    assert "/low" in pondero("sweep", "list", "--adopted")
+    assert "/low" in pondero("sweep", "calibrations")
 
 
 def test_a_run_that_recommends_nothing_is_not_adopted(pondero):
-    swept(20)
+    swept(20, past_gate=False)
     told = pondero("sweep", "adopt", "last", "--as", "few", code=2)
     assert told.startswith("pondero: run ")
     assert "recommends nothing: 20 questions are too few" in told
@@ -62,10 +62,13 @@ def test_a_run_that_recommends_nothing_is_not_adopted(pondero):
 
 
 def test_nothing_adopted_is_said_and_a_broken_file_is_named(config_dir, pondero, call):
-    assert json.loads(pondero("sweep", "list", "--adopted", "--json")) == {"calibrations": []}
+    assert json.loads(pondero("sweep", "calibrations", "--json")) == {
+        "calibrations": [],
+        "broken": {},
+    }
     adopt("sums", kinds={"proofs": finding("high")})
     (config_dir / "calibrations" / "bad\x1b[2J.json").write_text("{}")
-    _, out, err = call("sweep", "list", "--adopted")
+    _, out, err = call("sweep", "calibrations")
     assert "kind 'proofs'" in out
     assert "is no calibration" in err
     assert "\x1b[2J" not in err + out
@@ -79,3 +82,14 @@ def test_the_other_commands_take_auto(pondero):
     assert [plan["asked"] for plan in ladder["levels"]][-1] == "auto"
     assert "gpt-5.5" in pondero("levels", "claude-opus-5/auto", "gpt-5.5")
     assert "auto" in pondero("plan", "claude-opus-5/auto", "gpt-5.5/auto")
+
+
+def test_a_calibration_is_forgotten_even_a_broken_one(config_dir, pondero):
+    adopt("sums")
+    assert "removed" in pondero("sweep", "forget", "sums")
+    assert json.loads(pondero("sweep", "calibrations", "--json"))["calibrations"] == []
+    assert "no calibration is called 'sums'" in pondero("sweep", "forget", "sums", code=2)
+    assert "invalid calibration name" in pondero("sweep", "forget", "../x", code=2)
+    (config_dir / "calibrations" / "odd.json").write_text("{")
+    assert list(json.loads(pondero("sweep", "calibrations", "--json"))["broken"]) == ["odd"]
+    pondero("sweep", "forget", "odd")

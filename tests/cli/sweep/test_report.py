@@ -4,12 +4,14 @@ import builtins
 import json
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from tests.sweep.reports import run_of, sweep_of
 
 from pondero.cli.sweep.plot import Spot, print_plot, texts
 from pondero.sweep import list_runs
+from pondero.sweep.results.table import draw_capital
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +31,7 @@ def test_a_report_is_one_file_and_says_where_it_is(call, tmp_path):
     assert str(path) in err
     html = path.read_text("utf-8")
     assert html.startswith("<!doctype html>")
-    assert "Recommended: anthropic:claude-opus-5/high" in html
+    assert "anthropic:claude-opus-5/high stays" in html
     assert [each.name for each in path.parent.iterdir()] == ["report.html"]
 
 
@@ -78,7 +80,7 @@ def test_an_export_writes_lines_and_logs(call, tmp_path):
 def test_an_export_of_nothing_says_what_it_needs(call):
     code, _, err = call("sweep", "export", "last")
     assert code == 2
-    assert "--jsonl FILE, or --inspect FOLDER" in err
+    assert "--labels FILE or --inspect FOLDER" in err
 
 
 # -- demo ------------------------------------------------------------------------------------------
@@ -88,13 +90,18 @@ def test_the_demo_decides_what_can_be_decided_and_is_the_same_every_time(call, d
     path = tmp_path / "demo.html"
     code, out, err = call("sweep", "demo", "--html", str(path))
     assert code == 0
-    labels = {line[:11].strip() for line in out.partition("\n\n")[2].splitlines()}
-    assert {"recommend", "undecided", "no effect", "worse"} <= labels
-    assert "high thinks no more than medium" in out
+    head = [line[:11].strip() for line in out.partition("\n\n")[0].splitlines()]
+    assert head == ["recommend", "saves", "reason", "measured"]
+    assert "recommend  google:gemini-2.5-flash/low is enough\nsaves      52 % of the cost: " in out
+    page = (Path(__file__).parents[3] / "docs" / "sweep.md").read_text("utf-8")
+    assert out.startswith(page.partition("```text\n")[2].partition("```")[0])
+    labels = {line[:11].strip() for line in out.splitlines()}
+    assert {"capital", "given up", "same", "spent"} <= labels
+    assert "high thinks as much as medium" in out
     assert "one arm" in err
     assert str(path) in err
     html = path.read_text("utf-8")
-    assert "Recommended: " in html
+    assert "low is enough, and saves 52 % of the cost" in html
     assert "It says nothing about real models" in html
 
     first = json.loads(call("sweep", "show", "last", "--json")[1])
@@ -182,13 +189,22 @@ def test_no_words_of_a_plot_lie_on_others():
         cells |= own
 
 
-def test_the_table_leaves_out_what_does_not_fit():
-    told = sweep_of(40, levels="off,low,high")
-    whole, narrow = told.table(), told.table(60)
-    assert whole.splitlines()[0].split()[0] == "arm"
-    assert "anthropic:claude-opus-5/low" in whole.splitlines()[2]
-    table = narrow.partition("\n\n")[0].splitlines()
-    assert max(map(len, table)) <= 60
-    assert table[1].startswith("off")
-    assert table[0].split()[-1] == "verdict"
-    assert narrow.partition("\n\n")[2] == whole.partition("\n\n")[2]
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_the_words_and_the_table_fit_every_terminal(width):
+    told = sweep_of(120, levels="off,low,high")
+    lines = told.table(width).splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[0].startswith("recommend  ")
+    head = next(line for line in lines if line.startswith("arm "))
+    assert head.split()[:1] == ["arm"]
+    assert head.split()[-1] == "verdict"
+    assert "cost" in head
+    whole = " ".join(" ".join(lines).split())
+    for _, words in told.findings():
+        assert " ".join(words.split()) in whole
+
+
+def test_the_capital_is_drawn_from_the_first_question_to_the_last():
+    assert draw_capital([0.01, 1, 20], 3) == "▁▄█"
+    assert draw_capital([20.5] * 100, 4) == "████"
+    assert draw_capital([1, 2, 3], 40) == "▄▅▅"

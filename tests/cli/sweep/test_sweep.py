@@ -13,11 +13,10 @@ import pytest
 from tests.batch.services import Messages, Service
 from tests.sweep.runs import begun
 
-from pondero.cli.sweep import sweep as module
+from pondero.cli.sweep import run_loop as module
 from pondero.cli.sweep.summary import _lines
 from pondero.emulator import Emulator, ErrorProneResponder
 from pondero.sweep import (
-    PILOT,
     ArmProgress,
     BatchEngine,
     LiveEngine,
@@ -27,8 +26,8 @@ from pondero.sweep import (
     make_judge,
 )
 
-FIELDS = ["model", "levels", "fields", "n", "accuracy", "low", "high", "thinking_tokens", "cost",
-          "seconds", "difference", "lower", "upper", "verdict"]  # fmt: skip
+FIELDS = {"arm", "model", "levels", "fields", "n", "accuracy", "low", "high", "thinking_tokens",
+          "cost", "seconds", "verdict", "won_at", "capital", "units", "difference"}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -64,7 +63,7 @@ def test_a_dry_run_shows_the_arms_first_and_asks_nothing(call, questions):
     lines = out.splitlines()
     assert lines[0] == "minimal and low send the same to anthropic:claude-opus-5: one arm"
     assert "anthropic:claude-opus-5/max     the reference" in lines
-    assert "takes about 248 where 10 of 100 answers differ" in out
+    assert "59 are the least at 5 points" in out
     assert "240 answers at most: 6 arms" in out
     assert call("sweep", "list", "--json")[1].strip() == json.dumps({"runs": []}, indent=2)
 
@@ -73,9 +72,9 @@ def test_a_dry_runs_json_has_the_arms(call, questions):
     code, out, _ = call(*sums(questions, "--dry-run", "--json", "--levels", "low,high"))
     told = json.loads(out)
     assert code == 0
-    assert list(told) == ["run", "arms", "recommend", "why"]
+    assert list(told) == ["run", "recommended", "why", "arms"]
     assert told["run"] is None
-    assert [list(arm) for arm in told["arms"]] == [FIELDS, FIELDS]
+    assert all(arm.keys() >= FIELDS for arm in told["arms"])
     assert [arm["levels"] for arm in told["arms"]] == [["low"], ["high"]]
     assert told["arms"][0]["fields"]["output_config"] == {"effort": "low"}
     assert [arm["verdict"] for arm in told["arms"]] == ["undecided", "reference"]
@@ -83,15 +82,15 @@ def test_a_dry_runs_json_has_the_arms(call, questions):
 
 def test_money_is_spent_only_after_a_yes(call, questions, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
-    code, _, err = call(*sums(questions))
+    code, _, err = call(*sums(questions, count=80))
     assert code == 2
-    assert "no terminal to ask on: begin with a pilot of 8 questions" in err
+    assert "no terminal to ask on: begin with a pilot of 20 questions" in err
     assert "at most? Add --yes to confirm" in err
     assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
 
 
 def test_a_missing_key_is_found_before_there_is_a_run(call, questions):
-    code, _, err = call(*sums(questions, "--yes"))
+    code, _, err = call(*sums(questions, "--yes", count=80))
     assert code == 2
     assert "ANTHROPIC_API_KEY" in err
     assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
@@ -110,11 +109,12 @@ def paid(monkeypatch):
 
 
 def test_you_are_asked_before_the_pilot_and_after_it(call, questions, paid):
-    asked = sums(questions, "--levels", "low,high")
+    asked = sums(questions, "--levels", "low,high", "--continue", count=100)
     code, out, err = call(*asked, stdin="y\ny\n", tty=True)
     assert code == 0
-    assert "begin with a pilot of 8 questions to every arm, $51." in err
-    assert "the whole will cost $0." in err
+    assert "begin with a pilot of 20 questions to every arm, $1" in err
+    assert "if it is equal to the reference, the pool would decide with" in err
+    assert "if it is 2.5 points worse, the pool would decide with" in err
     assert "recommend  anthropic:claude-opus-5/low" in out
 
 
@@ -122,38 +122,64 @@ def test_you_are_asked_after_the_pilot_where_no_price_is_known(call, questions, 
     asked = (
         "sweep",
         "run",
-        questions(),
+        questions(80),
         "-m",
         "ollama:qwen3",
         "--judge",
         "numeric",
         "--allow-unpriced",
     )
-    code, _, err = call(*asked, "--levels", "off,high", stdin="y\nn\n", tty=True)
+    code, _, err = call(*asked, "--levels", "off,high", "--continue", stdin="y\nn\n", tty=True)
     assert code == 130
-    assert "the whole will have an unknown cost and take" in err
-    assert len(paid.log.entries) == 16
+    assert "if it is equal to the reference, the pool would decide with" in err
+    assert len(paid.log.entries) == 40
 
 
 def test_what_a_judge_costs_is_said_before_it_is_asked(call, questions):
-    judged = (*sums(questions, "--dry-run", "--max-cost", "50")[:-5], "--judge", "model:gpt-5.5")
-    code, out, _ = call(*judged, "--dry-run", "--max-cost", "50")
+    judged = (*sums(questions, "--dry-run", "--budget", "50")[:-5], "--judge", "model:gpt-5.5")
+    code, out, _ = call(*judged, "--dry-run", "--budget", "50")
     assert code == 0
-    assert "gpt-5.5 judges each answer, and what that costs comes on top; --max-cost does" in out
+    assert "gpt-5.5 judges each answer; that is paid too and counts against --budget" in out
+
+
+def test_a_judge_is_shown_with_three_graded_answers_before_anything_is_spent(call, questions, paid):
+    code, _, err = call(*sums(questions, count=100), stdin="n\n", tty=True)
+    assert code == 130
+    assert not paid.log.entries
+    block = err.partition("judge numeric, tried on answers made of the targets:\n")[2]
+    first, second, third = (line.strip() for line in block.splitlines()[:3])
+    assert first.startswith("right: '")
+    assert second.startswith("right: 'The answer is ")
+    assert third.startswith("wrong: '")
+
+
+@pytest.mark.parametrize(
+    ("judge", "why"),
+    [
+        ("model:claude-opus-5", "it asks a model, so it is not tried before"),
+        ("regex", "a target is no answer to it, so try one with 'pondero sweep grade'"),
+    ],
+)
+def test_a_judge_that_cannot_be_tried_for_free_says_so(call, questions, paid, judge, why):
+    asked = (*sums(questions, count=100)[:-1], judge)
+    _, _, err = call(*asked, stdin="n\n", tty=True)
+    assert f"judge {judge}: {why}" in err
+    assert not paid.log.entries
 
 
 def test_a_judge_without_a_key_is_found_before_there_is_a_run(call, questions, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
-    asked = ("sweep", "run", questions(), "-m", "claude-opus-5", "--judge", "model:gpt-5.5")
+    asked = ("sweep", "run", questions(80), "-m", "claude-opus-5", "--judge", "model:gpt-5.5")
     code, _, err = call(*asked, "--yes")
     assert code == 2
     assert "OPENAI_API_KEY" in err
     assert json.loads(call("sweep", "list", "--json")[1]) == {"runs": []}
 
 
-@pytest.mark.parametrize(("answers", "sent"), [("n\n", 0), ("y\nn\n", 16)])
+@pytest.mark.parametrize(("answers", "sent"), [("n\n", 0), ("y\nn\n", 40)])
 def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, sent):
-    code, _, err = call(*sums(questions, "--levels", "low,high"), stdin=answers, tty=True)
+    asked = sums(questions, "--levels", "low,high", "--continue", count=80)
+    code, _, err = call(*asked, stdin=answers, tty=True)
     assert code == 130
     assert "interrupted" in err
     assert len(paid.log.entries) == sent
@@ -165,13 +191,16 @@ def test_a_no_ends_it_and_nothing_more_is_sent(call, questions, paid, answers, s
     ("options", "says"),
     [
         (("-m", "ollama:qwen3"), "no price is known for ollama:qwen3; use --allow-unpriced"),
-        (("-m", "claude-opus-5", "--max-cost", "0.5"), "may cost $3.2"),
-        (("-m", "claude-opus-5", "--margin", "5"), "invalid margin=5.0"),
+        (("-m", "claude-opus-5", "--budget", "0.5"), "may cost $3.2"),
+        (("-m", "claude-opus-5", "--margin", "500"), "'500' is no margin"),
         (("-m", "claude-opus-5", "--repeats", "0"), "invalid repeats=0"),
         (("-m", "claude-opus-5", "--judge", "nonsense"), "unknown judge 'nonsense'"),
         (("-m", "claude-opus-5", "--reference", "huge"), "'huge' is no arm"),
         (("-m", "claude-opus-5", "--cluster", "page"), "no question has the metadata 'page'"),
-        (("-m", "claude-opus-5", "--engine", "steam", "--yes"), "unknown engine 'steam'; use live"),
+        (
+            ("-m", "claude-opus-5", "--engine", "steam", "--yes", "--continue"),
+            "unknown engine 'steam'; use live",
+        ),
         (("-m", "claude-opus-5", "--offline", "--judge", "model:gpt-5"), "emulator cannot judge"),
         (("-m", "claude-opus-5", "--judge", "model:ollama:qwen3"), "no price is known for ollama"),
         (("-m", "claude-opus-5", "--judge", "choice"), "has no choices"),
@@ -200,19 +229,18 @@ def test_a_model_without_a_price_may_be_asked_all_the_same(call, questions):
 
 def test_an_offline_sweep_shows_a_real_curve_and_its_json(call, questions):
     code, out, err = call(
-        *sums(questions, "--offline", "--json", "--levels", "off,low,max", count=80)
+        *sums(questions, "--offline", "--json", "--levels", "off,low,max", "--continue", count=80)
     )
     told = json.loads(out)
     assert code == 0
-    assert [list(arm) for arm in told["arms"]] == [FIELDS] * 3
+    assert all(arm.keys() >= FIELDS for arm in told["arms"])
+    assert {"recommended", "asked", "reused", "spent", "lost"} <= told.keys()
     shares = [arm["accuracy"] for arm in told["arms"]]
     assert shares == sorted(shares)
     assert shares[0] < 0.7
     assert shares[2] > 0.9
-    assert told["recommend"] == {
-        "model": "anthropic:claude-opus-5", "level": "max",
-        "why": "no cheaper level is shown to be within 5 points of it",
-    }  # fmt: skip
+    assert told["recommended"] == "anthropic:claude-opus-5/max"
+    assert told["why"] == "no cheaper level is shown to be within 5 points of it"
     assert f"run {told['run']}" in err
     shown = call("sweep", "show", "last", "--json")
     assert json.loads(shown[1]) == told
@@ -224,7 +252,9 @@ def test_an_offline_sweep_shows_a_real_curve_and_its_json(call, questions):
 
 def test_the_same_seed_finds_the_same(call, questions):
     runs = [
-        json.loads(call(*sums(questions, "--offline", "--json", "--levels", "low,max"))[1])
+        json.loads(
+            call(*sums(questions, "--offline", "--json", "--levels", "low,max", "--continue"))[1]
+        )
         for _ in range(2)
     ]
     same = [[(arm["n"], arm["accuracy"]) for arm in each["arms"]] for each in runs]
@@ -232,9 +262,9 @@ def test_the_same_seed_finds_the_same(call, questions):
 
 
 def test_a_table_says_what_is_recommended(call, questions):
-    _, out, _ = call(*sums(questions, "--offline", "--levels", "low,max"))
-    assert out.startswith("arm ")
-    assert "\nrecommend  anthropic:claude-opus-5/max" in out
+    _, out, _ = call(*sums(questions, "--offline", "--levels", "low,max", "--continue", count=80))
+    assert out.startswith("recommend  anthropic:claude-opus-5/max stays\nreason     ")
+    assert "\n\narm " in out
     assert "offline, nothing was paid" in out
 
 
@@ -245,14 +275,17 @@ def test_a_file_says_it_all(call, questions, tmp_path):
         'data = "data.jsonl"\nmodels = ["gpt-5.5"]\nlevels = "low,high"\njudge = "numeric"\n'
         "offline = true\n"
     )
-    told = json.loads(call("sweep", "run", str(file), "--json", "--levels", "off,high")[1])
+    asked = ("sweep", "run", str(file), "--json", "--levels", "off,high", "--continue")
+    told = json.loads(call(*asked)[1])
     assert [arm["levels"] for arm in told["arms"]] == [["off"], ["high"]]
     file.write_text('data = "data.jsonl"\nmodel = "gpt-5.5"\n')
     assert "unknown key 'model'" in call("sweep", "run", str(file))[2]
 
 
 def test_a_run_is_judged_anew_and_keeps_its_own_judge(call, questions):
-    first = json.loads(call(*sums(questions, "--offline", "--json", "--levels", "low,max"))[1])
+    first = json.loads(
+        call(*sums(questions, "--offline", "--json", "--levels", "low,max", "--continue"))[1]
+    )
     code, out, _ = call("sweep", "judge", "last", "--judge", "regex:=", "--json")
     assert code == 0
     assert [arm["accuracy"] for arm in json.loads(out)["arms"]] == [1, 1]
@@ -269,14 +302,14 @@ def test_a_run_that_is_unknown_is_said(call):
 
 def test_a_cap_that_is_reached_stops_the_run_and_says_so(call, questions):
     code, out, err = call(
-        *sums(questions, "--offline", "--levels", "low,high", "--max-cost", "0.05", "--json"),
-        *("--max-tokens", "300"),
+        *sums(questions, "--offline", "--levels", "low,high", "--budget", "0.05", "--json"),
+        *("--max-tokens", "300", "--continue"),
     )
     told = json.loads(out)
     assert code == 1
-    assert "of the $0.05 of --max-cost are spent" in err
-    assert told["recommend"] is None
-    assert "has not ended" in told["why"]
+    assert "of the $0.05 of --budget are spent" in err
+    assert told["recommended"] is None
+    assert "not decided yet" in told["why"]
     with Run.open(told["run"]) as run:
         assert Decimal(0) < run.spent <= Decimal("0.05")
 
@@ -287,11 +320,11 @@ def test_resume_goes_on_where_it_stopped(call, questions):
     call(*sums(questions, "--offline", "--levels", "low,high", count=60))
     with begun(60) as run:
         driver = Runner(run, make_engine(run.facts.spec), make_judge("numeric"))
-        asyncio.run(driver.pilot(10))
-        assert len(run.answers()) == 20
+        asyncio.run(driver.pilot())
+        assert len(run.answers()) == 30
     code, out, _ = call("sweep", "resume", run.facts.run, "--json")
     assert code == 0
-    assert json.loads(out)["arms"][0]["n"] > 10
+    assert json.loads(out)["arms"][0]["n"] >= 15
 
 
 # -- while it runs ---------------------------------------------------------------------------------
@@ -341,12 +374,12 @@ class Slow:
 
 
 def interrupted(presses):
-    with begun(40, looks=1) as run:
+    with begun(40, once=True, pilot=0) as run:
 
         async def driven():
             slow = Slow(presses, 5)
             engine = LiveEngine(transport=lambda _: slow, stream=False, start=5)
-            return await module._run(run, engine, make_judge("numeric"), None, shown=False)
+            return await module._run(run, engine, make_judge("numeric"), asks=False, shown=False)
 
         return asyncio.run(driven()), len(run.answers()), run.state, run.lost[0]
 
@@ -388,11 +421,11 @@ class Watched(Messages):
 def test_ctrl_c_leaves_a_batch_at_the_service_and_says_so(capsys, monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
     service = Watched(after=10_000)
-    with begun(10, looks=1, max_cost=50.0, max_tokens=1000) as run:
+    with begun(10, once=True, pilot=0, budget=50.0, max_tokens=1000) as run:
 
         async def driven():
-            engine = BatchEngine(transport=lambda _: service, every=(0.01, 0.01))
-            return await module._run(run, engine, make_judge("numeric"), None, shown=False)
+            engine = BatchEngine(transport=lambda _: service)
+            return await module._run(run, engine, make_judge("numeric"), asks=False, shown=False)
 
         assert asyncio.run(driven()) == 130
         assert run.answers() == {}
@@ -408,7 +441,7 @@ def has_answered(process):
     while process.poll() is None:
         for listed in list_runs():
             with Run.open(listed.run) as run:
-                if len(run.answers()) > 10 * PILOT:
+                if len(run.answers()) > 80:
                     return listed.run
         time.sleep(0.01)
     pytest.fail(f"it ended before it answered: {process.communicate()}")
@@ -416,7 +449,12 @@ def has_answered(process):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_real_process_is_interrupted_and_resumed(questions):
-    command = [sys.executable, "-m", "pondero", *sums(questions, "--offline", count=1_500)]
+    command = [
+        sys.executable,
+        "-m",
+        "pondero",
+        *sums(questions, "--offline", "--continue", "--margin", "1", count=1_500),
+    ]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ)
     ) as process:
@@ -428,7 +466,7 @@ def test_a_real_process_is_interrupted_and_resumed(questions):
             process.kill()
     assert process.returncode == 130
     assert "in flight" in err
-    assert "nothing    the run has not ended" in out
+    assert "nothing    not decided yet" in out
     with Run.open(name) as run:
         assert run.state == "stopped"
         assert len(run.answers()) < 9_000

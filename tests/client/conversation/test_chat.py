@@ -158,7 +158,7 @@ def test_events_of_all_exchanges_come_in_one_stream():
 
 def test_the_level_may_change_between_turns():
     emulator = Emulator()
-    chat = chat_with(emulator, "claude-opus-5/low")
+    chat = chat_with(emulator, "claude-opus-4-8/low")  # it takes no level inside a conversation
     chat.send("What is 17 * 23?")
     chat.thinking = "max"
     chat.send("What is 5 * 5?")

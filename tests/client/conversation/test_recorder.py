@@ -1,12 +1,13 @@
 """What is kept of a turn: its messages, each answer with its plan, price and time."""
 
 from decimal import Decimal
+from time import time
 
 import pytest
 
 from pondero.canon import Finished, Message, Origin, Reply, Started, Text, TextDelta, Usage
-from pondero.client import TurnRecorder, plan, reply_cost, stored_reply
-from pondero.store import price_usage
+from pondero.client import TurnRecorder, plan, stored_reply
+from pondero.store import Charge, TokenBill, price_usage
 
 TOKENS = Usage(1000, 300, 200, 100, 400, 2000)
 QUESTION = Message("user", (Text("q"),))
@@ -19,10 +20,12 @@ class Clock:
         return self.now
 
 
-def reply(text="a"):
+def reply(text="a", *, paid=True):
     origin = Origin("anthropic", "claude-opus-5", "high", 1.0)
     made = plan("claude-opus-5", "high")
-    return Reply(Message("assistant", (Text(text),), origin), "stop", TOKENS, made, "as_planned")
+    bill = TokenBill((Charge("anthropic", "claude-opus-5", TOKENS, time()),), paid=paid)
+    message = Message("assistant", (Text(text),), origin)
+    return Reply(message, "stop", TOKENS, made, "as_planned", bill=bill)
 
 
 def feed(recorder: TurnRecorder, clock: Clock) -> None:
@@ -48,9 +51,9 @@ def test_a_reply_is_kept_with_its_plan_and_price():
     )
     assert (kept.seconds, kept.first, kept.partial) == (2.0, 1.0, False)
     assert Decimal(kept.cost) == price_usage("anthropic", "claude-opus-5", TOKENS)
-    assert kept.cost == reply_cost(reply())
+    assert kept.cost == str(reply().cost)
     assert "E" not in kept.cost
-    assert stored_reply(reply(), paid=False).cost is None
+    assert stored_reply(reply(paid=False), paid=False).cost is None
 
 
 def test_each_exchange_is_timed_from_asking_to_its_first_word_and_its_end():
@@ -65,7 +68,7 @@ def test_each_exchange_is_timed_from_asking_to_its_first_word_and_its_end():
 def test_each_answer_is_kept_with_its_own_time_and_what_was_cut_off_is_marked():
     clock = Clock()
     recorder = TurnRecorder(clock, paid=False)
-    answer, cut = reply(), Message("assistant", (Text("b"),))
+    answer, cut = reply(paid=False), Message("assistant", (Text("b"),))
     feed(recorder, clock)
     clock.now += 5
     kept = recorder.stored_messages([QUESTION, answer.message, QUESTION, cut], [answer])

@@ -242,3 +242,16 @@ def test_half_a_character_in_an_address_or_a_name_is_sent_as_a_whole_one(model):
         change.why == "half a character cannot be sent" for change in prepared.manifest.changes
     )
     assert len(prepared.manifest.changes) == 2
+
+
+@pytest.mark.parametrize("model", ["claude-opus-5/low", "openai:gpt-5.5/low"])
+def test_a_jpeg_by_another_name_is_sent_and_a_type_that_is_rejected_is_not(model):
+    emulator = Emulator()
+    client = pondero.Client(transport=emulator)
+    picture = Image("image/jpg", b"\xff\xd8\xff\xe0")
+    client.ask(model, "What is it?", attachments=[picture])
+    body = json.dumps(sent(emulator))
+    assert "image/jpeg" in body
+    assert "image/jpg" not in body
+    with pytest.raises(Unsupported, match="image/heic"):
+        client.ask(model, "What is it?", attachments=[Image("image/heic", b"heic")])

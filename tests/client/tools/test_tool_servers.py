@@ -32,6 +32,7 @@ MODELS = (
     "gpt-5.1/high",
     "openrouter:openai/gpt-5.1",
     "gemini-3-flash-preview/high",
+    "google-interactions:gemini-3-flash-preview/high",
     "bedrock:anthropic.claude-opus-4-5-20251101-v1:0/high",
     "cohere:command-a-reasoning-08-2025/high",
     "ollama:qwen3/high",
@@ -464,6 +465,21 @@ def test_a_result_that_cannot_be_is_an_error_in_a_line(how, words):
     assert result.error
     assert words in said(result)
     assert "\n" not in said(result)
+
+
+@pytest.mark.parametrize(
+    ("call", "once"),
+    [
+        (ScriptedCall("spell", {"number": 42}), "42"),
+        (ScriptedCall("lines", {"document": '{"a": 1}\ntrue\nwords'}), '{"a": 1}truewords'),
+        (ScriptedCall("add", {"a": 17, "b": 23}), "40"),
+        (ScriptedCall("multiply_two_numbers", {"a": 3, "b": 4}), '{\n  "product": 12\n}'),
+    ],
+)
+def test_a_result_in_text_and_as_structured_content_reaches_the_model_once(call, once, tools):
+    chat = chat_with([call], tools)
+    chat.send("Go on.")
+    assert [said(each) for each in results(chat)] == [once]
 
 
 def test_a_list_of_tools_without_an_end_has_each_tool_once():

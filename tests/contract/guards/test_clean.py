@@ -25,6 +25,10 @@ MODELS = {
     "cohere": ("cohere:command-a-reasoning-08-2025",),
     "ollama": ("ollama:qwen3",),
     "bedrock": ("bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",),
+    "interactions": (
+        "google-interactions:gemini-3-flash-preview",
+        "google-interactions:gemini-2.5-flash",
+    ),
 }
 HERE = [model for name in NAMES for model in MODELS.get(name, ())]
 LEVELS = ("off", "low", "high")

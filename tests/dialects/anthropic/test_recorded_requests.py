@@ -18,7 +18,7 @@ pytestmark = pytest.mark.recordings
 OTHERWISE = {
     "14a23f76e7-f82ec48c01": "claude-2.1, long retired",
 }
-BETAS = f"{reality.BETAS},thinking-binding-controls-x"
+BETAS = f"{reality.BETAS},thinking-binding-controls-2026-08-01"
 
 
 def test_recorded_requests_fare_as_they_did(recordings: Path):

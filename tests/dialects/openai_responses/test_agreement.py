@@ -13,7 +13,7 @@ MODELS = [
     (service, name)
     for service, rows in table().items()
     for name, row in rows.items()
-    if not row.elsewhere
+    if not row.elsewhere and service not in SERVICE.also_at  # the catalog has another API of these
 ]
 LEVELS = (None, "off", "minimal", "low", "medium", "high", "xhigh", "max", True, 4000)
 

@@ -85,7 +85,8 @@ FAULTS: dict[str, tuple[str, dict[str, Any], list[str]]] = {
         {"prompt": [Message("user", (Blob("application/pdf",
             url="https://generativelanguage.googleapis.com/v1beta/files/a"),))]},
         ["medium_unseen"]),
-    "a call that begins": ("google:gemini-3-flash-preview", {"prompt": [CALL, *returned()[2:]]}, []),
+    "a call that begins": (
+        "google:gemini-3-flash-preview", {"prompt": [CALL, *returned()[2:]]}, ["turn_added"]),
     "a document in Nova's result": (
         "bedrock:amazon.nova-2-lite-v1:0", {"prompt": returned(PAPER), "tools": [LOOK]},
         ["medium_unseen"]),

@@ -5,8 +5,10 @@ client got, in order, and knows nothing of tags.
 """
 
 import json
+import struct
 from itertools import pairwise
 from typing import Any
+from zlib import crc32
 
 import anyio
 import pytest
@@ -146,11 +148,275 @@ def test_an_answer_without_thinking_is_complete(front, service, stream, answer, 
 @given(stream=st.booleans(), answer=ANSWERS, cuts=CUTS)
 @SETTINGS
 def test_a_model_that_writes_no_tags_may_write_about_them(front, stream, answer, cuts):
-    """The services of these models have a field for thinking."""
+    """A closing tag alone ends nothing: the services of these models have a field for thinking."""
     text = f"{answer}</think>{answer}"
     pieces = split(chat([text], stream=stream, finish="stop"), cuts)
     to = "deepseek:deepseek-v4-pro"
     reply, _ = anyio.run(lambda: ask(front, to, pieces, "text/event-stream", stream=stream))
+    assert reply.text == text
+
+
+# -- blocks anywhere, from any service -------------------------------------------------------------
+
+
+def messages(texts: list[str], *, stream: bool, finish: str) -> bytes:
+    reason = {"stop": "end_turn", "length": "max_tokens"}[finish]
+    usage = {"input_tokens": 3, "output_tokens": 9}
+    base = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m"}
+    ends = {"stop_reason": reason, "stop_sequence": None}
+    if not stream:
+        content = [{"type": "text", "text": "".join(texts)}]
+        return json.dumps({**base, "content": content, **ends, "usage": usage}).encode()
+    began: dict[str, Any] = {
+        **base,
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
+    block = {"type": "text", "text": ""}
+    events: list[dict[str, Any]] = [
+        {"type": "message_start", "message": began},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+    ]
+    for text in texts:
+        delta = {"type": "text_delta", "text": text}
+        events.append({"type": "content_block_delta", "index": 0, "delta": delta})
+    events.append({"type": "content_block_stop", "index": 0})
+    events.append({"type": "message_delta", "delta": ends, "usage": usage})
+    events.append({"type": "message_stop"})
+    return b"".join(
+        b"event: %b\ndata: %b\n\n" % (each["type"].encode(), json.dumps(each).encode())
+        for each in events
+    )
+
+
+def gemini(texts: list[str], *, stream: bool, finish: str) -> bytes:
+    reason = {"stop": "STOP", "length": "MAX_TOKENS"}[finish]
+    usage = {"promptTokenCount": 3, "candidatesTokenCount": 9, "totalTokenCount": 12}
+
+    def write(text: str, **more: Any) -> bytes:
+        candidate = {"content": {"role": "model", "parts": [{"text": text}]}, "index": 0, **more}
+        return json.dumps({"candidates": [candidate], "usageMetadata": usage}).encode()
+
+    if not stream:
+        return write("".join(texts), finishReason=reason)
+    *first, last = texts
+    pieces = [*(write(text) for text in first), write(last, finishReason=reason)]
+    return b"".join(b"data: %b\r\n\r\n" % piece for piece in pieces)
+
+
+def aws_frame(kind: str, payload: Any) -> bytes:
+    """Write a frame of an AWS event stream: lengths, headers, payload, and two checksums."""
+    words = {":event-type": kind, ":content-type": "application/json", ":message-type": "event"}
+    headers = b"".join(
+        struct.pack(">B", len(name))
+        + name.encode()
+        + struct.pack(">BH", 7, len(word))
+        + word.encode()
+        for name, word in words.items()
+    )
+    data = json.dumps(payload).encode()
+    head = struct.pack(">II", 16 + len(headers) + len(data), len(headers))
+    body = head + struct.pack(">I", crc32(head)) + headers + data
+    return body + struct.pack(">I", crc32(body))
+
+
+def converse(texts: list[str], *, stream: bool, finish: str) -> bytes:
+    reason = {"stop": "end_turn", "length": "max_tokens"}[finish]
+    usage = {"inputTokens": 3, "outputTokens": 9, "totalTokens": 12}
+    if stream:
+        at = {"contentBlockIndex": 0}
+        return b"".join(
+            [
+                aws_frame("messageStart", {"role": "assistant", "p": "ab"}),
+                *(aws_frame("contentBlockDelta", {**at, "delta": {"text": t}}) for t in texts),
+                aws_frame("contentBlockStop", at),
+                aws_frame("messageStop", {"stopReason": reason}),
+                aws_frame("metadata", {"usage": usage, "metrics": {"latencyMs": 1}}),
+            ]
+        )
+    message = {"role": "assistant", "content": [{"text": "".join(texts)}]}
+    ends = {"stopReason": reason, "usage": usage, "metrics": {"latencyMs": 1}}
+    return json.dumps({"output": {"message": message}, **ends}).encode()
+
+
+def cohere_frames(events: list[tuple[str, Any]]) -> bytes:
+    frames = [{"type": kind, "id": "c", "index": 0, "delta": delta} for kind, delta in events]
+    return b"".join(
+        b"event: %b\ndata: %b\n\n" % (frame["type"].encode(), json.dumps(frame).encode())
+        for frame in frames
+    )
+
+
+def cohere(texts: list[str], *, stream: bool, finish: str) -> bytes:
+    reason = {"stop": "COMPLETE", "length": "MAX_TOKENS"}[finish]
+    usage = {"tokens": {"input_tokens": 3, "output_tokens": 9}}
+    if stream:
+        empty = {"role": "assistant", "content": [], "tool_plan": "", "tool_calls": []}
+        begin: Any = {"message": {"content": {"type": "text", "text": ""}}}
+        words = [("content-delta", {"message": {"content": {"text": text}}}) for text in texts]
+        return cohere_frames(
+            [
+                ("message-start", {"message": empty}),
+                ("content-start", begin),
+                *words,
+                ("content-end", None),
+                ("message-end", {"finish_reason": reason, "usage": usage}),
+            ]
+        )
+    content = [{"type": "text", "text": "".join(texts)}]
+    message = {"role": "assistant", "content": content}
+    return json.dumps(
+        {"id": "c", "finish_reason": reason, "message": message, "usage": usage}
+    ).encode()
+
+
+def responses(texts: list[str], *, stream: bool, finish: str) -> bytes:
+    said: dict[str, Any] = {"type": "output_text", "text": "".join(texts), "annotations": []}
+    item: dict[str, Any] = {"type": "message", "id": "msg_1", "role": "assistant"}
+    whole = {**item, "status": "completed", "content": [said]}
+    cut = finish == "length"
+    answer: dict[str, Any] = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "m",
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "output": [whole],
+        "usage": {"input_tokens": 3, "output_tokens": 9, "total_tokens": 12},
+    }
+    if not stream:
+        return json.dumps(answer).encode()
+    at = {"item_id": "msg_1", "output_index": 0, "content_index": 0}
+    begun = {**item, "status": "in_progress", "content": []}
+    words = [("output_text.delta", {**at, "delta": text}) for text in texts]
+    events: list[tuple[str, dict[str, Any]]] = [
+        ("created", {"response": {**answer, "status": "in_progress", "output": []}}),
+        ("output_item.added", {"output_index": 0, "item": begun}),
+        ("content_part.added", {**at, "part": {**said, "text": ""}}),
+        *words,
+        ("output_text.done", {**at, "text": said["text"]}),
+        ("content_part.done", {**at, "part": said}),
+        ("output_item.done", {"output_index": 0, "item": whole}),
+        ("incomplete" if cut else "completed", {"response": answer}),
+    ]
+    frames = [
+        {"type": f"response.{name}", "sequence_number": number, **fields}
+        for number, (name, fields) in enumerate(events)
+    ]
+    return b"".join(
+        b"event: %b\ndata: %b\n\n" % (frame["type"].encode(), json.dumps(frame).encode())
+        for frame in frames
+    )
+
+
+ALL: dict[str, Any] = {
+    "openai:gpt-5.5": responses,
+    "anthropic:claude-opus-5": messages,
+    "google:gemini-3-flash-preview": gemini,
+    "bedrock:moonshot.kimi-k2-thinking": converse,
+    "cohere:command-a-reasoning-08-2025": cohere,
+    "ollama:some-model": ollama,
+    **dict.fromkeys(
+        [
+            *("deepseek:deepseek-v4-pro", "moonshot:kimi-k2.6", "zai:glm-5.2"),
+            *("dashscope:qwen3-max", "groq:qwen/qwen3-32b", "openrouter:openai/gpt-5.5"),
+            *("mistral:magistral-medium-latest", "minimax:MiniMax-M2", "cerebras:zai-glm-4.7"),
+            "xai:grok-4.6",
+            *("vllm:qwen3-8b", "compatible:some-model"),
+        ],
+        chat,
+    ),
+}
+TAGS = ["think", "thinking", "THINK", "Thinking", "mm:think", "seed:think", "thought"]
+BLOCKS = st.tuples(st.sampled_from(TAGS), THOUGHTS, st.sampled_from(["", "\n", "\n\n"]))
+
+
+KINDS: dict[Any, str] = {
+    ollama: "application/x-ndjson",
+    converse: "application/vnd.amazon.eventstream",
+}
+
+
+def ask_service(
+    front: str,
+    to: str,
+    texts: list[str],
+    *,
+    stream: bool,
+    finish: str,
+    cuts: list[int] | None = None,
+) -> Any:
+    write = ALL[to]
+    pieces = split(write(texts, stream=stream, finish=finish), cuts or [])
+    kind = KINDS.get(write, "text/event-stream")
+    return anyio.run(lambda: ask(front, to, pieces, kind, stream=stream))
+
+
+@pytest.mark.parametrize("to", ALL)
+@given(
+    front=st.sampled_from(list(FRONTS)),
+    stream=st.booleans(),
+    said=st.lists(st.tuples(BLOCKS, ANSWERS), min_size=1, max_size=3),
+    before=st.one_of(st.just(""), ANSWERS),
+    words=CUTS,
+    cuts=CUTS,
+)
+@SETTINGS
+def test_blocks_of_thinking_are_hidden_wherever_they_stand(
+    to, front, stream, said, before, words, cuts
+):
+    if "ollama" in to or "vllm" in to or "compatible" in to:
+        before = ""  # there a template may have opened the tag, and all before </think> is thinking
+    text = before
+    for (tag, thought, gap), answer in said:
+        text += f"<{tag}>{thought}</{tag}>{gap}{answer}"
+    texts = split(text, words)
+    reply, got = ask_service(front, to, texts, stream=stream, finish="stop", cuts=cuts)
+    assert "ç" not in got
+    answers = before + "".join(answer for _, answer in said)
+    assert reply.text.replace("\n", "") == answers.replace("\n", "")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("to", ALL)
+@pytest.mark.parametrize(
+    "text",
+    ["<think>çirrus", "<THINK>çirrus", "It is <think>çirrus", "<think>çats</think>It<think>çirrus"],
+)
+def test_a_block_that_the_output_limit_cut_off_is_hidden(to, stream, text):
+    texts = [text[:9], text[9:]]
+    _, got = ask_service("messages", to, texts, stream=stream, finish="length")
+    assert "ç" not in got
+
+
+@pytest.mark.parametrize(
+    ("texts", "answer"),
+    [
+        (["<think>çirrus ", "çumulus</think>It is ", "seven."], "It is seven."),
+        (["<think>çirrus", "It is seven."], "It is seven."),
+        (["It is ", "<think>çirrus</think>seven", "<THINK>çats</THINK>."], "It is seven."),
+    ],
+)
+def test_blocks_in_several_texts_are_hidden(texts, answer):
+    """Claude splits an answer with citations; the closing tag may be in another text."""
+    body = json.loads(messages([""], stream=False, finish="stop"))
+    body["content"] = [{"type": "text", "text": text} for text in texts]
+    data, to = json.dumps(body).encode(), "anthropic:claude-opus-5"
+    reply, got = anyio.run(lambda: ask("messages", to, [data], "", stream=False))
+    assert "ç" not in got
+    assert reply.text == answer
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("to", ["anthropic:claude-opus-5", "deepseek:deepseek-v4-pro"])
+@pytest.mark.parametrize(
+    "text", ["Write `<think>`, then `</think>`.", "Begin with <think> and stop.", "a <thi"]
+)
+def test_text_about_tags_is_complete(to, stream, text):
+    reply, _ = ask_service("messages", to, split(text, [8, 15]), stream=stream, finish="stop")
     assert reply.text == text
 
 
@@ -178,11 +444,7 @@ def plan(texts: list[str], *, stream: bool, says: str) -> bytes:
     events.append(("tool-call-start", {"message": {"tool_calls": call}}))
     events.append(("tool-call-end", None))
     events.append(("message-end", {"finish_reason": "TOOL_CALL", "usage": usage}))
-    frames = [{"type": kind, "id": "c", "index": 0, "delta": delta} for kind, delta in events]
-    return b"".join(
-        b"event: %b\ndata: %b\n\n" % (frame["type"].encode(), json.dumps(frame).encode())
-        for frame in frames
-    )
+    return cohere_frames(events)
 
 
 @pytest.mark.parametrize("front", FRONTS)

@@ -9,19 +9,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pondero.errors import BadConfig
+from pondero.gateway.config.examples import EXAMPLES
 from pondero.gateway.config.model import (
+    AlertsConfig,
     GatewayConfig,
     GatewayKey,
     GatewayRoute,
     LevelRules,
     ProviderOverride,
+    PurposeRule,
     RateLimitRule,
+    RuleMatch,
     ServerConfig,
     SpendBudget,
     is_loopback,
 )
 from pondero.gateway.config.reader import (
-    EXAMPLES,
     check_exposure,
     check_sharing,
     default_config,
@@ -212,6 +215,9 @@ def test_the_cure_of_every_setting_is_known():
         LevelRules,
         SpendBudget,
         RateLimitRule,
+        PurposeRule,
+        RuleMatch,
+        AlertsConfig,
     )
     fields = {field for kind in kinds for field in kind.__struct_fields__}
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pondero import models, plan
 from pondero.catalog import ModelEntry
 from pondero.exchange import plan as make_plan
-from pondero.gateway.config.model import LevelRules
+from pondero.gateway.config.model import LevelRules, PurposeRule, RuleMatch
 from pondero.gateway.levels.level_rules import RequestedLevel, apply_rules
 from pondero.store import load_catalog
 from pondero.thinking import DEFAULT, UNSET, Intent, Plan, RequestParameters, parse_intent
@@ -55,25 +55,39 @@ parameters = st.builds(
 )
 
 
+level_rules = st.one_of(
+    st.builds(LevelRules, force=levels),
+    st.builds(LevelRules, cap=levels),
+    st.builds(LevelRules, floor=levels),
+    st.builds(LevelRules, default=levels, cap=levels),
+)
+purpose_rules = st.none() | st.builds(
+    PurposeRule, when=st.just(RuleMatch("title")), thinking=level_rules, name=st.just("title")
+)
+"""What the rule of a purpose may say: route and key have the last word."""
+
+
 def plan_under(
     entry: ModelEntry,
     request: object,
     *rules: LevelRules,
     asked: RequestParameters | None = None,
+    rule: PurposeRule | None = None,
 ) -> tuple[Plan, str | None]:
     """Return the plan for a request under these rules, and the rule that changed it."""
     asked = asked or RequestParameters()
     intent = request if isinstance(request, Intent) else parse_intent(request)
     level = RequestedLevel(intent, "unset" if intent == UNSET else "body")
-    applied = apply_rules(level, entry, rules, asked=asked)
+    applied = apply_rules(level, entry, rules, rule=rule, asked=asked)
     return make_plan(entry, applied.intent, asked=asked, policy=DEFAULT), applied.why
 
 
 def sent(value: Any) -> Iterator[str | int]:
     """Yield the words and the numbers of tokens that fields ask for."""
     if isinstance(value, dict):
-        for inner in value.values():
-            yield from sent(inner)
+        for name, inner in value.items():
+            if name != "thinking_summaries":  # how much is shown, and its word is none too
+                yield from sent(inner)
     elif isinstance(value, int) and not isinstance(value, bool):
         yield value
     elif isinstance(value, str) and value.lower() in ORDER:
@@ -114,9 +128,11 @@ def is_off(made: Plan) -> bool:
     return made.level == "off" or made.will_think is False
 
 
-@given(st.sampled_from(MODELS), requests, levels, parameters)
-def test_no_request_asks_for_more_than_the_cap(entry, request, cap, asked):
-    made, _ = plan_under(entry, request, LevelRules(cap=cap), asked=asked)
+@given(st.sampled_from(MODELS), requests, levels, parameters, purpose_rules)
+def test_no_request_asks_for_more_than_the_cap_whatever_a_rule_says(
+    entry, request, cap, asked, rule
+):
+    made, _ = plan_under(entry, request, LevelRules(cap=cap), asked=asked, rule=rule)
     least = make_plan(entry, parse_intent("off"), asked=asked, policy=DEFAULT)
     same = reasoning(made, entry) == reasoning(least, entry)
     if same and made.will_think == least.will_think:
@@ -136,9 +152,9 @@ def test_no_request_asks_for_more_than_the_cap(entry, request, cap, asked):
     assert is_at_most(made, entry, cap)
 
 
-@given(st.sampled_from(MODELS), requests, levels)
-def test_no_request_asks_for_less_than_the_floor(entry, request, floor):
-    made, _ = plan_under(entry, request, LevelRules(floor=floor))
+@given(st.sampled_from(MODELS), requests, levels, purpose_rules)
+def test_no_request_asks_for_less_than_the_floor_whatever_a_rule_says(entry, request, floor, rule):
+    made, _ = plan_under(entry, request, LevelRules(floor=floor), rule=rule)
     if floor == "off":
         return
     found = reasoning(made, entry)
@@ -191,6 +207,25 @@ def test_a_cap_never_raises_a_request(entry, request, cap, asked):
         assert made.budget <= free.budget
     if free.level in ORDER and made.level in ORDER and free.budget is made.budget is None:
         assert ORDER[made.level] <= ORDER[free.level]
+
+
+@given(st.sampled_from(MODELS), requests, level_rules, level_rules)
+def test_the_force_of_route_or_key_wins_over_a_rule(entry, request, said, forced):
+    if forced.force is None:
+        return
+    rule = PurposeRule(RuleMatch("title"), said, name="title")
+    made, why = plan_under(entry, request, forced, rule=rule)
+    alone, _ = plan_under(entry, request, forced)
+    assert (made.fields, why) == (alone.fields, "force")
+
+
+@given(st.sampled_from(MODELS), requests, level_rules)
+def test_a_rule_alone_does_what_the_same_words_of_a_route_do(entry, request, said):
+    rule = PurposeRule(RuleMatch("title"), said, name="title")
+    made, why = plan_under(entry, request, rule=rule)
+    same, reason = plan_under(entry, request, said)
+    assert made == same
+    assert why == (None if reason is None else "rule:title")
 
 
 @pytest.mark.parametrize(

@@ -155,20 +155,6 @@ def test_pro_mode_is_above_every_cap():
     assert got["reasoning"]["mode"] == "pro"
 
 
-def test_an_unknown_model_keeps_its_clients_fields_under_the_cap():
-    def arrives(effort: str) -> Any:
-        recorder = Recorder()
-        route = GatewayRoute(match="*", to=("openai:own",), thinking=LevelRules(cap="low"))
-        app = App(GatewayContext(GatewayConfig(routes=(route,)), recorder))
-        body = {"model": "own", "input": [USER], "reasoning": {"effort": effort, "summary": "auto"}}
-        url = "http://gate/v1/responses"
-        anyio.run(came, app, HttpRequest("POST", url, HEADERS, json.dumps(body).encode()))
-        return json.loads(recorder.bodies[0])["reasoning"]
-
-    assert arrives("high") == {"effort": "low", "summary": "auto"}
-    assert arrives("minimal") == {"effort": "minimal", "summary": "auto"}
-
-
 def test_a_service_may_not_ask_other_models_instead_of_a_limited_one():
     instead = {"model": "claude-opus-4-8", "output_config": {"effort": "max"}}
     body = {**ADAPTIVE, "messages": [USER], "fallbacks": [instead]}

@@ -43,6 +43,8 @@ RECEIPT = Receipt(
     why="cap",
     adjustments=("level", "cap"),
     finish="stop",
+    purpose="title",
+    route="opus",
     verdict="as planned",
     usage=Usage(100, 5, None, 20, 80, 205),
     tries=1,
@@ -82,7 +84,7 @@ def test_a_request_is_a_row_and_closing_writes_all_of_them(database, tmp_path):
     assert row == (
         *("0" * 24, 1763164800.25, 29386080, "ci", "chat", "opus/high", "north", "m1"),
         *("translated", "high", "medium", "cap", "level cap", 200, "done", "stop", "as planned"),
-        *(100, 5, None, 20, 80, 12346, 1, 1, 0.25, 1.5, 0, 0, None),
+        *(100, 5, None, 20, 80, 12346, 1, 1, 0.25, 1.5, 0, 0, None, "title", "opus"),
     )
 
 
@@ -318,7 +320,11 @@ def test_processes_that_start_at_once_make_the_tables_once(postgres):
         each.close()
     with psycopg.connect(address) as connection:
         _migrate(connection)
-        assert connection.execute("SELECT version FROM pondero_form").fetchall() == [(1,), (2,)]
+        assert connection.execute("SELECT version FROM pondero_form").fetchall() == [
+            (1,),
+            (2,),
+            (3,),
+        ]
 
 
 def test_a_ledger_of_a_newer_pondero_is_left_alone(postgres, tmp_path):
@@ -350,3 +356,9 @@ def _until(true) -> None:
             return
         sleep(0.05)
     raise AssertionError("it never came true")
+
+
+def test_a_cost_beyond_measure_stops_no_row(database):
+    rows = make_rows([replace(RECEIPT, cost=Decimal(10) ** 30), replace(RECEIPT, id="1" * 24)])
+    database.write(ledgers._INSERT, rows)
+    assert database.rows(COUNT) == [(2,)]

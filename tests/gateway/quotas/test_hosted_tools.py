@@ -117,12 +117,48 @@ TOOLS = {
 }
 
 
+PDF = "https://example.com/report.pdf"
+BY_URL = {"type": "document", "source": {"type": "url", "url": PDF}}
+FILES: dict[str, list[dict[str, Any]]] = {
+    "messages": [
+        BY_URL,
+        {"type": "document", "source": {"type": "file", "file_id": "file_1"}},
+        {"type": "tool_result", "tool_use_id": "t", "content": [BY_URL]},
+    ],
+    "responses": [
+        {"type": "input_file", "file_url": PDF},
+        {"type": "input_file", "file_id": "file-1"},
+    ],
+    "chat": [
+        {"type": "file", "file": {"file_data": PDF, "filename": "report.pdf"}},
+        {"type": "file", "file": {"file_id": "file-1"}},
+        {"type": "video_url", "video_url": {"url": "https://example.com/film.mp4"}},
+    ],
+    "gemini": [{"fileData": {"fileUri": PDF, "mimeType": "application/pdf"}}],
+}
+"""Files that are not in the request (types of the vendors' SDKs; OpenRouter, PDF and video)."""
+
+
+def write_file(api: str, part: dict[str, Any]) -> dict[str, Any]:
+    """Return a conversation with a file."""
+    if api == "gemini":
+        return {"contents": [{"role": "user", "parts": [part, {"text": "What is in it?"}]}]}
+    turns: list[dict[str, Any]] = [{"role": "user", "content": [part]}]
+    if part["type"] == "tool_result":
+        call = {"type": "tool_use", "id": "t", "name": "look", "input": {}}
+        asked = {"role": "user", "content": "Look."}
+        turns = [asked, {"role": "assistant", "content": [call]}, *turns]
+    return {"input" if api == "responses" else "messages": turns}
+
+
 @st.composite
 def bodies(draw: st.DrawFn, api: str) -> dict[str, Any]:
     tools = draw(st.lists(TOOLS[api], max_size=3))
     if draw(st.booleans()):
         tools = [FUNCTION[api], *tools]
     body: dict[str, Any] = {"tools": tools} if tools else {}
+    if draw(st.integers(0, 3)) == 0:
+        body |= write_file(api, draw(st.sampled_from(FILES[api])))
     most = draw(st.sampled_from([None, 2000, 100_000]))
     if api == "messages":
         body["thinking"] = draw(st.sampled_from([{"type": "disabled"}, {"type": "adaptive"}]))
@@ -132,7 +168,8 @@ def bodies(draw: st.DrawFn, api: str) -> dict[str, Any]:
         body["reasoning"] = draw(st.sampled_from(modes))
         if draw(st.integers(0, 4)) == 0:  # tools that come with a turn
             later = {"type": "additional_tools", "role": "developer", "tools": tools}
-            body = {**body, "tools": [], "input": [{"role": "user", "content": "Hi"}, later]}
+            said = body.get("input") or [{"role": "user", "content": "Hi"}]
+            body = {**body, "tools": [], "input": [*said, later]}
     if api == "chat" and draw(st.booleans()):
         body["web_search_options"] = draw(st.sampled_from([{}, {"search_context_size": "low"}]))
     if api == "gemini":
@@ -141,7 +178,7 @@ def bodies(draw: st.DrawFn, api: str) -> dict[str, Any]:
 
 
 def ask(
-    api: str, several: Sequence[dict[str, Any]], budget: SpendBudget, model: str | None = None
+    api: str, several: Sequence[dict[str, Any] | str], budget: SpendBudget, model: str | None = None
 ) -> tuple[GenerousService, list[Came], list[Receipt]]:
     """Send requests at once; return the service, the answers and the records."""
     receipts: list[Receipt] = []
@@ -159,8 +196,12 @@ def ask(
         "gemini": {"contents": [{"parts": [{"text": "Hi"}]}]},
     }
 
-    def write(body: dict[str, Any]) -> HttpRequest:
-        whole = {"model": "m", **said.get(api, {"messages": user}), **body}
+    def write(body: dict[str, Any] | str) -> HttpRequest:
+        if isinstance(body, str):  # of a client that writes what no encoder does
+            return HttpRequest("POST", f"http://gateway{PATHS[api]}", headers, body.encode())
+        # A request that names its model reaches the service as it is, whatever the model takes.
+        name = "m" if model else MODELS[api]
+        whole = {"model": name, **said.get(api, {"messages": user}), **body}
         if api in ("gemini", "converse"):
             del whole["model"]
         path = PATHS.get(api, "/model/m/converse")
@@ -247,6 +288,25 @@ def test_a_search_that_no_budget_covers_is_rejected_by_name(api):
     assert f"{name}: the service runs it itself" in answer.body.decode()
 
 
+@pytest.mark.parametrize(
+    ("api", "tool"),
+    [
+        ("gemini", {"url_context": {}}),
+        ("gemini", {"urlContext": {}}),
+        ("messages", {"type": "mcp_toolset", "mcp_server_name": "files"}),
+        ("messages", {"type": "web_fetch_20250910", "name": "web_fetch"}),
+        ("responses", {"type": "mcp", "server_label": "x", "server_url": "https://example.com"}),
+    ],
+)
+def test_a_tool_that_is_the_only_one_is_not_left_out(api, tool):
+    """Whatever the client calls it: without the tool the answer would be another one."""
+    body: dict[str, Any] = {"tools": [tool]}
+    body |= {"max_tokens": 2000} if api == "messages" else {}
+    service, (answer,), _ = ask(api, [body], SpendBudget(tokens=100_000))
+
+    assert (answer.status, service.bodies) == (429, [])
+
+
 @pytest.mark.parametrize("api", SEARCH)
 def test_among_other_tools_it_is_left_out(api):
     """As agents send it: the search is one tool of many, and a small budget blocks no agent."""
@@ -318,3 +378,76 @@ def test_a_summary_of_a_long_prompt_is_reserved():
     assert ask("messages", [body], budget)[1][0].status == 200
     long = {**body, "system": "word " * 60_000}
     assert ask("messages", [long], budget)[1][0].status == 429
+
+
+# -- tools in other places -----------------------------------------------------------------------
+
+USER = {"role": "user", "content": "Hi"}
+
+
+def _add_tool(tool: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": tool}}
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        SEARCH["messages"],
+        {"type": "advisor_20260301", "name": "advisor", "model": "claude-opus-5"},
+    ],
+)
+def test_a_tool_that_a_compaction_adds_is_reserved(tool):
+    summary = {"type": "compaction", "content": "sum", "tool_changes": [_add_tool(tool)]}
+    turns = [{"role": "assistant", "content": [summary]}, USER]
+    body = {"max_tokens": 2000, "messages": turns}
+    service, (answer,), _ = ask("messages", [body], SpendBudget(tokens=20_000))
+    assert (answer.status, service.bodies) == (429, [])
+
+
+def test_a_lone_tool_without_a_list_is_reserved():
+    service, (answer,), _ = ask(
+        "gemini", [{"tools": {"googleSearch": {}}}], SpendBudget(tokens=150_000)
+    )
+    assert (answer.status, service.bodies) == (429, [])
+
+
+_TWICE = {"type": "custom", "typ_": "web_search_20250305", "name": "web_search"}
+
+
+@pytest.mark.parametrize(
+    ("api", "body"),
+    [
+        (
+            "messages",
+            {
+                "max_tokens": 9,
+                "messages": [USER, {"role": "system", "content": [_add_tool(_TWICE)]}],
+            },
+        ),
+        (
+            "responses",
+            {
+                "input": [
+                    USER,
+                    {"type": "additional_tools", "role": "developer", "tools": [_TWICE]},
+                ]
+            },
+        ),
+        ("responses", {"input": "Hi", "tools": [_TWICE]}),
+    ],
+)
+@pytest.mark.parametrize("name", ["type", "\\u0074ype"])
+def test_a_tool_with_two_types_is_rejected_in_every_place(api, body, name):
+    text = json.dumps({"model": MODELS[api], **body}).replace('"typ_"', f'"{name}"')
+    service, (answer,), _ = ask(api, [text], SpendBudget(tokens=20_000_000))
+    assert (answer.status, service.bodies) == (400, []), answer.body
+    assert b"twice" in answer.body
+
+
+def test_research_that_reads_more_than_a_window_is_reserved():
+    """Perplexity's own example of the usage of sonar-deep-research has 221,046 tokens."""
+    body = {"max_tokens": 2000}
+    model = "perplexity:sonar-deep-research"
+    service, (answer,), _ = ask("chat", [body], SpendBudget(tokens=221_046), model)
+    assert (answer.status, service.bodies) == (429, [])
+    assert ask("chat", [body], SpendBudget(tokens=1_000_000), model)[1][0].status != 429

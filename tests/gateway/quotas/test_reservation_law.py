@@ -1,8 +1,8 @@
 """The law of reservations: no interleaving uses more than the budget and what it says beside it.
 
 Replicas reserve, settle, vanish and lose Redis in any order; a real Redis is killed, paused, emptied
-and made read-only, and its clock jumps. The judge knows nothing of slots, epochs or scripts: it adds
-up what was admitted and served, day by day.
+and made read-only, it begins again from an old file, and its clock jumps. The judge knows nothing of
+slots, epochs or scripts: it adds up what was admitted and served, day by day.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from tests.gateway.redis_server import RedisServer, redis_server
 
 from pondero.gateway.quotas.quota import Quota, QuotaUse
 from pondero.gateway.quotas.usage_counter import LocalUsageCounter, UsageCounter
-from pondero.gateway.state import redis_link
+from pondero.gateway.state import redis_link, redis_usage_counter
 from pondero.gateway.state.pending_use import PendingUse
 from pondero.gateway.state.redis_link import RedisLink, SharedStateLost
 from pondero.gateway.state.redis_usage_counter import RedisUsageCounter
@@ -172,6 +172,7 @@ class RedisLaw(Law):
         self.lost_data = False
         self.redis.start_if_gone()
         self.redis.empty()
+        self.redis.forget_file()
         for each in self.folder.glob("gateway-use-*"):
             each.unlink()
         self.start()
@@ -241,12 +242,58 @@ class RedisLaw(Law):
             while any(link.is_away for link in self.links.values()):  # noqa: ASYNC110 - of Redis
                 await asyncio.sleep(0.005)
 
+    @initialize(saves=st.booleans())
+    def begin(self, saves: bool) -> None:
+        if saves:
+            self.save_redis()
+
+    @precondition(lambda self: self.broken is None)
+    @rule()
+    def save_redis(self) -> None:
+        """Let Redis write its file: if it is killed later, it begins again with these data."""
+        self.redis.command("SAVE")
+
+    @precondition(lambda self: self.broken is None)
+    @rule()
+    def restart_redis(self) -> None:
+        """Restart it between two requests, so that no replica sees it away."""
+        self.redis.kill()
+        self.lose_data()
+        self.redis.start()
+        self.run(self.look())
+
     @precondition(lambda self: self.broken is None)
     @rule()
     def empty_redis(self) -> None:
         self.redis.empty()
         self.lose_data()
         self.run(self.look())
+
+    @precondition(lambda self: self.broken is None)
+    @rule(what=st.sampled_from(["budget:*", "epoch", "process", "replicas"]))
+    def remove_entries(self, what: str) -> None:
+        """Take entries and leave the others, as an eviction does."""
+        for name in self.redis.command("KEYS", f"pondero:{what}"):
+            self.redis.command("DEL", name)
+        if what == "budget:*":
+            self.lose_data()
+        self.lost_data |= what == "process"  # then it is taken for a restart from an old file
+        self.run(self.look_for_losses())
+
+    @precondition(lambda self: self.broken is None)
+    @rule()
+    def remove_reservations(self) -> None:
+        """Take them while their requests run; nothing that was counted is lost."""
+        for name in self.redis.command("KEYS", "pondero:reservations:*"):
+            self.redis.command("DEL", name)
+
+    async def look_for_losses(self) -> None:
+        """Let a replica notice, as its next request does, and the others look."""
+        for counter in self.counters.values():
+            self.asked += 1
+            with suppress(SharedStateLost):
+                assert await counter.reserve(f"look-{self.asked}", [QuotaUse(BUDGET, 0)]) is None
+        await self.look()
 
     def lose_data(self) -> None:
         """Note it; the replicas that live give back all that they saw, and others take it along."""
@@ -272,6 +319,18 @@ class RedisLaw(Law):
             todays = sum(each.counted for each in self.requests if each.day == self.today())
             assert self.run(counter.current_use([BUDGET])) == [todays]
 
+    @precondition(lambda self: self.broken is None and not self.has_left)
+    @invariant()
+    def redis_counts_no_less(self) -> None:
+        """Whatever Redis lost: the replicas that saw it give it back."""
+        if any(link.is_away for link in self.links.values()):
+            return
+        for counter in self.counters.values():
+            self.run(counter.wait_until_counted())
+        for counter in self.counters.values():
+            todays = sum(each.counted for each in self.requests if each.day == self.today())
+            assert self.run(counter.current_use([BUDGET]))[0] >= todays
+
     def teardown(self) -> None:
         if self.broken is not None:
             self.heal_redis()
@@ -291,6 +350,7 @@ class AllowLaw(RedisLaw):
 @pytest.fixture
 def servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Mapping[str, Any]]:
     monkeypatch.setattr(redis_link, "AWAY", 0.01)
+    monkeypatch.setattr(redis_usage_counter, "PATIENCE", 0)  # replicas vanish all the time
     with redis_server(tmp_path) as server:
         yield {"redis": server, "folder": tmp_path}
 

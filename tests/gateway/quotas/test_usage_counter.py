@@ -191,6 +191,34 @@ def test_what_is_sent_twice_counts_once(redis):
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("bound", [budget(100), limit(100, "day")])
+def test_a_redis_that_begins_again_with_an_old_file_gets_the_counts_back(redis, bound):
+    async def run() -> None:
+        links = [RedisLink(redis.url) for _ in range(2)]
+        busy, idle = (RedisUsageCounter(link, alone=False) for link in links)
+        assert await idle.reserve("a", [QuotaUse(bound, 10)]) is None
+        redis.command("SAVE")
+        assert await busy.reserve("b", [QuotaUse(bound, 70)]) is None
+        busy.settle("b", [QuotaUse(bound, 60)])
+        await busy.wait_until_counted()
+        redis.kill()
+        redis.start()
+        assert await idle.reserve("c", [QuotaUse(bound, 5)]) is None  # it knows nothing of b
+        assert await busy.reserve("d", [QuotaUse(bound, 30)]) is not None
+        assert await idle.current_use([bound]) == [75]
+        idle.settle("a", [QuotaUse(bound, 7)])
+        await idle.wait_until_counted()
+        assert await busy.current_use([bound]) == [72]
+        for state, link in zip((busy, idle), links, strict=True):
+            await state.aclose()
+            await link.aclose()
+
+    try:
+        asyncio.run(run())
+    finally:
+        redis.forget_file()
+
+
 @pytest.mark.parametrize("where", ["here", "redis"])
 @pytest.mark.parametrize("jump", [86_400_000, 400 * 86_400_000])
 def test_a_clock_that_jumps_neither_frees_a_budget_nor_locks_it(request, where, jump):

@@ -36,6 +36,7 @@ FRONTS = {
     "ollama": "ollama:qwen3",
     "cohere": "cohere:command-a-reasoning-08-2025",
     "bedrock": "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "interactions": "google-interactions:gemini-3-flash-preview",
 }
 RAW = "RAW-BYTES-OF-THE-SERVICE"
 HOST = "127.0.0.1"
@@ -221,6 +222,10 @@ def read_shape(front: str, body: bytes) -> tuple[str, str | None]:
             error = told[0]["error"] if isinstance(told, list) else told["error"]
             assert isinstance(error["code"], int)
             assert error["status"].isupper()
+            return error["message"], None
+        case "interactions":
+            error = told["error"]
+            assert isinstance(error["code"], str) or error["status"].isupper()
             return error["message"], None
         case "bedrock":
             return told["message"], None

@@ -23,8 +23,16 @@ BACKS = {
     "gemini": "google:gemini-3-flash-preview",
     "deepseek": "deepseek:deepseek-v4-flash",
     "bedrock": "bedrock:us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "claude 4.6": "anthropic:claude-sonnet-4-6",
+    "converse 4.6": "bedrock:us.anthropic.claude-sonnet-4-6",
     "chat": "openai-chat:gpt-5.5",
     "openai": "openai:gpt-5.5",
+}
+KEPT = {  # the field in which each API wants thinking or its signature back
+    "claude 4.6": "signature",
+    "converse 4.6": "signature",
+    "gemini": "thoughtSignature",
+    "deepseek": "reasoning_content",
 }
 TOOL = {
     "type": "function",
@@ -55,20 +63,27 @@ class Gateway:
 
     def call(self, **more: Any) -> list[dict[str, Any]]:
         """Return the items of an answer that calls the tool."""
-        answer = self.ask([ASK], **more)
-        assert answer.status == 200, answer.body
-        if not more.get("stream"):
-            return json.loads(answer.body)["output"]
-        data = [line[5:] for line in answer.body.splitlines() if line.startswith(b"data:")]
-        return json.loads(data[-1])["response"]["output"]
+        return output_of(self.ask([ASK], **more))
+
+
+def output_of(answer: Came) -> list[dict[str, Any]]:
+    """Return the items of an answer, whole or streamed."""
+    assert answer.status == 200, answer.body
+    if answer.body.startswith(b"{"):
+        return json.loads(answer.body)["output"]
+    data = [line[5:] for line in answer.body.splitlines() if line.startswith(b"data: {")]
+    return json.loads(data[-1])["response"]["output"]
+
+
+def references(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"type": "item_reference", "id": item["id"]} for item in items]
 
 
 def referred(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the next request's input, with references in place of all items of the answer."""
     call = next(item for item in items if item["type"] == "function_call")
-    named = [{"type": "item_reference", "id": item["id"]} for item in items]
     result = {"type": "function_call_output", "call_id": call["call_id"], "output": WORDS}
-    return [ASK, *named, result]
+    return [ASK, *references(items), result]
 
 
 def written(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -105,6 +120,24 @@ def test_calls_may_be_sent_without_their_id_beside_a_reference_to_their_thinking
     assert WORDS in answer.body.decode()
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("back", KEPT)
+def test_references_of_several_turns_bring_back_calls_thinking_and_words(back, stream):
+    gateway = Gateway(BACKS[back])
+    low: dict[str, Any] = {"stream": stream, "reasoning": {"effort": "low"}}
+    items = gateway.call(**low)
+    turns = referred(items)
+    more = output_of(gateway.ask(turns, **low))
+    sent = json.dumps(gateway.emulator.log.entries[-1].body)
+    assert TOOL["name"] in sent
+    assert WORDS in sent
+    assert KEPT[back] in sent
+    said = next(part["text"] for item in more for part in item.get("content") or ())
+    thanks = {"role": "user", "content": "Thanks."}
+    output_of(gateway.ask([*turns, *references(more), thanks], **low))
+    assert json.dumps(said) in json.dumps(gateway.emulator.log.entries[-1].body)
+
+
 def test_thinking_goes_back_with_its_signature():
     gateway = Gateway(BACKS["anthropic"])
     gateway.ask(referred(gateway.call()))
@@ -126,20 +159,33 @@ def test_the_items_of_another_key_are_not_found():
     keys = tuple(GatewayKey(name, hash_key(key)) for name, key in KEYS.items())
     gateway = Gateway(BACKS["anthropic"], keys=keys)
     items = gateway.call(key=KEYS["mine"])
+    asked = len(gateway.emulator.log.entries)
     assert gateway.ask(referred(items), key=KEYS["other"]).status == 400
+    assert len(gateway.emulator.log.entries) == asked
     assert gateway.ask(referred(items), key=KEYS["mine"]).status == 200
 
 
-def test_an_answer_that_is_not_to_be_stored_cannot_be_referred_to():
+@pytest.mark.parametrize("store", [False, True])
+def test_an_answer_that_is_not_to_be_stored_cannot_be_referred_to(store):
     gateway = Gateway(BACKS["anthropic"])
-    answer = gateway.ask(referred(gateway.call(store=False)), store=False)
+    items = gateway.call(store=False)
+    asked = len(gateway.emulator.log.entries)
+    answer = gateway.ask(referred(items), store=store)
     assert answer.status == 400
-    assert "send the conversation itself" in answer.body.decode()
+    message = json.loads(answer.body)["error"]["message"]
+    assert items[0]["id"] in message
+    assert "send the conversation itself" in message
+    last = [ASK, {"type": "item_reference", "id": items[-1]["id"]}]
+    answer = gateway.ask(last, store=store)
+    assert answer.status == 400
+    assert items[-1]["id"] in json.loads(answer.body)["error"]["message"]
+    assert len(gateway.emulator.log.entries) == asked
 
 
-def test_an_unknown_reference_is_rejected():
+@pytest.mark.parametrize("id", ["rs_0123456789abcdef", "msg_unknown"])
+def test_an_unknown_reference_is_rejected_and_never_left_out(id):
     gateway = Gateway(BACKS["anthropic"])
-    unknown = {"type": "item_reference", "id": "rs_0123456789abcdef"}
-    answer = gateway.ask([ASK, unknown])
+    answer = gateway.ask([ASK, {"type": "item_reference", "id": id}])
     assert answer.status == 400
-    assert unknown["id"] in answer.body.decode()
+    assert id in json.loads(answer.body)["error"]["message"]
+    assert not gateway.emulator.log.entries

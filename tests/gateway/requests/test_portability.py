@@ -182,7 +182,39 @@ def test_no_answer_without_the_state_that_a_request_names(field, body, name):
 
 PICTURE = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
 DOCUMENT = {"type": "document", "source": {"type": "file", "file_id": "file_1"}}
+STORED = {"source": {"s3Location": {"uri": "s3://bucket/file-1"}}}
+PAPER = {"document": {"format": "pdf", "name": "paper", **STORED}}
 FILES = {
+    "converse image": (
+        "converse",
+        [{"role": "user", "content": [{"text": "Look."}, {"image": {"format": "png", **STORED}}]}],
+        "s3://bucket/file-1",
+    ),
+    "converse document": (
+        "converse",
+        [{"role": "user", "content": [{"text": "Read."}, PAPER]}],
+        "s3://bucket/file-1",
+    ),
+    "converse video": (
+        "converse",
+        [{"role": "user", "content": [{"text": "Look."}, {"video": {"format": "mp4", **STORED}}]}],
+        "s3://bucket/file-1",
+    ),
+    "converse result": (
+        "converse",
+        [
+            {"role": "user", "content": [{"text": "Look."}]},
+            {
+                "role": "assistant",
+                "content": [{"toolUse": {"toolUseId": "t1", "name": "look", "input": {}}}],
+            },
+            {
+                "role": "user",
+                "content": [{"toolResult": {"toolUseId": "t1", "content": [PAPER]}}],
+            },
+        ],
+        "s3://bucket/file-1",
+    ),
     "messages image": ("messages", [{"role": "user", "content": [PICTURE]}], "file_1"),
     "messages document": ("messages", [{"role": "user", "content": [DOCUMENT]}], "file_1"),
     "messages upload": (
@@ -267,7 +299,8 @@ FILES = {
 @pytest.mark.parametrize("name", ["claude", "gpt", "gemini", "deepseek", "converse"])
 @pytest.mark.parametrize(("api", "turns", "file"), FILES.values(), ids=FILES)
 def test_no_answer_about_a_file_that_the_model_cannot_see(api, turns, file, name):
-    if (api, name) in (("messages", "claude"), ("responses", "gpt"), ("gemini", "gemini")):
+    own = ("messages", "claude"), ("responses", "gpt"), ("gemini", "gemini"), ("converse",) * 2
+    if (api, name) in own:
         pytest.skip("its own service has the file")
     if (api, name) == ("chat", "deepseek"):
         pytest.skip("same API: the service itself rejects it")
@@ -330,3 +363,68 @@ def test_a_medium_that_a_model_does_not_take_is_described_and_said(part, name):
     assert "which this model cannot be shown" in json.dumps(sent)
     assert "example.com" not in json.dumps(sent)
     assert "medium_unseen" in notes
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in ("claude", "ollama")])
+def test_an_answer_of_no_tokens_becomes_the_shortest_that_a_model_takes(name):
+    """Only Anthropic takes ``max_tokens: 0``, which warms its cache."""
+    status, _, _, notes = ask("messages", name, {**MESSAGES, "max_tokens": 0})
+    assert status == 200
+    assert "max_tokens_clamped:max_tokens" in notes
+
+
+def test_an_endless_answer_of_ollama_is_not_cut_elsewhere():
+    body = {"messages": HELLO, "options": {"num_predict": -1}, "stream": False}
+    status, _, sent, _ = ask("ollama", "groq", body)
+    assert (status, sent.get("max_completion_tokens")) == (200, None)
+
+
+def test_what_chat_and_responses_both_have_is_carried():
+    body = {**CHAT, "verbosity": "low", "service_tier": "flex", "prompt_cache_key": "k",
+            "metadata": {"a": "b"}, "safety_identifier": "s"}  # fmt: skip
+    status, answer, sent, notes = ask("chat", "gpt", body)
+    assert status == 200, answer
+    assert sent["text"]["verbosity"] == "low"
+    carried = ("service_tier", "prompt_cache_key", "metadata", "safety_identifier")
+    assert {name: sent[name] for name in carried} == {name: body[name] for name in carried}
+    assert "dropped_parameter" not in notes
+
+
+def test_one_call_at_a_time_is_reported_by_its_own_name():
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+    choice = {"type": "function", "function": {"name": "f"}}
+    body = {**CHAT, "tools": [tool], "tool_choice": choice, "parallel_tool_calls": False}
+    _, _, sent, notes = ask("chat", "gemini", body)
+    assert sent["toolConfig"]["functionCallingConfig"]["allowedFunctionNames"] == ["f"]
+    assert "dropped_parameter:parallel_tool_calls" in notes
+    assert "dropped_parameter:tool_choice" not in notes
+
+
+def test_what_a_function_returns_is_reported_where_no_field_says_it():
+    tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}},
+            "output_schema": {"type": "object"}}  # fmt: skip
+    notes = ask("responses", "claude", {**RESPONSES, "tools": [tool]})[3]
+    assert "output_schema" in notes
+
+
+PICTURE = {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}
+DECLARED = {"name": "f", "behavior": "NON_BLOCKING", "response": {"type": "STRING"}}
+TURNS = [
+    {"role": "user", "parts": [{"text": "Hi"}]},
+    {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}}]},
+    {"role": "user", "parts": [{"functionResponse": {
+        "name": "f", "response": {"output": "x"}, "willContinue": True, "scheduling": "SILENT"}}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["claude", "gpt", "mistral"])
+def test_what_only_gemini_has_is_reported(name):
+    system = {"parts": [{"text": "Be brief."}, PICTURE]}
+    tools = [{"functionDeclarations": [DECLARED]}]
+    body = {"contents": TURNS, "systemInstruction": system, "tools": tools}
+    status, answer, _, notes = ask("gemini", name, body)
+    assert status == 200, answer
+    lost = ("systemInstruction.parts.1", "behavior", "response", "willContinue", "scheduling")
+    assert [each for each in lost if each not in notes] == []
+    plain = {"contents": TURNS[:1], "tools": [{"functionDeclarations": [{"name": "f"}]}]}
+    assert "functionDeclarations" not in ask("gemini", name, plain)[3]

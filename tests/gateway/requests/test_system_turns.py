@@ -12,6 +12,8 @@ from pondero.gateway.config.model import GatewayConfig, GatewayRoute
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
 
+from .test_portability import ask
+
 MODELS = {
     "old-claude": "anthropic:claude-sonnet-4-5",
     "ignores": "anthropic:claude-sonnet-5",
@@ -71,3 +73,49 @@ def test_claude_gets_no_system_turn_that_it_rejects_or_ignores(name):
     for roles in RUNS.values():
         _, _, sent = _ask("messages", name, roles)
         assert {turn["role"] for turn in sent["messages"]} <= {"user", "assistant"}
+
+
+# -- a system prompt alone ------------------------------------------------------------------------
+
+ALONE = {"messages": [{"role": "system", "content": "Write a haiku."}]}
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize("back", ["deepseek", "groq", "ollama", "cohere"])
+def test_a_system_prompt_alone_goes_as_it_is_where_the_service_takes_it(back, api):
+    body = ALONE if api == "chat" else {"instructions": "Write a haiku.", "input": []}
+    status, answer, sent, notes = ask(api, back, body)
+    assert status == 200, answer
+    assert [turn["role"] for turn in sent["messages"]] == ["system"]
+    assert "turn_added" not in notes
+    assert "system_turn_folded" not in notes
+
+
+@pytest.mark.parametrize("back", ["claude", "gemini", "mistral", "converse", "gpt"])
+@pytest.mark.parametrize("empty", [[], [{"role": "user", "content": ""}]], ids=["alone", "empty"])
+def test_a_system_prompt_alone_is_the_question_where_the_service_needs_one(back, empty):
+    body = {"messages": [*ALONE["messages"], *empty]}
+    status, answer, sent, notes = ask("chat", back, body)
+    assert status == 200, answer
+    assert "has not written" not in json.dumps(sent)
+    assert "Write a haiku." in json.dumps(sent)
+    assert "system_turn_folded" in notes
+
+
+@pytest.mark.parametrize("back", ["claude", "gemini", "mistral", "converse", "deepseek"])
+def test_a_turn_that_is_added_to_an_empty_conversation_is_reported(back):
+    body = {"messages": [{"role": "user", "content": ""}]}
+    status, answer, sent, notes = ask("chat", back, body)
+    assert status == 200, answer
+    assert "has not written" in json.dumps(sent)
+    assert "turn_added:messages" in notes
+
+
+def test_a_turn_before_an_answer_that_comes_first_is_added_where_needed_and_reported():
+    turns = [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Hi."}]
+    _, _, sent, notes = ask("chat", "gemini", {"messages": turns})
+    assert "begins with the answer" in json.dumps(sent)
+    assert "turn_added:messages" in notes
+    _, _, sent, notes = ask("chat", "converse", {"messages": turns})
+    assert sent["messages"][0]["role"] == "assistant"
+    assert "turn_added" not in notes

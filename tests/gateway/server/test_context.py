@@ -1,4 +1,4 @@
-"""Which of a route's models is asked first."""
+"""Which of a route's models is asked first, and what the gateway remembers."""
 
 import asyncio
 import json
@@ -36,5 +36,45 @@ def test_a_thread_stays_with_the_model_that_gave_the_last_answer(home):
         assert (await asked(app, "any", first))[0] == OPUS
         _, answer = await asked(app, "home", first)
         assert (await asked(app, "any", first, answer, then))[0] == home
+
+    asyncio.run(run())
+
+
+# -- what a rejection teaches about other conversations ------------------------------------------
+
+BOUND = "claude-opus-5-5"
+
+
+async def respond(app, *items):
+    """Return the adjustments and the items of an answer to a client of the Responses API."""
+    body = {
+        "model": BOUND,
+        "input": items,
+        "reasoning": {"effort": "medium"},
+        "include": ["reasoning.encrypted_content"],
+        "store": False,
+    }
+    http = HttpRequest("POST", "http://gate/v1/responses", {}, json.dumps(body).encode())
+    answer = await came(app, http)
+    assert answer.status == 200, answer.body
+    return answer.headers.get("x-pondero-adjustments"), json.loads(answer.body)["output"]
+
+
+def test_a_rejection_in_one_conversation_changes_no_other():
+    async def run():
+        emulator = Emulator()
+        config = GatewayConfig(routes=(GatewayRoute(BOUND, (f"anthropic:{BOUND}",)),))
+        app = App(GatewayContext(config, emulator))
+        first, edited, then, other = (
+            {"role": "user", "content": text}
+            for text in ("think hard about a", "think hard about b", "go on", "unrelated")
+        )
+        _, answer = await respond(app, first)
+        usual, _ = await respond(app, first, *answer, then)
+        told, _ = await respond(app, edited, *answer, then)
+        assert "seal_refused" in told
+        for good in ((other,), (first, *answer, then)):
+            assert (await respond(app, *good))[0] == usual
+            assert "block_binding" not in emulator.log.entries[-1].body["thinking"]
 
     asyncio.run(run())

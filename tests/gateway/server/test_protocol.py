@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -48,7 +49,7 @@ def gateway() -> Iterator[Any]:
 def transports(monkeypatch) -> list[Any]:
     """Let deadlines pass within the test; yield the server's side of each connection."""
     found: list[Any] = []
-    made = protocol.LimitedProtocol.connection_made
+    made = protocol._LimitedProtocol.connection_made
 
     def connection_made(self: Any, transport: Any) -> None:
         found.append(transport)
@@ -60,7 +61,7 @@ def transports(monkeypatch) -> list[Any]:
         return bound
 
     monkeypatch.setattr(run, "bind", bind_small)
-    monkeypatch.setattr(protocol.LimitedProtocol, "connection_made", connection_made)
+    monkeypatch.setattr(protocol._LimitedProtocol, "connection_made", connection_made)
     monkeypatch.setattr(protocol, "READ_SECONDS", 2.0, raising=False)
     monkeypatch.setattr(protocol, "_SWEEP", 0.05)
     return found
@@ -319,3 +320,19 @@ def test_an_offer_is_no_way_around_the_limits(gateway):
         raw.send(b"CONNECT a:443 HTTP/1.1\r\n%b\r\n" % HOST + b"\x16\x03\x01" * 9)
         assert int(raw.rest()[9:12]) in (400, 401, 404)
     assert is_served(gateway)
+
+
+# -- idle connections ----------------------------------------------------------------------------
+
+
+def test_idle_connections_are_kept_longer_than_clients_keep_them():
+    """Else a client sends a request just when the gateway closes, and the request is lost."""
+    kept = {
+        "httpx": httpx.Limits().keepalive_expiry,
+        "aiohttp": 15.0,  # keepalive_timeout of BaseConnector
+        "nginx": 60.0,  # keepalive_timeout in upstream (nginx.org, ngx_http_upstream_module)
+        "AWS": 60.0,  # idle_timeout.timeout_seconds (Application Load Balancers, attributes)
+        "Go": 90.0,  # IdleConnTimeout of http.DefaultTransport
+        "reqwest": 90.0,  # pool_idle_timeout
+    }
+    assert max(each or 0 for each in kept.values()) < run.KEEP_ALIVE

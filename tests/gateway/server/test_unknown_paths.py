@@ -69,6 +69,12 @@ PATHS = {
         ("GET", "/v1beta/operations/abc", BEARER),
         ("POST", "/v1/projects/p/locations/global/publishers/google/models/g:predict", BEARER),
     ],
+    "interactions": [
+        ("GET", "/v1beta/interactions/v1_abc", GOOGLE),
+        ("DELETE", "/v1/interactions/v1_abc", BEARER),
+        ("POST", "/v1beta/interactions/v1_abc/cancel", GOOGLE),
+        ("GET", "/v1beta/interactions", BEARER),
+    ],
     "anthropic": [
         ("POST", "/v1/messages/batches", BEARER),
         ("GET", "/v1/messages/batches/msgbatch_1/results", BEARER),

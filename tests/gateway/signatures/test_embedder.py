@@ -73,7 +73,9 @@ def test_the_client_sees_the_same_words_and_calls_one_part_after_another(front, 
     assembler.extend(events)
     shown = assembler.message()
     assert shown.text == message.text == one.record.text
-    assert "".join(shown.thinking) == "".join(message.thinking)
+    assert "".join(part.text for part in shown.thinking_parts) == "".join(
+        part.text for part in message.thinking_parts
+    )
     assert [(c.name, c.arguments) for c in shown.tool_calls] == [
         (c.name, c.arguments) for c in message.tool_calls
     ]

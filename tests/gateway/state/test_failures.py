@@ -239,6 +239,51 @@ def test_a_blocked_key_stays_blocked_while_redis_fails(redis, how, policy):
     asyncio.run(run())
 
 
+def test_a_worker_that_alone_lost_redis_learns_blocks_from_the_others(redis, monkeypatch):
+    """Its own connection timed out; the worker that blocks a key still reaches Redis."""
+    monkeypatch.setattr("pondero.gateway.state.redis_link.AWAY", 600)
+
+    async def run() -> None:
+        async with replica(redis, OWN, ADMIN) as first, replica(redis, OWN, ADMIN) as alone:
+            assert await first.status("text-of-own") == 200
+            assert await alone.status("text-of-own") == 200
+            counter: Any = alone.gate.shared.state
+            counter._link._lose(TimeoutError())
+            assert await alone.status("text-of-own") == 200
+            await first.gate.keys.block("own")
+            assert await alone.status("text-of-own") == 401
+            await first.gate.keys.block("own", blocked=False)
+            assert await alone.status("text-of-own") == 200
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("policy", ["allow", "refuse"])
+def test_a_redis_that_begins_again_with_an_old_file_frees_nobody(redis, policy):
+    """Its file has no block and nearly no use; the replicas saw both."""
+    ci = GatewayKey("ci", hash_key("text-of-ci"), budget=SpendBudget(tokens=9_000, per="month"))
+
+    async def run() -> None:
+        async with replica(redis, OWN, ADMIN, ci, on_state_loss=policy) as first:
+            assert await first.status("text-of-own") == 200
+            assert await first.status("text-of-ci") == 200
+            redis.command("SAVE")
+            await first.gate.keys.block("own")
+            (bound,) = find_quotas(ci, None)
+            while await first.status("text-of-ci") == 200:
+                await first.gate.shared.state.wait_until_counted()
+            before = await first.gate.shared.state.current_use([bound])
+            redis.kill()
+            redis.start()
+            assert await first.status("text-of-own") in (401, *BUSY)
+            await until(lambda: _is_status(first, "text-of-boss", 200))
+            assert await first.status("text-of-own") == 401
+            assert await first.status("text-of-ci") == 429
+            assert await first.gate.shared.state.current_use([bound]) == before
+
+    asyncio.run(run())
+
+
 def test_a_gateway_that_has_never_read_its_keys_rejects_every_request(redis):
     """It cannot know which of them are blocked."""
 

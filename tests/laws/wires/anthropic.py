@@ -15,6 +15,9 @@ WIRE = Wire(
     buckets=frozenset({"input", "cache_read", "cache_write", "output", "thinking"}),
     extras={"metadata": {"user_id": "u"}, "service_tier": "auto"},
     lacks=frozenset(
-        {"many_marks", "max_tokens_absent", "result_names", "output_names", "schemaless_output"},
+        {
+            *("many_marks", "max_tokens_absent", "result_names", "output_names"),
+            *("schemaless_output", "blank_texts"),
+        },
     ),
 )

@@ -23,7 +23,7 @@ WIRE = Wire(
     lacks=frozenset(
         {
             *("image_urls", "result_cache", "result_names", "parallel"),
-            *("output_names", "schemaless_output"),
+            *("output_names", "schemaless_output", "blank_texts"),
             "blobs",  # there, but never without a name and words beside them
         }
     ),

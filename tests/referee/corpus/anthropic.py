@@ -5,6 +5,7 @@ from the service's own table.
 """
 
 import json
+from base64 import b64encode
 from typing import Any
 
 from tests.referee.cases import Case, post
@@ -19,6 +20,7 @@ PREDICT = (
     "https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/anthropic/models"
 )
 KEY = {"x-api-key": "k", "anthropic-version": "2023-06-01"}
+DEEPSEEK = "https://api.deepseek.com/anthropic/v1/messages"
 OPUS = "claude-opus-5"
 OLD = "claude-sonnet-4-5"
 
@@ -38,6 +40,19 @@ ALWAYS = [
 ]
 BETWEEN = "claude-sonnet-5-5"
 NEW = [*CAN_STOP, BETWEEN, *ALWAYS]
+DATED = {
+    "claude-3-haiku": "20240307",
+    "claude-3-opus": "20240229",
+    "claude-3-5-haiku": "20241022",
+    "claude-3-5-sonnet": "20240620",
+    "claude-3-7-sonnet": "20250219",
+    "claude-sonnet-4": "20250514",
+    "claude-opus-4": "20250514",
+    "claude-opus-4-1": "20250805",
+    OLD: "20250929",
+    "claude-haiku-4-5": "20251001",
+    "claude-opus-4-5": "20251101",
+}
 LIMITED_OFF = [OPUS, "claude-haiku-5-5", BETWEEN]
 NEVER_FORCED = ["claude-opus-5-5", BETWEEN, *ALWAYS[3:]]
 FOLLOWS = [
@@ -190,6 +205,26 @@ DOOR = [
     Case("no_body_version", predict(anthropic_version=None), predict()),
     Case("unknown_body_version", predict(anthropic_version="1"), predict()),
     Case("model_in_body", predict(body={"model": OPUS}), predict()),
+    Case("unknown_version", knock({**KEY, "anthropic-version": "2023-06-02"}),
+         post(DEEPSEEK, {"model": "deepseek-flash", "max_tokens": 9, "messages": [user()]}, {"x-api-key": "k"})),
+    Case("unknown_beta", ask(betas="interleaved-thinking-2025-04-14"), ask(betas="interleaved-thinking-2025-05-14")),
+    Case("unknown_beta", ask(betas="marvel-2026-01-01"), ask(url=DEEPSEEK, betas="marvel-2026-01-01")),
+    Case("unmapped_model", ask(url=DEEPSEEK, model="gpt-4o"), ask(url=DEEPSEEK, model="claude-opus-9")),
+    *(Case("unknown_model", ask(model=f"{model}-20250101"), ask(model=f"{model}-{date}")) for model, date in DATED.items()),
+    *(Case("unknown_model", ask(model=f"{model}-20260101"), ask(model=model)) for model in NEW),
+    Case("budget", ask(model=OLD, max_tokens=1024, **ENABLED), ask(url=DEEPSEEK, max_tokens=1024, **ENABLED)),
+    Case("too_small", ask(model=OLD, max_tokens=2000, **thinking("enabled", budget_tokens=9)),
+         ask(url=DEEPSEEK, **thinking("enabled", budget_tokens=9))),
+    Case("missing_field", ask(model=OLD, **thinking("enabled")), ask(url=DEEPSEEK, **thinking("enabled"))),
+    Case("container", ask(container="c"), ask(url=DEEPSEEK, container="c")),
+    *(Case("empty_system_text", ask(system=empty), ask(system=full))
+      for empty, full in (("", "x"), ([{"type": "text", "text": ""}], [{"type": "text", "text": "x"}]))),
+    *(Case("blank_system_text", ask(system=blank), ask(system=full)) for blank, full in (
+        ("\n ", "\n x"), ([TEXT, {"type": "text", "text": "\n\n"}], [TEXT, {"type": "text", "text": "\n\nx"}]))),
+    Case("empty_stop", ask(stop_sequences=["a", ""]), ask(stop_sequences=["a"])),
+    Case("blank_stop", ask(stop_sequences=["\n"]), ask(stop_sequences=["\nx"])),
+    Case("long_user_id", ask(metadata={"user_id": "u" * 257}), ask(metadata={"user_id": "u" * 256})),
+    Case("email_user_id", ask(metadata={"user_id": "a@b.test"}), ask(metadata={"user_id": "a-b.test"})),
     Case("predict_stream", predict(stream=True), predict("streamRawPredict", stream=True)),
     Case("not_json", post(URL, b"{", KEY), ask()),
     Case("extra_field", ask(reasoning_effort="low"), ask(metadata={"user_id": "u"})),
@@ -238,7 +273,27 @@ def image(source: Json) -> Json:
     return {"type": "image", "source": source}
 
 
-PIXEL = {"type": "base64", "media_type": "image/png", "data": "QUJD"}
+PIXEL = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
+BYTES = {
+    "image/png": "iVBORw0KGgo=",
+    "image/jpeg": "/9j/4AAQ",
+    "image/gif": "R0lGODlhAQAB",
+    "image/webp": "UklGRgAAAABXRUJQ",
+}
+BLANK = {"type": "text", "text": "\n "}
+
+
+def drawn(width: int, height: int, more: int = 0) -> Json:
+    """Return a PNG's block: its header, and as many more bytes."""
+    head = (
+        b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
+        + width.to_bytes(4, "big")
+        + height.to_bytes(4, "big")
+    )
+    return image({**PIXEL, "data": b64encode(head + bytes(more)).decode()})
+
+
+EMPTIES: list[Json] = ["", []]
 CONVERSATION = [
     Case("block_type", ask(user({"type": "input_text", "text": "x"})), ask(user(TEXT))),
     Case("result_content", loop(result={**RESULT, "content": [CALL]}),
@@ -250,7 +305,51 @@ CONVERSATION = [
          loop(result={**RESULT, "content": [image(PIXEL)]})),
     Case("no_messages", post(URL, {"model": OPUS, "max_tokens": 9, "messages": []}, KEY), ask()),
     Case("empty_message", ask({"role": "user", "content": []}), ask(user(TEXT))),
+    Case("empty_message", ask({"role": "user", "content": ""}), ask(user(TEXT))),
+    Case("empty_message", ask(user(), {"role": "assistant", "content": ""}, user(), model=OLD),
+         ask(user(), {"role": "assistant", "content": ""}, model=OLD)),
+    *(Case("blank_text", ask({"role": "user", "content": blank}), ask({"role": "user", "content": good}))
+      for blank, good in ((" ", " x"), ([BLANK], [BLANK, TEXT]), ([BLANK, BLANK], [BLANK, image(PIXEL)]))),
+    Case("blank_text", ask(user(), assistant(BLANK), user()),
+         ask(user(), assistant(BLANK, CALL), user(RESULT), tools=[TOOL])),
+    Case("call_role", ask(user(TEXT, CALL), tools=[TOOL]), ask(user(TEXT), assistant(CALL), user(RESULT), tools=[TOOL])),
+    Case("result_role", ask(user(), assistant(CALL), assistant(RESULT), user(), tools=[TOOL]),
+         ask(user(), assistant(CALL), user(RESULT), tools=[TOOL])),
+    Case("result_twice", ask(user(), assistant(CALL), user(RESULT, RESULT), tools=[TOOL]),
+         ask(user(), assistant(CALL), user(RESULT), tools=[TOOL])),
+    Case("result_twice", ask(user(), assistant(CALL), user(RESULT), user(RESULT), tools=[TOOL]),
+         ask(user(), assistant(CALL), user(RESULT), user(TEXT), tools=[TOOL])),
+    *(Case("empty_error", loop(result={**RESULT, "content": empty, "is_error": True}),
+           loop(result={**RESULT, "content": empty})) for empty in EMPTIES),
+    *(Case("image_type", ask(user(image({**PIXEL, "media_type": kind}))), ask(user(image(PIXEL))))
+      for kind in ("image/bmp", "image/svg+xml", "image/jpg")),
+    Case("empty_image", ask(user(image({**PIXEL, "data": ""}))), ask(user(image(PIXEL)))),
+    *(Case("image_pixels", ask(user(drawn(*big))), ask(user(drawn(*good))))
+      for big, good in (((1440, 8570), (1440, 8000)), ((8001, 1), (8000, 1)))),
+    Case("image_pixels", loop(result={**RESULT, "content": [drawn(1, 8001)]}), loop(result={**RESULT, "content": [drawn(1, 8000)]})),
+    Case("image_crowd", ask(user(*[drawn(2500, 10)] * 21)), ask(user(*[drawn(2500, 10)] * 20))),
+    Case("image_crowd", ask(user(*[drawn(2001, 10)] * 21)), ask(user(*[drawn(2000, 10)] * 21))),
+    Case("image_crowd", ask(user(drawn(1, 2001), *[image({"type": "url", "url": "https://x.test/a.png"})] * 20)),
+         ask(user(drawn(1, 2001), *[image({"type": "url", "url": "https://x.test/a.png"})] * 19))),
+    Case("image_bytes", ask(user(drawn(9, 9, 3 * 2621440 - 20))), ask(user(drawn(9, 9, 3 * 2621440 - 24)))),
+    Case("error_media", loop(result={**RESULT, "content": [TEXT, image(PIXEL)], "is_error": True}),
+         loop(result={**RESULT, "content": [TEXT], "is_error": True})),
+    Case("error_media", loop(result={**RESULT, "content": [image(PIXEL)], "is_error": True}),
+         loop(result={**RESULT, "content": [image(PIXEL)], "is_error": False})),
+    *(Case("image_mismatch", ask(user(image({**PIXEL, "media_type": other, "data": data}))),
+           ask(user(image({**PIXEL, "media_type": kind, "data": data}))))
+      for kind, data in BYTES.items() for other in BYTES if other != kind),
+    Case("image_mismatch", loop(result={**RESULT, "content": [image({**PIXEL, "data": BYTES["image/gif"]})]}),
+         loop(result={**RESULT, "content": [image(PIXEL)]})),
+    *(Case("image_mismatch", ask(user(image({**PIXEL, "data": BYTES["image/jpeg"]}))),
+           ask(user(image({**PIXEL, "data": BYTES["image/jpeg"]})), model=model)) for model in RETIRED),
     Case("empty_text", ask(user({"type": "text", "text": ""})), ask(user(TEXT))),
+    *(Case("blank_text", ask(user({"type": "text", "text": blank})), ask(user(TEXT)))
+      for blank in (" ", "\n", "\t \n")),
+    *(Case("blank_stop", ask(user(TEXT), stop_sequences=[blank]),
+           ask(user(TEXT), stop_sequences=[f"{blank}x"])) for blank in (" ", "\n")),
+    *(Case("image_type", ask(user(image({**PIXEL, "media_type": kind}))), ask(user(image(PIXEL))))
+      for kind in ("image/jpg", "image/heic", "image/bmp", "image/svg+xml")),
     Case("call_ids", ask(user(), assistant(CALL, CALL), user(RESULT), tools=[TOOL]),
          ask(user(), assistant(CALL), user(RESULT), tools=[TOOL])),
     Case("call_without_result", ask(user(), assistant(CALL), user(TEXT), tools=[TOOL]),
@@ -369,14 +468,15 @@ ADVISES = "advisor-tool-2026-03-01"
 SERVER = {"type": "url", "url": "https://x.test", "name": "s"}
 TOOLSET = {"type": "mcp_toolset", "mcp_server_name": "s"}
 MCP = "mcp-client-2025-11-20"
+SIZE = {"name": "computer", "display_width_px": 9, "display_height_px": 9}
 TOOLS = [
     Case("tool_not_object", ask(tools=["f"]), ask(tools=[TOOL])),
     Case("tool_type", with_tool("web_search_20250306", "web_search"), with_tool(*SEARCH)),
     Case("tool_type", with_tool("function", "f"), ask(tools=[{**TOOL, "type": "custom"}])),
-    *(Case("tool_beta", with_tool(kind, name), with_tool(kind, name, betas=beta)) for kind, name, beta in (
-        ("computer_20250124", "computer", "computer-use-2025-01-24"),
-        ("computer_20251124", "computer", "computer-use-2025-11-24"),
-        ("bash_20241022", "bash", "computer-use-2024-10-22"))),
+    *(Case("tool_beta", ask(tools=[tool]), ask(tools=[tool], betas=beta)) for tool, beta in (
+        ({**SIZE, "type": "computer_20250124"}, "computer-use-2025-01-24"),
+        ({**SIZE, "type": "computer_20251124"}, "computer-use-2025-11-24"),
+        ({"type": "bash_20241022", "name": "bash"}, "computer-use-2024-10-22"))),
     Case("tool_beta", ask(tools=[ADVISOR]), ask(tools=[ADVISOR], betas=ADVISES)),
     Case("tool_name", with_tool(EDITOR, "str_replace_editor"), with_tool(EDITOR, "str_replace_based_edit_tool")),
     Case("tool_name", with_tool("bash_20250124", "shell"), with_tool("bash_20250124", "bash")),
@@ -387,6 +487,11 @@ TOOLS = [
     Case("tool_model", ask(tools=[ADVISOR], betas=ADVISES), ask(betas=ADVISES), "azure-anthropic"),
     Case("tool_model", predict(tools=[{"type": "web_fetch_20250910", "name": "web_fetch"}]),
          predict(tools=[dict(zip(("type", "name"), SEARCH, strict=True))])),
+    Case("extra_field", ask(tools=[{"type": SEARCH[0], "name": SEARCH[1], "marvel": 1}]), with_tool(*SEARCH)),
+    Case("extra_field", ask(tools=[{"type": SEARCH[0], "name": SEARCH[1], "response_inclusion": "full"}]),
+         ask(tools=[{"type": "web_search_20260318", "name": "web_search", "response_inclusion": "full"}])),
+    Case("tool_domains", ask(tools=[{"type": SEARCH[0], "name": SEARCH[1], "allowed_domains": ["a.test"], "blocked_domains": ["b.test"]}]),
+         ask(tools=[{"type": SEARCH[0], "name": SEARCH[1], "allowed_domains": ["a.test"], "blocked_domains": None}])),
     Case("tool_names", ask(tools=[TOOL, TOOL]), ask(tools=[TOOL, {**TOOL, "name": "g"}])),
     Case("all_deferred", ask(tools=[{**TOOL, "defer_loading": True}]),
          ask(tools=[{**TOOL, "defer_loading": True}, {**TOOL, "name": "g"}])),
@@ -423,6 +528,20 @@ def unions(number: int, of: Json = NULLABLE) -> Json:
     return schema(**{f"p{n}": of for n in range(number)})
 
 
+INVALID: list[tuple[Json, Json]] = [
+    ({"type": "any"}, {"type": ["string", "null"]}),
+    ({"type": "str"}, {"type": "string"}),
+    ({"type": "array", "items": [{}]}, {"type": "array", "prefixItems": [{}]}),
+    ({"type": "string", "required": True}, {"type": "string", "nullable": True}),
+    (
+        {"type": "number", "minimum": 0, "exclusiveMinimum": True},
+        {"type": "number", "exclusiveMinimum": 0},
+    ),
+    ({"enum": "a"}, {"enum": ["a"]}),
+    ({"anyOf": []}, {"anyOf": [{}]}),
+    ({"type": "string", "minLength": -1}, {"type": "string", "minLength": 1}),
+    ("string", True),
+]
 BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 WORDS = {"minLength": 1, "maxLength": 9, "pattern": "^a+$", "format": "date-time"}
 SCHEMAS = [
@@ -430,6 +549,13 @@ SCHEMAS = [
     Case("tool_root_type", ask(tools=[{"name": "f", "input_schema": {"type": "string"}}]), ask(tools=[TOOL])),
     *(Case("tool_root_union", ask(tools=[{"name": "f", "input_schema": {"type": "object", key: [LEAF]}}]),
            ask(tools=[{"name": "f", "input_schema": schema(a={key: [LEAF]})}])) for key in ("anyOf", "oneOf", "allOf")),
+    *(Case("property_keys", ask(tools=[{"name": "f", "input_schema": schema(**{bad: {"type": "string"}})}]),
+           ask(tools=[{"name": "f", "input_schema": schema(a=schema(**{bad: {"type": "string"}}))}]))
+      for bad in ("a[b]", "a b", "", "x" * 65, "ä")),
+    Case("property_keys", ask(tools=[{"name": "f", "input_schema": schema(**{"x" * 65: {}})}]),
+         ask(tools=[{"name": "f", "input_schema": schema(**{"x.y-" * 16: {}})}])),
+    *(Case("invalid_schema", ask(tools=[{"name": "f", "input_schema": schema(a=bad)}]),
+           ask(tools=[{"name": "f", "input_schema": schema(a=good)}])) for bad, good in INVALID),
     Case("strict_tools", strict(*[LEAF] * 21), strict(*[LEAF] * 20)),
     Case("optional_parameters", strict(optional(25)), strict(optional(24))),
     Case("optional_parameters", strict(optional(12), output_config={"format": {"type": "json_schema", "schema": optional(13)}}),
@@ -525,7 +651,9 @@ THINKING = [
     *(Case("no_sampling", sampled(model, name, value), ask(model=model, temperature=1))
       for model in NEW for name, value in (("temperature", 0.5), ("top_p", 0.9), ("top_k", 5))),
     *(Case("one_sampling", ask(model=model, temperature=0.5, top_p=0.9), ask(model=model, top_p=0.9))
-      for model in (OLD, "claude-haiku-4-5", "claude-opus-4-5")),
+      for model in (OLD, "claude-haiku-4-5", "claude-opus-4-1", "claude-opus-4-5")),
+    Case("one_sampling", ask(model="claude-opus-4-1", temperature=0.5, top_p=0.9),
+         ask(model="claude-opus-4-0", temperature=0.5, top_p=0.9)),
     Case("thinking_temperature", think(OLD, "enabled", temperature=0.5), think(OLD, "enabled", temperature=1)),
     Case("thinking_temperature", think(BOTH[0], "adaptive", temperature=0.5), think(BOTH[0], "disabled", temperature=0.5)),
     Case("thinking_top_k", think(OLD, "enabled", top_k=5), think(OLD, "disabled", top_k=5)),
@@ -538,4 +666,71 @@ THINKING = [
     *(Case("choice_without_tools", ask(model=model, tool_choice={"type": "any"}), ask(model=model, **FORCED))
       for model in [*CAN_STOP, "claude-fable-5", "claude-mythos-5"]),
 ]  # fmt: skip
-CASES = [*DOOR, *CONVERSATION, *SYSTEM, *CONTEXT, *TOOLS, *SCHEMAS, *THINKING]
+# -- other hosts of this API -----------------------------------------------------------------
+
+OTHER = {"model": "qwen3:4b", "max_tokens": 9, "messages": [user()]}
+HOSTS = [
+    Case("no_key", post(URL, OTHER, {}), post(URL, OTHER, {"authorization": "Bearer k"}), "openrouter"),
+    Case("no_key", post(URL, {**OTHER, "model": OPUS}, {}), post(URL, {**OTHER, "model": OPUS}, KEY)),
+    Case("unknown_model", ask(model="qwen3:4b"), ask(model=OPUS)),
+    Case("no_path", ask(url=f"{HOST}/message"), post(URL, {**OTHER, "unknown": 1}, {}), "ollama"),
+    Case("no_path", ask(url=f"{HOST}/message"),
+         ask(model="qwen3:4b", thinking={"type": "enabled", "budget_tokens": 5000}), "ollama"),
+]  # fmt: skip
+
+# -- documents, search results and tools of the service ------------------------------------------
+
+FOUND = {"type": "search_result", "source": "https://a.test", "title": "A",
+         "content": [{"type": "text", "text": "x"}]}  # fmt: skip
+ON = {"enabled": True}
+
+
+def paper(kind: str = "application/pdf", **fields: Json) -> Json:
+    source = {"type": "base64", "media_type": kind, "data": "JVBERg=="}
+    return {"type": "document", "source": source, **fields}
+
+
+def searched(*blocks: Json, id: str = "srvtoolu_1") -> list[Json]:
+    used = {"type": "server_tool_use", "id": id, "name": "web_search", "input": {"query": "x"}}
+    return [user(), {"role": "assistant", "content": [used, *blocks, SAID]}, user()]
+
+
+def result_of(id: str = "srvtoolu_1") -> Json:
+    return {"type": "web_search_tool_result", "tool_use_id": id, "content": []}
+
+
+SAID = {"type": "text", "text": "x"}
+SHAPED = {"format": {"type": "json_schema", "schema": {
+    "type": "object", "properties": {}, "additionalProperties": False}}}  # fmt: skip
+SCREEN = {
+    "type": "computer_20250124",
+    "name": "computer",
+    "display_width_px": 9,
+    "display_height_px": 9,
+}
+USE = {"betas": "computer-use-2025-01-24"}
+LESS = [
+    {key: value for key, value in FOUND.items() if key != name}
+    for name in ("title", "source", "content")
+]
+DOCUMENTS = [
+    *(Case("document_type", ask(user(paper(kind), SAID)), ask(user(paper(), SAID)))
+      for kind in ("text/plain", "image/png")),
+    *(Case("missing_field", ask(user(less, SAID)), ask(user(FOUND, SAID))) for less in LESS),
+    *(Case("assistant_media", ask(user(SAID), {"role": "assistant", "content": [block]}, user(SAID)),
+           ask(user(SAID, block), {"role": "assistant", "content": [SAID]}, user(SAID)))
+      for block in ({"type": "image", "source": {"type": "url", "url": "https://x.test/a.png"}}, paper())),
+    Case("empty_search_result", ask(user({**FOUND, "content": []}, SAID)), ask(user(FOUND, SAID))),
+    Case("wrong_type", ask(user({**FOUND, "title": 5}, SAID)), ask(user(FOUND, SAID))),
+    Case("extra_field", ask(user({**FOUND, "url": "x"}, SAID)), ask(user(FOUND, SAID))),
+    Case("some_citations", ask(user(paper(citations=ON), paper(), SAID)),
+         ask(user(paper(citations=ON), paper(citations=ON), SAID))),
+    Case("citations_format", ask(user(paper(citations=ON), SAID), output_config=SHAPED),
+         ask(user(paper(), SAID), output_config=SHAPED)),
+    Case("search_without_result", ask(*searched()), ask(*searched(result_of()))),
+    Case("server_tool_id", ask(*searched(result_of("ws_a"), id="ws_a")), ask(*searched(result_of()))),
+    *(Case("missing_field", ask(tools=[{**SCREEN, name: None}], **USE), ask(tools=[SCREEN], **USE))
+      for name in ("display_width_px", "display_height_px")),
+]  # fmt: skip
+
+CASES = [*DOCUMENTS, *HOSTS, *DOOR, *CONVERSATION, *SYSTEM, *CONTEXT, *TOOLS, *SCHEMAS, *THINKING]

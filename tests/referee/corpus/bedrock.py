@@ -72,6 +72,16 @@ NO_FORMATS = [
 ]
 
 
+BLIND = [
+    *("us.amazon.nova-micro-v1:0", "us.meta.llama3-3-70b-instruct-v1:0", R1, "deepseek.v3-v1:0"),
+    *("us.meta.llama3-1-8b-instruct-v1:0", "us.meta.llama3-2-3b-instruct-v1:0", OSS),
+    *("meta.llama3-8b-instruct-v1:0", "cohere.command-r-v1:0", "amazon.titan-text-express-v1"),
+]
+FORCES: list[Json] = [{"any": {}}, {"tool": {"name": "f"}}]
+TOOLLESS = [R1, "meta.llama3-8b-instruct-v1:0", "amazon.titan-text-express-v1"]
+CHOICELESS = [LLAMA, "us.meta.llama3-3-70b-instruct-v1:0", "us.meta.llama3-1-8b-instruct-v1:0"]
+
+
 def address(model: str, verb: str = "converse") -> str:
     return f"{HOST}/model/{quote(model, safe='')}/{verb}"
 
@@ -118,7 +128,7 @@ TEXT = {"text": "words"}
 CALL = {"toolUse": {"toolUseId": "t1", "name": "f", "input": {}}}
 PDF = {"document": {"name": "a", "format": "pdf", "source": {"bytes": "QUJD"}}}
 IMAGE = {"image": {"format": "png", "source": {"bytes": "QUJD"}}}
-IN_S3 = {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://b/k"}}}}
+IN_S3 = {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://bucket/k"}}}}
 VIDEO = {"video": {"format": "mp4", "source": {"bytes": "QUJD"}}}
 THOUGHT = answered(OLD, own=ENABLED, **limits(maxTokens=2000))
 TIED = answered(BOUND, own=ADAPTIVE, system=[{"text": "a"}])
@@ -133,6 +143,15 @@ def result(*content: Json, **fields: Json) -> Json:
 def loop(*content: Json, before: tuple[Json, ...] = (), **fields: Json) -> HttpRequest:
     """Return a request whose last message has these blocks after a tool call."""
     return ask(user(), assistant(*before, CALL), user(*content), **{**TOOLS, **fields})
+
+
+def empty(status: str) -> HttpRequest:
+    """Return a request whose last message is a tool's result without content."""
+    return loop({"toolResult": {"toolUseId": "t1", "content": [], "status": status}})
+
+
+def shaped(properties: Json) -> Json:
+    return tool(inputSchema={"json": {"type": "object", "properties": properties}})
 
 
 def knock(headers: dict[str, str]) -> HttpRequest:
@@ -157,6 +176,17 @@ DOOR = [
     Case("constraint", ask(user(TEXT, {"document": {**PDF["document"], "name": "a.pdf"}})), ask(user(TEXT, PDF))),
     Case("constraint", ask(user(TEXT, {"video": {**VIDEO["video"], "format": "avi"}}), model=NOVA),
          ask(user(TEXT, {"video": {**VIDEO["video"], "format": "video/mp4"}}), model=NOVA)),
+    *(Case("constraint", ask(user({"image": {"format": "png", "source": {"s3Location": bad}}}), model=NOVA),
+           ask(user({"image": {"format": "png", "source": {"s3Location": {"uri": "s3://abc/k", "bucketOwner": "1" * 12}}}}),
+               model=NOVA))
+      for bad in ({"uri": "s3://A/k"}, {"uri": "s3://abc/" + "k" * 1024}, {"uri": "s3://abc/k", "bucketOwner": "1"})),
+    *(Case("constraint", ask(requestMetadata=bad), ask(requestMetadata={f"k{n}": "v" for n in range(16)}))
+      for bad in ({}, {f"k{n}": "v" for n in range(17)}, {"a": "*"}, {"": "v"}, {"a": "v" * 257})),
+    Case("constraint", ask(additionalModelResponseFieldPaths=[""]), ask(additionalModelResponseFieldPaths=["/a"])),
+    Case("constraint", ask(guardrailConfig={"guardrailIdentifier": "G_1", "guardrailVersion": "1"}),
+         ask(guardrailConfig={"guardrailIdentifier": "g1", "guardrailVersion": "1"})),
+    Case("constraint", ask(guardrailConfig={"guardrailIdentifier": "g1", "guardrailVersion": "0"}),
+         ask(guardrailConfig={"guardrailIdentifier": "g1", "guardrailVersion": "DRAFT"})),
     Case("union", ask(user({**TEXT, **IMAGE})), ask(user(TEXT, IMAGE))),
     Case("base64", ask(user({"image": {"format": "png", "source": {"bytes": "**"}}})), ask(user(IMAGE))),
     Case("extra_key", loop(result(CALL)), loop(result(TEXT))),
@@ -179,6 +209,24 @@ CONVERSATION = [
     Case("first_role", ask(assistant(), user(), model=NOVA), ask(assistant(), user(), model=OLD)),
     Case("no_tools", ask(user(), assistant(CALL), user(result())), loop(result())),
     Case("call_without_result", loop(TEXT), loop(result())),
+    Case("result_twice", loop(result(), result()), loop(result())),
+    Case("empty_error", empty("error"), empty("success")),
+    *(Case("no_images", ask(user(TEXT, IMAGE), model=model), ask(user(TEXT), model=model)) for model in BLIND),
+    *(Case("no_images", ask(user(TEXT, IMAGE), model=BLIND[0]), ask(user(TEXT, IMAGE), model=model))
+      for model in (NOVA_1, "us.amazon.nova-pro-v1:0", LLAMA, "us.meta.llama3-2-90b-instruct-v1:0", OLD)),
+    *(Case("no_tool_use", ask(model=model, **TOOLS), ask(model=model)) for model in TOOLLESS),
+    *(Case("no_tool_use", ask(model=R1, **TOOLS), ask(model=model, **TOOLS)) for model in (*CHOICELESS, "deepseek.v3-v1:0")),
+    *(Case("choice_field", ask(model=model, toolConfig={"tools": [tool()], "toolChoice": choice}),
+           ask(model=model, toolConfig={"tools": [tool()], "toolChoice": {"auto": {}}}))
+      for model in CHOICELESS for choice in FORCES),
+    Case("choice_field", ask(model=LLAMA, **FORCED), ask(model=NOVA_1, **FORCED)),
+    *(Case("tool_root", ask(model=model, toolConfig={"tools": [tool(inputSchema={"json": root})]}),
+           ask(model=model, toolConfig={"tools": [tool(inputSchema={"json": {"type": "object"}})]}))
+      for model in (OLD, NOVA, LLAMA, MISTRAL)
+      for root in ({}, {"type": "string"}, {"anyOf": [{"type": "object"}]}, {"type": ["object", "null"]})),
+    Case("property_keys", ask(toolConfig={"tools": [shaped({"a b": {}})]}), ask(toolConfig={"tools": [shaped({"a_b": {}})]})),
+    Case("invalid_schema", ask(toolConfig={"tools": [shaped({"a": {"type": "any"}})]}),
+         ask(toolConfig={"tools": [shaped({"a": {"type": ["string", "null"]}})]})),
     Case("result_without_call", ask(user(), assistant(), user(result()), **TOOLS), loop(result())),
     *(Case("no_prefill", ask(user(), assistant(), model=model), ask(user(), assistant(), user(), model=model))
       for model in [*CLAUDE_46, *NEW]),
@@ -217,6 +265,9 @@ MEDIA = [
     *(Case("citations", ask(user(CITED, TEXT), model=model), ask(user(PDF, TEXT), model=model))
       for model in (NOVA, NOVA_1, LLAMA, MISTRAL, R1)),
     *(Case("citations", ask(user(CITED, TEXT), model=NOVA), ask(user(CITED, TEXT), model=model)) for model in [*CLAUDE_45, *NEW]),
+    *(Case("error_media", loop(result(TEXT, IMAGE, status="error"), model=model),
+           loop(result(TEXT, status="error"), model=model)) for model in (OLD, OPUS)),
+    Case("error_media", loop(result(PDF, status="error")), loop(result(PDF, status="success"))),
     *(Case("nova_result", loop(result({"document": {**PDF["document"], "format": kind}}), model=model),
            loop(result(CSV), model=model)) for model in (NOVA, NOVA_1) for kind in ("pdf", "docx", "xlsx")),
     *(Case("result_media", loop(result(IMAGE), model=model), loop(result(TEXT), model=model)) for model in (QWEN, KIMI)),
@@ -342,6 +393,13 @@ MOST = {
     **dict.fromkeys([OLD_CLAUDE[0], OLD_CLAUDE[1], *CLAUDE_45], 64_000),
     OLD_CLAUDE[2]: 32_000,
     **dict.fromkeys([*CLAUDE_46, *NEW], 128_000),
+    **dict.fromkeys([NOVA_1, "us.amazon.nova-micro-v1:0", "us.amazon.nova-premier-v1:0"], 10_000),
+    **dict.fromkeys(
+        [LLAMA, "us.meta.llama3-3-70b-instruct-v1:0", "meta.llama3-1-8b-instruct-v1:0"], 8_192
+    ),
+    "meta.llama3-8b-instruct-v1:0": 2_048,
+    "mistral.mistral-large-2402-v1:0": 8_192,
+    "mistral.mixtral-8x7b-instruct-v0:1": 4_096,
 }
 BINDING = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
 SHOWN = {"thinking": {"type": "adaptive", "display": "summarized"}}
@@ -354,7 +412,7 @@ THINKING = [
     *(Case("no_sampling", ask(model=model, **limits(**{name: 0.5})), ask(model=model, **limits(maxTokens=9)))
       for model in (*NEW, GPT, GROK) for name in ("temperature", "topP")),
     *(Case("one_sampling", ask(model=model, **limits(temperature=0.5, topP=0.9)), ask(model=model, **limits(topP=0.9)))
-      for model in CLAUDE_45),
+      for model in (*CLAUDE_45, OLD_CLAUDE[2])),
     Case("one_sampling", ask(**limits(temperature=0.5, topP=0.9)), ask(model=OLD_CLAUDE[0], **limits(temperature=0.5, topP=0.9))),
     *(Case("level", ask(model=OSS, own={"reasoning_effort": word}), ask(model=OSS, own={"reasoning_effort": "low"}))
       for word in ("none", "minimal", "xhigh")),

@@ -11,7 +11,10 @@ from tests.referee.cases import Case, post
 from pondero.canon import HttpRequest
 
 KEY = {"authorization": "Bearer key"}
-TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+TOOL = {
+    "type": "function",
+    "function": {"name": "f", "parameters": {"type": "object", "properties": {}}},
+}
 SEARCH = {"type": "web_search"}
 CALL = {"id": "callabcd1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 RESULT = {"role": "tool", "tool_call_id": "callabcd1", "content": "1"}
@@ -19,6 +22,9 @@ CALLED = {"role": "assistant", "content": "", "tool_calls": [CALL]}
 FORCED = {"type": "function", "function": {"name": "f"}}
 SYSTEM = {"role": "system", "content": "Be brief."}
 IMAGE = {"type": "image_url", "image_url": {"url": "https://x.test/a.png"}}
+PDF = "data:application/pdf;base64,JVBERg=="
+FILE = {"type": "file", "file": {"file_data": PDF, "filename": "a.pdf"}}
+SOUND = {"type": "input_audio", "input_audio": {"data": "UklGRg==", "format": "wav"}}
 TEXT = {"type": "text", "text": "hi"}
 SCHEMA = {"name": "answer", "schema": {"type": "object"}}
 JSON = {"type": "json_object"}
@@ -30,6 +36,12 @@ def ask(model: str, *messages: Any, key: bool = True, **fields: Any) -> HttpRequ
     turns = list(messages) or [say("hi")]
     body = {"model": model, "messages": turns, **fields}
     return post("https://service.test/v1/chat/completions", body, KEY if key else {})
+
+
+def many(count: int) -> list[Any]:
+    """Return this many tools."""
+    named = ({"name": f"f{each}", "parameters": {"type": "object"}} for each in range(count))
+    return [{"type": "function", "function": function} for function in named]
 
 
 def say(content: Any) -> dict[str, Any]:
@@ -145,6 +157,15 @@ THINKING = [
          ask("anthropic/claude-haiku-4.5", reasoning={"max_tokens": 2000})),
     pair("openrouter", "must_replay", ask("deepseek/deepseek-v4-pro", say("hi"), CALLED, RESULT),
          ask("deepseek/deepseek-v4-pro", say("hi"), {**CALLED, "reasoning": ""}, RESULT)),
+    *(pair("xai", "long_array", ask(model, tools=many(most + 1)), ask(model, tools=many(most)))
+      for model, most in (("grok-4.3", 200), ("grok-4.5", 350))),
+    pair("groq", "long_array", ask("openai/gpt-oss-120b", tools=many(129)),
+         ask("openai/gpt-oss-120b", tools=many(128))),
+    *(pair("groq", "large_cap", ask(model, max_tokens=most + 1), ask(model, max_tokens=most))
+      for model, most in (("llama-3.3-70b-versatile", 32_768), ("openai/gpt-oss-20b", 65_536),
+                          ("qwen/qwen3-32b", 40_960), ("moonshotai/kimi-k2-instruct", 16_384))),
+    pair("groq", "large_cap", ask("allam-2-7b", max_completion_tokens=4_097),
+         ask("allam-2-7b", max_completion_tokens=4_096)),
     pair("xai", "no_effort", ask("grok-code-fast-1", reasoning_effort="low"),
          ask("grok-code-fast-1")),
     pair("xai", "effort", ask("grok-4.5", reasoning_effort="xhigh"),
@@ -252,7 +273,7 @@ TOOLS = [
          ask("deepseek-v4-flash", tools=[TOOL])),
     pair("groq", "json_with_tools",
          ask("openai/gpt-oss-20b", tools=[TOOL], response_format=JSON),
-         ask("openai/gpt-oss-20b", response_format=JSON)),
+         ask("openai/gpt-oss-20b", say("In JSON."), response_format=JSON)),
     *(
         pair(provider, "schema", ask(model, response_format=in_schema()),
              ask(other, response_format=in_schema()))
@@ -261,7 +282,7 @@ TOOLS = [
         for other in others
     ),
     pair("deepseek", "schema", ask("deepseek-v4-flash", response_format=in_schema()),
-         ask("deepseek-v4-flash", response_format=JSON)),
+         ask("deepseek-v4-flash", say("In JSON."), response_format=JSON)),
     pair("groq", "format_part", ask("openai/gpt-oss-120b", response_format=UNTYPED),
          ask("openai/gpt-oss-120b", response_format=in_schema())),
     pair("openrouter", "format_part",
@@ -346,7 +367,7 @@ MEDIA = [
         for provider, (rule, blinds, seers) in BLIND.items()
         for sees in seers
     ),
-    pair("groq", "no_media", ask("openai/gpt-oss-20b", say([TEXT, SOUND])),
+    pair("groq", "no_media", with_image("openai/gpt-oss-20b"),
          with_text("openai/gpt-oss-20b")),
     pair("deepseek", "part", ask("deepseek-flash", say([TEXT, SOUND])),
          with_image("deepseek-flash")),
@@ -407,6 +428,16 @@ CONVERSATION = [
          ask("mistral-small-latest", say("hi"),
              answered("", tool_calls=[{**CALL, "id": "call_1"}]), {**RESULT, "tool_call_id": "x"}),
          ask("mistral-small-latest", say("hi"), CALLED, RESULT)),
+    pair("mistral", "missing", ask("mistral-small-latest", say([FILE])),
+         ask("mistral-small-latest", say([{"type": "file", "file_id": "f1"}]))),
+    pair("mistral", "missing", ask("mistral-small-latest", say([FILE])),
+         ask("mistral-small-latest", say([{"type": "document_url", "document_url": PDF}]))),
+    pair("mistral", "wrong_type", ask("voxtral-small-latest", say([SOUND])),
+         ask("voxtral-small-latest", say([{**SOUND, "input_audio": "UklGRg=="}]))),
+    pair("mistral", "no_audio", ask("mistral-small-latest", say([{**SOUND, "input_audio": "UklGRg=="}])),
+         ask("voxtral-mini-latest", say([{**SOUND, "input_audio": "UklGRg=="}]))),
+    pair("mistral", "part", ask("mistral-small-latest", say([{"type": "video_url", "video_url": {"url": "https://x.test/a.mp4"}}])),
+         with_image("mistral-small-latest")),
     pair("mistral", "wrong_type", ask("mistral-small-latest", temperature="1"),
          ask("mistral-small-latest", temperature=1)),
     pair("mistral", "missing", ask("mistral-small-latest", say([{"type": "text"}])),
@@ -435,4 +466,124 @@ CONVERSATION = [
     ),
 ]  # fmt: skip
 
-CASES = [*KEYS, *NAMES, *THINKING, *TOOLS, *MEDIA, *CONVERSATION]
+# -- Ollama's server -----------------------------------------------------------------------------
+
+OLLAMA = [
+    pair("ollama", "ended", ask("bad_model", key=False), ask("qwen3:4b", key=False)),
+    pair("ollama-cloud", "ended", ask("llama3.1"), ask("gpt-oss:120b")),
+    pair("ollama-cloud", "no_key", ask("gpt-oss:120b", key=False), ask("gpt-oss:120b")),
+    *(pair("ollama", "effort", ask(to, reasoning_effort="low"), ask(to, reasoning_effort="none"))
+      for to in ("llama3.1", "llama3.2", "gemma3:4b", "mistral", "phi4", "qwen2.5", "qwen3-coder")),
+    *(pair("ollama", "effort", ask("llama3.2", reasoning_effort="low"),
+           ask(to, reasoning_effort="low"))
+      for to in ("qwen3:4b", "qwen3.5:2b", "deepseek-r1", "gpt-oss:20b", "gemma4:e2b", "glm-4.6")),
+    *(pair("ollama", "word", ask("qwen3:4b", reasoning_effort=bad),
+           ask("qwen3:4b", reasoning_effort=good))
+      for bad, good in (("default", "none"), ("on", "ultra"), ("HIGH", "high"))),
+]  # fmt: skip
+
+# -- fields at the top ---------------------------------------------------------------------------
+
+SMALL = "mistral-small-latest"
+Fields = list[dict[str, Any]]
+NOT_MISTRAL: Fields = [
+    {"foo": 1}, {"thinking": {}}, {"seed": 1}, {"user": "ann"}, {"store": True}, {"logit_bias": {}},
+    {"max_completion_tokens": 9},
+]  # fmt: skip
+OF_MISTRAL: Fields = [
+    {"random_seed": 1}, {"safe_prompt": True}, {"n": 2}, {"max_tokens": 9}, {"metadata": {}},
+    {"foo": None},
+]  # fmt: skip
+NOT_GROQ: Fields = [
+    {"foo": 1}, {"thinking": {"type": "enabled"}}, {"think": False}, {"reasoning": {"effort": "low"}},
+]  # fmt: skip
+NOT_CEREBRAS: Fields = [{"thinking": {}}, {"enable_thinking": True}, {"reasoning": {}}]
+FIELDS = [
+    *(pair("mistral", "unknown_argument", ask(SMALL, **fields), ask(SMALL)) for fields in NOT_MISTRAL),
+    *(pair("mistral", "unknown_argument", ask(SMALL, foo=1), ask(SMALL, **fields))
+      for fields in OF_MISTRAL),
+    pair("mistral", "field", ask(SMALL, say("hi"), answered(reasoning_content="x"), say("hi")),
+         ask(SMALL, say("hi"), answered(), say("hi"))),
+    *(pair("groq", "unknown_argument", ask(to, **fields), ask(to, user="ann", seed=1, n=1))
+      for to in ("llama-3.3-70b-versatile", "openai/gpt-oss-20b", "qwen/qwen3-32b")
+      for fields in NOT_GROQ),
+    pair("groq", "integer_above", ask("openai/gpt-oss-20b", n=2), ask("openai/gpt-oss-20b", n=1)),
+    pair("groq", "unsupported", ask("openai/gpt-oss-20b", logit_bias={"1": 1}),
+         ask("openai/gpt-oss-20b")),
+    *(pair("cerebras", "unknown_argument", ask(to, **fields), ask(to, seed=1, user="ann"))
+      for to in ("gpt-oss-120b", "zai-glm-4.7", "llama3.1-8b")
+      for fields in NOT_CEREBRAS),
+    *(pair("xai", "gone", ask(to, search_parameters={"mode": "auto"}), ask(to))
+      for to in ("grok-4.3", "grok-4.6", "grok-3-latest")),
+    pair("openrouter", "long_string", ask("openai/gpt-5", session_id="a" * 257),
+         ask("openai/gpt-5", session_id="a" * 256)),
+]  # fmt: skip
+
+FILE = {
+    "type": "file",
+    "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"},
+}
+SCOUT = "meta-llama/llama-4-scout-17b-16e-instruct"
+BARE = {"type": "function", "function": {"name": "f"}}
+STRAYS = (  # fields that only others take, null or not
+    ([{**say("hi"), "name": "ann"}], [say("hi")]),
+    ([{**say("hi"), "name": None}], [say("hi")]),
+    ([{**SYSTEM, "name": "a"}, say("hi")], [SYSTEM, say("hi")]),
+    ([say("hi"), answered(refusal=None), say("hi")], [say("hi"), answered(), say("hi")]),
+    (
+        [say("hi"), answered(reasoning="x"), say("hi")],
+        [say("hi"), answered(prefix=False), say("hi")],
+    ),
+    ([say("hi"), answered(annotations=[]), say("hi")], [say("hi"), answered(), say("hi")]),
+)
+MISFITS = (
+    ("wrong_type", {"temperature": "1"}, {"temperature": 1}),
+    ("wrong_value", {"response_format": {"type": "x"}}, {"response_format": JSON}),
+    ("missing", {"tools": [{"type": "function"}]}, {"tools": [TOOL]}),
+)
+
+
+def argued(arguments: str) -> list[Any]:
+    """Return a call with these arguments, its thinking, and its result."""
+    call = {**CALL, "function": {"name": "f", "arguments": arguments}}
+    return [answered("", tool_calls=[call], reasoning_content="x"), RESULT]
+
+
+def shaped(schema: Any) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {"name": "f", "parameters": {"type": "object", **schema}},
+    }
+
+
+LIMITS = [
+    *(pair(provider, "long_array", ask(to, stop=list("abcde")), ask(to, stop=list("abcd")))
+      for provider, to in (("groq", SCOUT), ("cerebras", "gpt-oss-120b"))),
+    *(pair(provider, "part", ask(to, say([TEXT, part])), ask(to, say([TEXT])))
+      for provider, to in (("groq", SCOUT), ("cerebras", "gpt-oss-120b"))
+      for part in (FILE, SOUND)),
+    pair("groq", "part", ask(SCOUT, say([TEXT, FILE])), with_image(SCOUT)),
+    *(pair("mistral", "above_range", ask(SMALL, temperature=heat), ask(SMALL, temperature=1.5))
+      for heat in (1.6, 2)),
+    pair("mistral", "no_parameters", ask(SMALL, tools=[BARE]), ask(SMALL, tools=[TOOL])),
+    *(pair(provider, "json_word", ask(to, response_format=JSON),
+           ask(to, say("Answer in JSON."), response_format=JSON))
+      for provider, to in (("groq", "openai/gpt-oss-20b"), ("deepseek", "deepseek-v4-flash"),
+                           ("dashscope", "qwen3.8-max"))),
+    pair("mistral", "below_range", ask(SMALL, temperature=-1), ask(SMALL, temperature=0)),
+    *(pair("mistral", "field", ask(SMALL, *bad), ask(SMALL, *good)) for bad, good in STRAYS),
+    *(pair(provider, "bad_arguments", ask(to, say("hi"), *argued(bad)), ask(to, say("hi"), *argued("{}")))
+      for provider, to in (("xai", "grok-4.6"), ("dashscope", "qwen3.8-max"), ("minimax", "MiniMax-M3"))
+      for bad in ("", "{bad")),
+    *(pair("deepseek", "tool_names", ask(to, tools=[TOOL, TOOL]), ask(to, tools=many(2)))
+      for to in ("deepseek-v4-flash", "deepseek-v4-pro")),
+    *(pair("groq", "required_alone", ask(to, tools=[shaped({"required": []})]),
+           ask(to, tools=[shaped({"required": [], "properties": {}})]))
+      for to in ("openai/gpt-oss-120b", "llama-3.3-70b-versatile")),
+    pair("groq", "required_alone",
+         ask(SCOUT, tools=[shaped({"properties": {"a": {"type": "object", "required": ["b"]}}})]),
+         ask(SCOUT, tools=[shaped({"properties": {"a": {"type": "object"}}})])),
+    *(pair("xai", rule, ask("grok-4.6", **bad), ask("grok-4.6", **good)) for rule, bad, good in MISFITS),
+]  # fmt: skip
+
+CASES = [*LIMITS, *FIELDS, *OLLAMA, *KEYS, *NAMES, *THINKING, *TOOLS, *MEDIA, *CONVERSATION]

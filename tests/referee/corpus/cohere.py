@@ -60,6 +60,13 @@ CASES = [
     Case("wrong_type", ask(say("hi"), {"role": "developer", "content": "x"}),
          ask(say("hi"), {"role": "system", "content": "x"})),
     Case("unknown_model", ask(model="comand-a"), ask(model="command-r-08-2024")),
+    *(Case("unknown_model", ask(model=bad), ask(model=good)) for bad, good in (
+        ("command-z", "command"), ("command-does-not-exist", "command-nightly"),
+        ("command-a-thinking", "command-a-translate-08-2025"), ("command-x-03-2024", "command-r-03-2024"))),
+    *(Case("wrong_type", ask(documents=[bad]), ask(documents=[{"data": {"text": "x"}}, "x"]))
+      for bad in ({"id": "a"}, {}, 1)),
+    *(Case("citation_mode", ask(citation_options={"mode": "always"}),
+           ask(citation_options={"mode": good})) for good in ("FAST", "accurate", "off", "ENABLED")),
     Case("unknown_listed_model", listed("/nothing"), listed("")),
     Case("thinking", ask(model=PLAIN, thinking={"type": "enabled"}), ask(model=PLAIN)),
     Case("choice", ask(tools=[TOOL], tool_choice="AUTO"), ask(tools=[TOOL], tool_choice="NONE")),

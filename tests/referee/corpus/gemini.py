@@ -18,6 +18,13 @@ OLD, NEW = "gemini-2.5-flash", "gemini-3-flash-preview"
 SKIP = "skip_thought_signature_validator"
 F = {"functionDeclarations": [{"name": "f"}]}
 SEARCH: dict[str, Any] = {"googleSearch": {}}
+
+
+def many(count: int, name: str = "f") -> dict[str, Any]:
+    """Return a tool of this many functions."""
+    return {"functionDeclarations": [{"name": f"{name}{each}"} for each in range(count)]}
+
+
 JSON = "application/json"
 SHAPE = {"type": "OBJECT", "properties": {"a": {"type": "STRING"}}}
 
@@ -125,6 +132,8 @@ TYPES = [
          ask(responseMimeType=JSON, responseSchema={"type": "STRING", "nullable": True})),
     Case("wrong_type", ask(temperature="hot"), ask(temperature="1")),
     Case("wrong_type", ask(seed=2**31), ask(seed=2**31 - 1)),
+    Case("wrong_type", ask(mediaResolution="BOGUS"), ask(mediaResolution="MEDIA_RESOLUTION_LOW")),
+    Case("wrong_type", ask(mediaResolution="MEDIA_RESOLUTION_ULTRA_HIGH"), ask(mediaResolution="MEDIA_RESOLUTION_HIGH")),
     Case("wrong_type", ask(responseModalities=["SMELL"]), ask(responseModalities=["TEXT"])),
     Case("wrong_type", ask(safetySettings=[{"category": "HARM_CATEGORY_HARASSMENT",
                                             "threshold": "SOME"}]),
@@ -149,6 +158,9 @@ CONVERSATION = [
     *(Case("bad_role", ask({"role": role, "parts": [{"text": "a"}]}, user()), ask(user(), user()))
       for role in ("system", "developer", "assistant", "tool")),
     Case("bad_role", cloud({"role": "system", "parts": [{"text": "a"}]}, user()), cloud(),
+         "vertex"),
+    Case("no_role", cloud({"parts": [{"text": "a"}]}), cloud(), "vertex"),
+    Case("no_role", cloud(user(), {"role": "", "parts": [{"text": "a"}]}), cloud(user(), user()),
          "vertex"),
     Case("no_parts", ask({"role": "user", "parts": []}), ask()),
     Case("no_data", ask(user({})), ask(user({"text": ""}))),
@@ -213,6 +225,8 @@ TOOLS = [
     *(Case("no_functions", ask(to=GEMMA_3[0], tools=[F]), ask(to=to, tools=[F]))
       for to in (*GEMMA_4, *OF_2_0, *OF_2_5, *LATER)),
     Case("function_name", ask(tools=[{"functionDeclarations": [{"name": "1f"}]}]), ask(tools=[F])),
+    Case("many_functions", ask(tools=[many(513)]), ask(tools=[many(512)])),
+    Case("many_functions", ask(tools=[many(513)]), ask(tools=[many(512), many(1, "g")])),
     Case("function_twice", ask(tools=[F, F]), ask(tools=[F])),
     Case("function_schemas",
          ask(tools=[{"functionDeclarations": [{"name": "f", "parameters": SHAPE,
@@ -260,10 +274,10 @@ CONFIG = [
                        ("gemma-3-27b-it", 8_192), ("gemma-4-31b-it", 32_768))),
     Case("output", ask(maxOutputTokens=0), ask(maxOutputTokens=1)),
     Case("stops", ask(stopSequences=list("abcdef")), ask(stopSequences=list("abcde"))),
-    *(Case("penalty", ask(to=to, presencePenalty=0.1), ask(to=to)) for to in SETTLED),
-    *(Case("penalty", ask(to=SETTLED[0], frequencyPenalty=0.1), ask(to=to, frequencyPenalty=0.1))
-      for to in (*OF_2_5, *FLASH_3)),
-    Case("penalty_range", ask(frequencyPenalty=2), ask(frequencyPenalty=-2)),
+    *(Case("penalty", ask(to=to, presencePenalty=0.1), ask(to=to, presencePenalty=0)) for to in (*OF_2_5, *LATER)),
+    *(Case("penalty", ask(to=OLD, frequencyPenalty=0.1), ask(to=to, frequencyPenalty=0.1)) for to in OF_2_0),
+    *(Case("penalty", cloud(to=to, frequencyPenalty=0.1), cloud(frequencyPenalty=0.1), "vertex") for to in SETTLED),
+    Case("penalty_range", ask(to=OF_2_0[0], frequencyPenalty=2), ask(to=OF_2_0[0], frequencyPenalty=-2)),
     *(Case("one_candidate", ask(to=to, candidateCount=2), ask(to=to, candidateCount=1))
       for to in (*LATER, *DRAWS, *GEMMA_3)),
     *(Case("one_candidate", ask(to=NEW, candidateCount=2), ask(to=to, candidateCount=2))

@@ -26,6 +26,10 @@ def ask(*messages: Any, url: str = URL, to: str = "qwen3:4b", **fields: Any) -> 
     return post(url, {"model": to, "messages": turns, **fields}, KEY)
 
 
+def generate(*, to: str = "qwen3:4b", **fields: Any) -> HttpRequest:
+    return post(URL.replace("chat", "generate"), {"model": to, "prompt": "hi", **fields}, KEY)
+
+
 def say(role: str = "user", **more: Any) -> dict[str, Any]:
     return {"role": role, "content": "hi", **more}
 
@@ -35,6 +39,9 @@ def raw(body: bytes, headers: dict[str, str] = KEY, method: str = "POST") -> Htt
 
 
 GOOD = ask().body
+NOT_RAW: list[dict[str, Any]] = [
+    {"template": "{{ .Prompt }}"}, {"system": "Be brief."}, {"context": [1]},
+]  # fmt: skip
 CASES = [
     Case("no_path", ask(url="http://localhost:11434/api/chats"), ask()),
     Case("method", raw(GOOD, method="PUT"), raw(GOOD)),
@@ -44,7 +51,15 @@ CASES = [
     Case("wrong_type", ask(stream="yes"), ask(stream=True)),
     Case("wrong_type", ask(options=[]), ask(options={})),
     Case("wrong_type", ask({"role": "user", "content": [{"type": "text"}]}), ask(say())),
-    Case("misfit", ask(say("developer")), ask(say("system"))),
+    Case("misfit", ask(tools=[{"type": "function"}]), ask(tools=[TOOL])),
+    *(Case("wrong_type", ask(say(), {"role": 1, "content": "x"}), ask(say(), say(role)))
+      for role in ("User", "developer", "foo", "SYSTEM")),
+    *(Case("raw_mode", generate(raw=True, **fields), generate(**fields)) for fields in NOT_RAW),
+    Case("raw_mode", generate(raw=True, system="x"), generate(raw=True)),
+    *(Case("insert", generate(to=to, suffix="}"), generate(to=to))
+      for to in ("qwen3:4b", "llama3.2", "gemma3:4b", "gpt-oss:20b", "mistral")),
+    *(Case("insert", generate(suffix="}"), generate(to=to, suffix="}"))
+      for to in ("qwen2.5-coder", "codellama", "deepseek-coder-v2", "codegemma:2b")),
     Case("no_model", ask(to=""), ask()),
     Case("unknown_model", ask(to="bad_model"), ask()),
     *(Case("unknown_model", ask(to=to), ask(to=HOSTED[0]), CLOUD) for to in LOCAL),
@@ -69,8 +84,8 @@ CASES = [
     Case("format", ask(format="yaml"), ask(format="json")),
     Case("format", ask(format=["a"]), ask(format={"type": "object"})),
     *(Case("option", ask(options={name: bad}), ask(options={name: good})) for name, bad, good in (
-        ("temperature", "hot", 1), ("num_predict", 1.5, 1), ("seed", "1", 1), ("stop", "a", ["a"]),
-        ("top_k", "40", 40), ("num_ctx", True, 4096))),
+        ("temperature", "hot", 1), ("num_predict", "1", 1.5), ("seed", "1", 1), ("stop", "a", ["a"]),
+        ("top_k", "40", 40), ("num_ctx", True, 1.5))),
     Case("image_data", ask(say(images=["**"]), to="gemma4"), ask(say(images=[PNG]), to="gemma4")),
     Case("image_kind", ask(say(images=["QUJD"]), to="gemma4"),
          ask(say(images=[PNG]), to="gemma4")),

@@ -10,7 +10,8 @@ URL = "https://api.test/v1/chat/completions"
 KEY = {"authorization": "Bearer key"}
 HI = {"role": "user", "content": "hi"}
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+NOTHING: dict[str, Any] = {"type": "object", "properties": {}}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": NOTHING}}
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "1"}
 CALLED = {"role": "assistant", "tool_calls": [CALL]}
 
@@ -42,6 +43,10 @@ def say(*content: Any) -> dict[str, Any]:
 
 def image(url: str) -> dict[str, Any]:
     return say({"type": "image_url", "image_url": {"url": url}})
+
+
+def file_of(kind: str) -> dict[str, Any]:
+    return say({"type": "file", "file": {"filename": "a", "file_data": f"data:{kind};base64,AAAA"}})
 
 
 def without_key(model: str = "m") -> HttpRequest:
@@ -86,6 +91,9 @@ FORMS = [
     Case("pattern", ask(tools=[{"type": "function", "function": {"name": "a b"}}]),
          ask(tools=[{"type": "function", "function": {"name": "a-b"}}])),
     Case("pattern", ask({**HI, "name": "a b"}), ask({**HI, "name": "a-b"})),
+    *(Case("pattern", ask(HI, {**CALLED, "tool_calls": [{**CALL, "function": {
+        "name": name, "arguments": "{}"}}]}, RESULT), ask(HI, CALLED, RESULT))
+      for name in ("a b", "server.tool", "functions:f")),
     Case("pattern", ask(response_format=schema({"type": "object"}, name="a b")),
          ask(response_format=schema({"type": "object"}, name="a_b"))),
     Case("long_string", ask(tools=[named("a" * 65)]), ask(tools=[named("a" * 64)])),
@@ -182,8 +190,14 @@ PARAMETERS = [
     Case("stream_options", ask(stream_options={"include_usage": True}),
          ask(stream_options={"include_usage": True}, stream=True)),
     Case("needs_tools", ask(tool_choice="auto"), ask(tool_choice="auto", tools=[TOOL])),
-    Case("needs_tools", ask(parallel_tool_calls=True),
-         ask(parallel_tool_calls=True, tools=[TOOL])),
+    *(Case("needs_tools", ask(parallel_tool_calls=value),
+           ask(parallel_tool_calls=value, tools=[TOOL])) for value in (True, False)),
+    *(Case("incompatible", ask(model=f"{name}-search-preview", **field),
+           ask(model=f"{name}-search-preview"))
+      for name in ("gpt-4o", "gpt-4o-mini")
+      for field in ({"temperature": 0.5}, {"n": 1}, {"presence_penalty": 0}, {"top_p": 1})),
+    *(Case("file_type", ask(file_of(kind)), ask(file_of("application/pdf")))
+      for kind in ("text/plain", "text/csv", "application/json")),
 ]  # fmt: skip
 
 
@@ -240,6 +254,14 @@ SCHEMAS = [
     Case("schema_root", ask(response_format=schema({"type": "array", "items": TEXT})),
          ask(response_format=schema(LOOSE))),
     Case("schema_root", ask(tools=[offered({"type": "string"})]), ask(tools=[offered(LOOSE)])),
+    Case("schema_root", ask(tools=[offered({"properties": {"a": TEXT}})]), ask(tools=[offered(LOOSE)])),
+    *(Case("schema_invalid", ask(tools=[offered({**LOOSE, **bad})]), ask(tools=[offered({**LOOSE, **good})]))
+      for bad, good in (
+          ({"required": None}, {"required": []}),
+          ({"required": True}, {"required": ["a"]}),
+          ({"properties": {"a": {"type": "str"}}}, {"properties": {"a": {"type": "string"}}}),
+          ({"properties": []}, {"properties": {}}),
+      )),
     *shaped("schema_root_union", {**closed(a=TEXT), "anyOf": [closed(a=TEXT)]}, closed(a=TEXT)),
     Case("schema_root_union", ask(tools=[offered({**LOOSE, "oneOf": [LOOSE]})]),
          ask(tools=[offered(LOOSE)])),
@@ -258,6 +280,10 @@ SCHEMAS = [
     *shaped("schema_type", closed(a={"type": "array", "items": {}}),
             closed(a={"type": "array", "items": TEXT})),
     *shaped("schema_items", closed(a={"type": "array"}), closed(a={"type": "array", "items": TEXT})),
+    Case("schema_no_properties", ask(tools=[offered({"type": "object"})]),
+         ask(tools=[offered({**LOOSE, "properties": {"a": {"type": "object"}}})])),
+    Case("schema_items", ask(tools=[offered({**LOOSE, "properties": {"a": {"type": "array", "prefixItems": [TEXT]}}})]),
+         ask(tools=[offered({**LOOSE, "properties": {"a": {"type": "array", "prefixItems": [TEXT], "items": {}}}})])),
     Case("schema_items", ask(tools=[offered({**LOOSE, "properties": {"a": {"type": "array"}}})]),
          ask(tools=[offered({**LOOSE, "properties": {"a": {"type": "array", "items": {}}}})])),
     *(each for name, value in KEYWORDS.items() for each in shaped(
@@ -327,4 +353,20 @@ OWN = [
          ask(model="gpt-oss-120b", reasoning_effort="low"), "sglang"),
     Case("budget", ask(thinking_token_budget=-2), ask(thinking_token_budget=-1), "vllm"),
 ]  # fmt: skip
-CASES = [*FORMS, *THINKING, *PARAMETERS, *SCHEMAS, *MESSAGES, *OWN]
+FIELDS = [
+    Case("needs_store", ask(metadata={"a": "b"}), ask(metadata={"a": "b"}, store=True)),
+    Case("metadata_size", ask(metadata={f"a{n}": "b" for n in range(17)}, store=True),
+         ask(metadata={f"a{n}": "b" for n in range(16)}, store=True)),
+    Case("long_string", ask(metadata={"a" * 65: "b"}, store=True),
+         ask(metadata={"a" * 64: "b"}, store=True)),
+    Case("long_string", ask(metadata={"a": "b" * 513}, store=True),
+         ask(metadata={"a": "b" * 512}, store=True)),
+    Case("long_string", ask(prompt_cache_key="a" * 65), ask(prompt_cache_key="a" * 64)),
+    *(Case("verbosity", ask(model=to, verbosity=word), ask(model=to, verbosity="medium"))
+      for to in (*OLD, "o1", "o3", "o4-mini", "gpt-5-codex", "gpt-5.1-codex-max")
+      for word in ("low", "high")),
+    *(Case("verbosity", ask(verbosity="low"), ask(model=to, verbosity="low"))
+      for to in ("gpt-5", "gpt-5-mini", "gpt-5-nano", "gpt-5.1", "gpt-5.2", "gpt-5.5", "gpt-6-sol")),
+]  # fmt: skip
+
+CASES = [*FIELDS, *FORMS, *THINKING, *PARAMETERS, *SCHEMAS, *MESSAGES, *OWN]

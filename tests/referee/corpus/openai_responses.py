@@ -1,6 +1,7 @@
 """The Responses API: pairs of requests for each rule, written from the wire sheets."""
 
 import json
+from base64 import b64encode
 from typing import Any
 
 from tests.referee.cases import Case, post
@@ -32,6 +33,12 @@ def say(*parts: Any) -> dict[str, Any]:
     return {"role": "user", "content": list(parts)}
 
 
+def functions(count: int) -> list[Any]:
+    """Return this many functions."""
+    schema = {"type": "object", "properties": {}}
+    return [{"type": "function", "name": f"f{each}", "parameters": schema} for each in range(count)]
+
+
 def listed(name: str) -> HttpRequest:
     return HttpRequest("GET", f"https://api.openai.com/v1/models{name}", KEY)
 
@@ -53,7 +60,10 @@ IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,QUJD"}
 FILE = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,QUJD"}
 
 SAID = {"role": "assistant", "content": "ok"}
+DEEPSEEK = {"model": "deepseek-v4-flash"}
 SHELL = {"type": "shell", "environment": {"type": "local"}}
+RUN = {"type": "shell_call", "call_id": "call_1", "action": {"commands": ["ls"]}}
+RAN = {"type": "shell_call_output", "call_id": "call_1", "output": []}
 PROMPT = {"id": "pmpt_" + "0123456789abcdef" * 3}
 STRICT = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
 # What the SDK's types require of each tool besides its type.
@@ -76,6 +86,12 @@ def form(schema: Any, *, strict: bool = True, name: str = "a", **fields: Any) ->
     return ask(text={"format": asked}, **fields)
 
 
+def drawn(data: str) -> dict[str, Any]:
+    """Return an image with these bytes."""
+    text = b64encode(data.encode("latin-1")).decode()
+    return {"type": "input_image", "image_url": f"data:image/png;base64,{text}"}
+
+
 def stored(method: str, rest: str, *, state: str = "") -> HttpRequest:
     """Return a request about a stored answer, which the emulator found to be in this state."""
     found = {"x-emulated-state": state} if state else {}
@@ -89,6 +105,21 @@ CASES = [
     *(Case("model_elsewhere", ask(model=model), ask(model="o1"))
       for model in ("o1-mini", "o1-preview", "o1-mini-2024-09-12")),
     Case("unknown_listed_model", listed("/nothing"), listed("")),
+    *(Case("xai_tools", ask(model=model, tools=functions(most + 1)), ask(model=model, tools=functions(most)), XAI)
+      for model, most in (("grok-4.3", 200), ("grok-4.5", 350))),
+    *(Case("xai_types", ask(HI, bad, model="grok-4.6"), ask(HI, good, model="grok-4.6"), XAI)
+      for bad, good in (
+          ({"type": "thing", "x": 1}, HI),
+          (say({"type": "text", "text": "a"}), say({"type": "input_text", "text": "a"})),
+          ({"role": "tool", "content": "a"}, {"role": "developer", "content": "a"}),
+          ({"role": "user", "content": 5}, {"role": "user", "content": "5"}),
+      )),
+    Case("xai_types", ask(model="grok-4.6", tools=[{"type": "function", "parameters": {}}]),
+         ask(model="grok-4.6", tools=[F]), XAI),
+    Case("xai_types", ask(model="grok-4.6", temperature="1"), ask(model="grok-4.6", temperature=1), XAI),
+    Case("xai_null", ask(HI, {**SEALED_THOUGHT, "content": None}, SEALED_MESSAGE, HI, model="grok-4.6", **SEALED),
+         ask(HI, SEALED_THOUGHT, SEALED_MESSAGE, HI, model="grok-4.6", **SEALED), XAI),
+    Case("tool_names", ask(tools=[F, F], **DEEPSEEK), ask(tools=[F, {**F, "name": "g"}], **DEEPSEEK), "deepseek"),
     Case("xai_unknown_model", ask(model="grok-99"), ask(model="grok-4.3"), XAI),
     *(Case("xai_effort", ask(model=model, reasoning={"effort": "low"}), ask(model=model), XAI)
       for model in ("grok-4.20-reasoning", "grok-4.20-0309-non-reasoning", "grok-code-fast-1")),
@@ -124,6 +155,10 @@ CASES = [
     Case("invalid_type", ask(reasoning="low"), ask(reasoning={})),
     Case("string_pattern", ask(tools=[{**F, "name": "f g"}]), ask(tools=[{**F, "name": "f-g_1"}])),
     Case("string_pattern", form({**STRICT, "title": "t"}, name="a b"), form(STRICT, name="a-b_1")),
+    *(Case("string_pattern", ask(HI, {**CALL, "name": name}, RESULT), ask(HI, {**CALL, "name": "f-g_1"}, RESULT))
+      for name in ("f g", "mymcp.read", "f:g")),
+    Case("string_pattern", ask(HI, {**CALL, "name": "f.g"}, RESULT), ask(HI, {**CALL, "name": "f"}, RESULT), "azure"),
+    Case("string_empty", ask(HI, {**CALL, "name": ""}, RESULT), ask(HI, CALL, RESULT)),
     Case("string_empty", form(STRICT, name=""), form(STRICT, name="a")),
     Case("string_above", form(STRICT, name="a" * 65), form(STRICT, name="a" * 64)),
     Case("string_above", ask(HI, {**CALL, "call_id": "c" * 65}, {**RESULT, "call_id": "c" * 65}),
@@ -176,16 +211,19 @@ CASES = [
                                HI, {**SAID, "id": "msg_1"}, HI),
          ask(HI, {**CALL, "id": "fc_1"}, RESULT, {**SAID, "id": "msg_1"},
              HI, {**SAID, "id": "msg_2"}, HI)),
-    *(Case("deepseek_adjacent", ask(HI, CALL, between, RESULT), ask(HI, between, CALL, RESULT),
-           "deepseek")
+    *(Case("deepseek_adjacent", ask(HI, CALL, between, RESULT, **DEEPSEEK),
+           ask(HI, between, CALL, RESULT, **DEEPSEEK), "deepseek")
       for between in (SAID, HI, {"role": "developer", "content": "x"})),
     Case("deepseek_adjacent",
-         ask(HI, CALL, SAID, {**CALL, "call_id": "b"}, RESULT, {**RESULT, "call_id": "b"}),
-         ask(HI, SAID, CALL, {**CALL, "call_id": "b"}, RESULT, {**RESULT, "call_id": "b"}),
+         ask(HI, CALL, SAID, {**CALL, "call_id": "b"}, RESULT, {**RESULT, "call_id": "b"},
+             **DEEPSEEK),
+         ask(HI, SAID, CALL, {**CALL, "call_id": "b"}, RESULT, {**RESULT, "call_id": "b"},
+             **DEEPSEEK),
          "deepseek"),
     Case("id_prefix", ask(HI, {**CALL, "id": "call_1"}, RESULT),
          ask(HI, {**CALL, "id": "fc_1"}, RESULT)),
     Case("output_without_call", ask(HI, RESULT), ask(HI, CALL, RESULT)),
+    Case("client_output", ask(HI, RAN, tools=[SHELL]), ask(HI, RUN, RAN, tools=[SHELL])),
     Case("call_without_output", ask(HI, CALL, HI), ask(HI, CALL, RESULT, HI)),
     Case("thinking_without_follower", ask(HI, THOUGHT, HI), ask(HI, THOUGHT, SPOKEN, HI)),
     Case("follower_without_thinking", ask(HI, SPOKEN, HI),
@@ -222,6 +260,14 @@ CASES = [
       for tool in TOOLS for lost in tool if lost not in ("type", "server_url")),
     Case("required_without_tools", ask(tool_choice="required"),
          ask(tools=[F], tool_choice="required")),
+    *(Case("no_source", ask(input=[{"role": "user", "content": [{"type": kind}]}]),
+           ask(input=[{"role": "user", "content": [{"type": kind, name: "https://a.test/a"}]}]))
+      for kind, name in (("input_image", "image_url"), ("input_file", "file_url"))),
+    Case("choice_not_offered",
+         ask(tools=[F], tool_choice={"type": "allowed_tools", "mode": "auto", "tools": [
+             {"type": "function", "name": "g"}]}),
+         ask(tools=[F], tool_choice={"type": "allowed_tools", "mode": "auto", "tools": [
+             {"type": "function", "name": "f"}]})),
     Case("choice_not_offered", ask(tools=[F], tool_choice={"type": "function", "name": "g"}),
          ask(tools=[F], tool_choice={"type": "function", "name": "f"})),
 ]  # fmt: skip
@@ -352,6 +398,13 @@ BROKEN: list[tuple[str, Any, Any]] = [
     ("schema_levels", {**STRICT, "$defs": {"A": nested(11)}}, {**STRICT, "$defs": {"A": nested(9)}}),
     ("schema_properties", many(5001), many(5000)),
 ]  # fmt: skip
+VALID = {"type": "object", "properties": {"a": TEXT}, "required": ["a"]}
+INVALID = (
+    ({**VALID, "required": None}, VALID),
+    ({**VALID, "required": True}, {**VALID, "required": []}),
+    ({**VALID, "properties": {"a": {"type": "str"}}}, VALID),
+    ({**VALID, "properties": []}, {**VALID, "properties": {}}),
+)
 CASES += [Case(rule, form(bad), form(good)) for rule, bad, good in BROKEN]
 CASES += [Case(rule, function(bad), function(good)) for rule, bad, good in BROKEN]
 CASES += [
@@ -359,12 +412,22 @@ CASES += [
     *(Case(rule, form(bad), form(bad, strict=False))
       for rule, bad, _ in BROKEN if rule != "schema_root"),
     *(Case(rule, function(bad), function(bad, strict=False))
-      for rule, bad, _ in BROKEN if not rule.startswith("schema_root")),
+      for rule, bad, _ in BROKEN if not rule.startswith("schema_root") and rule != "schema_items"),
+    Case("schema_no_properties", function({"type": "object"}, strict=False),
+         function({"type": "object", "properties": {"a": {"type": "object"}}}, strict=False)),
+    *(Case("schema_invalid", function(bad, strict=False), function(good, strict=False))
+      for bad, good in INVALID),
+    Case("schema_root", function({"properties": {"a": TEXT}}, strict=False),
+         function({"type": "object", "properties": {"a": TEXT}}, strict=False)),
+    Case("schema_items", function({"type": "object", "properties": {"a": {"type": "array", "prefixItems": [TEXT]}}}, strict=False),
+         function({"type": "object", "properties": {"a": {"type": "array", "prefixItems": [TEXT], "items": {}}}}, strict=False)),
+    Case("schema_items", function({"type": "object", "properties": {"a": {"type": "array"}}}, strict=False),
+         function({"type": "object", "properties": {"a": {"type": "array", "items": {}}}}, strict=False)),
     Case("schema_root", form({"type": "array", "items": TEXT}, strict=False),
          form({"type": "object"}, strict=False)),
     Case("schema_root_union", function({"type": "object", "anyOf": [{"required": ["a"]}]},
                                        strict=False),
-         function({"type": "object"}, strict=False)),
+         function({"type": "object", "properties": {}}, strict=False)),
     Case("schema_additional",
          ask(tools=[{"type": "namespace", "name": "n", "description": "d",
                      "tools": [{**F, "strict": True}]}]),
@@ -412,7 +475,7 @@ CASES += [
          ask({"type": "configuration_update", "text": {"format": {
              "type": "json_schema", "name": "a", "strict": True, "schema": STRICT}}},
              HI, model=ASTRA)),
-    *(Case("invalid_value", ask(UPDATE, HI, model=model), ask(HI, model=model), provider)
+    *(Case("xai_types" if provider == XAI else "invalid_value", ask(UPDATE, HI, model=model), ask(HI, model=model), provider)
       for provider, model in (("xai-responses", "grok-4.3"), ("deepseek", "deepseek-v4-flash"),
                               ("compatible", "x"), ("vllm", "Qwen/Qwen3-0.6B"))),
     *(Case("cache_retention", ask(model=model, prompt_cache_retention="in_memory"),
@@ -434,6 +497,41 @@ CASES += [
                          ("codex_stream", "stream"))),
     *(Case("codex_parameter", ask(**CODEX, **{name: value}), ask(**CODEX), "chatgpt")
       for name, value in (("max_output_tokens", 100), ("previous_response_id", "resp_1"))),
+    *(Case("no_images", ask(say(IMAGE), model=model), ask(say(IMAGE), model=sees))
+      for model, sees in (("o3-mini", "o3"), ("gpt-4", "gpt-4-turbo"), ("gpt-3.5-turbo", "gpt-4o"))),
+    *(Case("image_format", ask(say(drawn(data))), ask(say(drawn("\x89PNG\r\n\x1a\n0000"))))
+      for data in ("BM0123456789abcd", "<svg xmlns='x'></svg>", "<?xml version='1.0'?>")),
+    Case("long_string", ask(prompt_cache_key="a" * 65), ask(prompt_cache_key="a" * 64)),
+    Case("long_string", ask(metadata={"a" * 65: "b"}), ask(metadata={"a" * 64: "b"})),
+    Case("long_string", ask(metadata={"a": "b" * 513}), ask(metadata={"a": "b" * 512})),
+    Case("update_empty", ask(HI, {"type": "configuration_update"}, HI, model="gpt-6-sol"),
+         ask(HI, {"type": "configuration_update", "reasoning": {"effort": "low"}}, HI,
+             model="gpt-6-sol")),
+    *(Case("unsupported_value", ask(model=model, text={"verbosity": word}),
+           ask(model=model, text={"verbosity": "medium"}))
+      for model in ("gpt-4o", "gpt-4.1", "o3", "o4-mini", "gpt-5-codex", "gpt-5.1-codex-max")
+      for word in ("low", "high")),
+    *(Case("unsupported_value", ask(model="gpt-4o", text={"verbosity": "low"}),
+           ask(model=model, text={"verbosity": "low"}))
+      for model in ("gpt-5", "gpt-5-mini", "gpt-5-pro", "gpt-5.1", "gpt-5.5", "gpt-6-astra")),
+    # Hosts of this API whose models are their own.
+    *(Case("missing_model", ask(model=model), ask(model="openai/gpt-oss-20b"), "groq")
+      for model in ("gpt-5.5", "openai/gpt-oss-121b")),
+    Case("missing_model", ask(model="bad_model"), ask(model="qwen3:4b", headers={}), "ollama"),
+    *(Case("unknown_model", ask(model=bad), ask(model=good), host) for host, bad, good in (
+        ("mistral", "gpt-5.5", "mistral-small-latest"),
+        ("mistral", "magistral-small-2506", "codestral-latest"),
+        ("deepseek", "gpt-5.5", "deepseek-v4-flash"))),
+    *(Case("unsupported_value", ask(model=model, reasoning={"effort": bad}),
+           ask(model=model, reasoning={"effort": good}), host) for host, model, bad, good in (
+        ("groq", "openai/gpt-oss-120b", "none", "low"),
+        ("mistral", "mistral-small-latest", "low", "high"),
+        ("mistral", "zai-glm-5-3", "none", "max"),
+        ("ollama", "llama3.2", "low", "none"))),
+    *(Case("stateless", ask(model="mistral-small-latest", **{name: value}),
+           ask(model="mistral-small-latest", store=False, background=False), "mistral")
+      for name, value in (("store", True), ("background", True), ("prompt", PROMPT),
+                          ("previous_response_id", "resp_1"), ("conversation", "conv_1"))),
     # What OpenAI rejects and others take.
     *(Case("integer_below", ask(model=model, max_output_tokens=8),
            ask(model=model, max_output_tokens=16)) for model in ("gpt-4o", "gpt-5.5")),

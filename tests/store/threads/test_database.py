@@ -4,8 +4,9 @@ import sqlite3
 import stat
 
 import pytest
+from msgspec.structs import replace
 
-from pondero.canon import Message, Text
+from pondero.canon import Message, Origin, Text, ToolCall
 from pondero.errors import StoreError
 from pondero.store import StoredMessage, Threads
 from pondero.store.threads.database import _MIGRATIONS, VERSION
@@ -54,6 +55,28 @@ def test_a_file_of_an_older_form_is_brought_up_to_date_with_its_threads(tmp_path
         assert threads.fork(id).messages == 2
         assert threads._database._version() == VERSION
         assert threads.check() == "ok"
+
+
+@pytest.mark.parametrize(("offline", "emulator"), [(True, "offline"), (False, None)])
+def test_answers_that_were_kept_offline_before_origins_said_so_are_the_emulators(
+    tmp_path, offline, emulator
+):
+    answer = Message("assistant", (Text("four"),), Origin("anthropic", "claude-opus-5", at=1e9))
+    strange = ToolCall("c1", "odd", {"n": 10**30, "half": "\ud800", "origin": {"a": 1}})
+    tricky = Message("assistant", (strange,), answer.origin)
+    turn = [*HELLO, *(StoredMessage(each, offline=offline) for each in (answer, tricky))]
+    with opened(tmp_path) as threads:
+        id = threads.start(model="m").id
+        threads.add(id, turn)
+        threads._database._connection.execute(f"PRAGMA user_version = {VERSION - 1}")
+    with opened(tmp_path) as threads:
+        assert threads.messages(id) == (
+            HELLO[0].message,
+            *(
+                replace(each, origin=replace(each.origin, emulator=emulator))
+                for each in (answer, tricky)
+            ),
+        )
 
 
 def test_a_file_of_a_newer_form_is_left_alone(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.sweep.runs import begun
 
 from pondero.errors import MissingKey, RateLimited
 from pondero.exchange import RateLimit
@@ -18,9 +19,11 @@ from pondero.sweep.engines.leases import (
     KeyBudget,
     Lease,
     LeaseCostBudget,
+    SendLog,
     take_lease,
     tokens_of,
 )
+from pondero.sweep.run.store import sends_path
 
 CAP = Decimal(20)
 
@@ -38,7 +41,7 @@ def ask_of(number, bound=1, **options):
     return Trial(f"k{number}", 0, number, 0, "m", "low", "hi", bound=bound, **options)
 
 
-def purse_of(cap=None):
+def cost_budget_of(cap=None):
     return CostBudget(Ledger(), cap=cap, spent=Decimal(0))
 
 
@@ -48,7 +51,7 @@ class Held:
     def __init__(self, lease, budget):
         self.lease = lease
         self.attempts = dict.fromkeys((ask.key for ask in lease.trials), 0)
-        self.purse = LeaseCostBudget(
+        self.cost_budget = LeaseCostBudget(
             lambda key: budget.record_rejection(lease.number, key, self.attempts[key])
         )
         self.left = {ask.key: ask for ask in lease.trials}
@@ -64,7 +67,7 @@ class Leasing(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.purse, self.budget = purse_of(CAP), KeyBudget(start=8)
+        self.cost_budget, self.budget = cost_budget_of(CAP), KeyBudget(start=8)
         self.todo = [ask_of(n, bound=1 + n % 4) for n in range(40)]
         self.held, self.charged, self.leased = [], Decimal(0), 0
 
@@ -72,7 +75,7 @@ class Leasing(RuleBasedStateMachine):
     def lease(self, wanted):
         places = self.budget.admit("m", wanted, 0.0)
         try:
-            asks = take_lease(self.todo, self.purse, places)
+            asks = take_lease(self.todo, self.cost_budget, places)
         except BudgetSpent:
             asks = []
         self.budget.leave("m", places - len(asks))
@@ -98,7 +101,7 @@ class Leasing(RuleBasedStateMachine):
         if ask is None:
             return
         try:
-            assert held.purse.take(ask)
+            assert held.cost_budget.take(ask)
         except BudgetSpent:  # an attempt was charged: it goes back to the driver
             self.land(held, ask)
             self.budget.leave("m", 1)
@@ -114,7 +117,7 @@ class Leasing(RuleBasedStateMachine):
         held, ask = self.one(data, flying=True)
         if ask is not None:
             del held.flying[ask.key]
-            held.purse.give_back(ask, charged=ending == "lost")
+            held.cost_budget.give_back(ask, charged=ending == "lost")
             self.charged += ask.bound if ending == "lost" else 0
 
     @precondition(lambda self: self.held)
@@ -124,13 +127,13 @@ class Leasing(RuleBasedStateMachine):
         if ask is not None:
             cost = ask.bound * share.numerator / share.denominator
             del held.flying[ask.key]
-            held.purse.settle(ask, cost)
+            held.cost_budget.settle(ask, cost)
             self.charged += cost
             self.budget.end("m", 100)
             self.land(held, ask)
 
     def land(self, held, ask):
-        held.purse.make_result(ask.key).land(ask, self.purse)
+        held.cost_budget.make_result(ask.key).land(ask, self.cost_budget)
         del held.left[ask.key]
 
     @precondition(lambda self: self.held)
@@ -143,7 +146,7 @@ class Leasing(RuleBasedStateMachine):
         never = {key for key, count in held.attempts.items() if not count}
         assert not sent & never
         for key, ask in held.left.items():
-            self.purse.give_back(ask, charged=key in sent)
+            self.cost_budget.give_back(ask, charged=key in sent)
             self.todo.append(ask)
         self.budget.leave("m", len(held.left))
         for key in held.left:  # a worker that was given up while it lives sends nothing more
@@ -152,13 +155,13 @@ class Leasing(RuleBasedStateMachine):
     @invariant()
     def the_books_cover_what_is_charged_and_the_cap_holds(self):
         flying = sum(ask.bound for held in self.held for ask in held.flying.values())
-        assert self.charged + flying <= self.purse.spent + self.purse.flying <= CAP
+        assert self.charged + flying <= self.cost_budget.spent + self.cost_budget.flying <= CAP
 
     @invariant()
     def what_is_leased_is_what_is_in_flight(self):
         left = [ask for held in self.held for ask in held.left.values()]
-        assert self.purse.flights == self.budget.limiter("m").flying == len(left)
-        assert self.purse.flying == sum(ask.bound for ask in left)
+        assert self.cost_budget.flights == self.budget.limiter("m").flying == len(left)
+        assert self.cost_budget.flying == sum(ask.bound for ask in left)
 
 
 TestLeasing = Leasing.TestCase
@@ -171,10 +174,10 @@ TestLeasing.settings = settings(max_examples=60, stateful_step_count=40)
 @given(st.lists(st.integers(1, 120_000), min_size=1, max_size=80), st.integers(1, 80))
 def test_a_lease_has_so_many_asks_and_tokens_at_most(lengths, places):
     asks = [ask_of(n, max_tokens=length) for n, length in enumerate(lengths)]
-    todo, purse = list(reversed(asks)), purse_of()
+    todo, cost_budget = list(reversed(asks)), cost_budget_of()
     leases = []
     while todo:
-        leases.append(take_lease(todo, purse, min(places, REQUESTS)))
+        leases.append(take_lease(todo, cost_budget, min(places, REQUESTS)))
     assert [ask for lease in leases for ask in lease] == asks
     for lease in leases:
         assert len(lease) <= min(places, REQUESTS)
@@ -182,38 +185,38 @@ def test_a_lease_has_so_many_asks_and_tokens_at_most(lengths, places):
 
 
 def test_what_one_lease_holds_is_not_there_for_the_next():
-    todo, purse = [ask_of(n, bound=2) for n in range(4)], purse_of(Decimal(5))
-    first = take_lease(todo, purse, REQUESTS)
+    todo, cost_budget = [ask_of(n, bound=2) for n in range(4)], cost_budget_of(Decimal(5))
+    first = take_lease(todo, cost_budget, REQUESTS)
     assert len(first) == 2
-    assert take_lease(todo, purse, REQUESTS) == []  # for now
-    purse.settle(first[0], Decimal("0.5"))
-    assert len(take_lease(todo, purse, REQUESTS)) == 1
+    assert take_lease(todo, cost_budget, REQUESTS) == []  # for now
+    cost_budget.settle(first[0], Decimal("0.5"))
+    assert len(take_lease(todo, cost_budget, REQUESTS)) == 1
     for ask in (first[1], ask_of(9, bound=2)):
-        purse.give_back(ask, charged=True)
-    with pytest.raises(BudgetSpent, match="max-cost"):
-        take_lease(todo, purse, REQUESTS)
+        cost_budget.give_back(ask, charged=True)
+    with pytest.raises(BudgetSpent, match="budget"):
+        take_lease(todo, cost_budget, REQUESTS)
 
 
 def test_a_charged_attempt_goes_back_to_the_driver_and_a_refused_one_does_not():
     refused = []
-    purse = LeaseCostBudget(refused.append)
+    cost_budget = LeaseCostBudget(refused.append)
     for _ in range(3):
-        assert purse.take(ask_of(1))
-        purse.give_back(ask_of(1), charged=False)
+        assert cost_budget.take(ask_of(1))
+        cost_budget.give_back(ask_of(1), charged=False)
     assert refused == ["k1"] * 3
-    purse.take(ask_of(1))
-    purse.give_back(ask_of(1), charged=True)
+    cost_budget.take(ask_of(1))
+    cost_budget.give_back(ask_of(1), charged=True)
     with pytest.raises(BudgetSpent, match="charged"):
-        purse.take(ask_of(1))
-    assert purse.make_result("k1").charged
-    assert not purse.make_result("k2").charged  # never begun
+        cost_budget.take(ask_of(1))
+    assert cost_budget.make_result("k1").charged
+    assert not cost_budget.make_result("k2").charged  # never begun
 
 
 def test_without_a_cap_there_is_no_bound_to_use_up():
-    purse = LeaseCostBudget(lambda _key: None)
-    purse.take(ask_of(1, bound=None))
-    purse.give_back(ask_of(1, bound=None), charged=True)
-    assert purse.take(ask_of(1, bound=None))
+    cost_budget = LeaseCostBudget(lambda _key: None)
+    cost_budget.take(ask_of(1, bound=None))
+    cost_budget.give_back(ask_of(1, bound=None), charged=True)
+    assert cost_budget.take(ask_of(1, bound=None))
 
 
 def test_a_late_word_of_a_refusal_does_not_hide_the_next_attempt():
@@ -263,3 +266,20 @@ def test_errors_of_services_cross_processes():
     error = RateLimited("slow down", status=429, retry_after=2.5)
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again), again.retry_after) == (RateLimited, "slow down", 2.5)
+
+
+def test_after_the_death_of_a_driver_only_what_was_sent_is_lost(data_dir):
+    with begun(2, once=True, pilot=0) as run:
+        for key in ("leased", "sent", "rejected", "again", "of the driver"):
+            run.begin(key, Decimal(1))
+        log = SendLog(sends_path(run.facts.run))
+        log.add("?", ["leased", "sent", "rejected", "again"])
+        log.add("+", ["sent", "rejected", "again"])
+        log.add("-", ["rejected", "again"])
+        log.add("+", ["again"])
+        log.close()
+        with run.hold_lock():
+            assert run.lost == (3, Decimal(3))
+        assert not sends_path(run.facts.run).exists()
+        with run.hold_lock():
+            assert run.lost == (3, Decimal(3))

@@ -1,4 +1,4 @@
-"""The live engine, its limiter and its purse: faults, refusals to go faster, and money."""
+"""The live engine, its limiter and its budget: faults, refusals to go faster, and money."""
 
 import asyncio
 import json
@@ -12,13 +12,23 @@ from tests.sweep.runs import begun, engine, runner, sums
 
 from pondero.canon import Usage
 from pondero.emulator import Emulator, ErrorProneResponder, run_emulator_in_thread
-from pondero.errors import AuthFailed, RateLimited
-from pondero.exchange import RateLimit
+from pondero.errors import (
+    AuthFailed,
+    Malformed,
+    RateLimited,
+    ServerFailed,
+    ServiceTimeout,
+    Timeout,
+    Truncated,
+    Unreachable,
+)
+from pondero.exchange import RateLimit, Retry
 from pondero.store import price_usage
 from pondero.sweep.engines.engine import BudgetSpent, CostBudget, Trial, trial_key
 from pondero.sweep.engines.limiter import Limiter
-from pondero.sweep.run.runner import max_answer_cost
-from pondero.sweep.statistics.progress import Scores, replay_looks
+from pondero.sweep.run.prices import max_answer_cost
+from pondero.sweep.run.run_plan import make_comparison
+from pondero.sweep.run.scores import Scores
 
 
 @pytest.fixture(autouse=True)
@@ -57,27 +67,27 @@ def test_questions_with_the_same_words_are_asked_apart():
     with begun(1) as made:
         facts = made.facts
     twins = [Question("a", "What is 2 * 23?", ("46",)), Question("b", "What is 2 * 23?", ("46",))]
-    with Run.create(facts.spec, twins, facts.arms, reference=1, looks=1) as run:
+    with Run.create(facts.spec, twins, facts.arms, reference=1) as run:
         asyncio.run(runner(run).finish())
         assert len(run.answers()) == 4
 
 
-def test_faults_are_tried_again_and_what_stays_broken_drops_the_question():
+def test_faults_are_tried_again_and_what_stays_broken_is_missing():
     emulator = Emulator(faults=[529, 500, "refused", "cut", 429, None, 400])
-    with begun(10) as run:
+    with begun(10, once=True, pilot=0) as run:
         now = asyncio.run(runner(run, engine(emulator, start=1)).finish())
         answers = run.answers()
         scores = Scores(run, "numeric")
     failed = [each for each in answers.values() if each.error]
-    assert now.look == 4
+    assert now.is_over
     assert len(answers) == 20
     assert len(failed) == 1
     assert "BadRequest" in failed[0].error
-    assert len(scores.dropped_questions(10)) == 1
-    assert len(scores.shared_positions(10, 0, 1)) == 9
+    known = [scores.repeats(arm, at) for arm in (0, 1) for at in range(10)]
+    assert known.count([None]) == 1
 
 
-def test_refusals_and_exhausted_answers_are_wrong_and_not_missing():
+def test_refusals_are_wrong_and_exhausted_answers_are_missing():
     from pondero.sweep.questions import questions_of
     from pondero.sweep.run.store import Run
 
@@ -87,16 +97,16 @@ def test_refusals_and_exhausted_answers_are_wrong_and_not_missing():
             {"id": "b", "input": "What is 2 * 3?", "target": "6"},
         ]
     )
-    with begun(1, max_tokens=20) as made:
+    with begun(1, max_tokens=20, once=True, pilot=0) as made:
         facts = made.facts
-    with Run.create(facts.spec, questions, facts.arms, reference=1, looks=1) as run:
+    with Run.create(facts.spec, questions, facts.arms, reference=1) as run:
         asyncio.run(runner(run, engine(Emulator())).finish())
         scores = Scores(run, "numeric")
         answers = run.answers().values()
     assert [scores.score(1, at) for at in (0, 1)] == [0.0, 0.0]
     assert sum(each.is_refused for each in answers) == 2
     assert sum(each.is_exhausted for each in answers) == 2
-    assert scores.dropped_questions(2) == frozenset()
+    assert [scores.repeats(1, at) for at in (0, 1)] == [[0.0], [None]]
 
 
 def test_an_error_that_every_ask_would_meet_ends_the_run_and_says_so():
@@ -112,7 +122,7 @@ def test_services_are_asked_over_http(monkeypatch):
     from pondero.sweep.engines.live import LiveEngine
 
     emulator = Emulator()
-    with run_emulator_in_thread(emulator) as url, begun(10, looks=1) as run:
+    with run_emulator_in_thread(emulator) as url, begun(10, once=True, pilot=0) as run:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
         monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
         live = LiveEngine()
@@ -172,16 +182,96 @@ def test_a_cap_is_never_passed_with_five_hundred_requests_at_once():
     """The cap is checked by the service: bounds of all that is in flight, and the true costs."""
     cap = 2.2
     watch = Watch(0.02)
-    with begun(1_000, levels="low,high", looks=1, max_cost=cap, max_tokens=60) as run:
-        driver = runner(run, engine(watch, start=500))
+    with begun(1_000, levels="low,high", once=True, pilot=0, budget=cap, max_tokens=60) as run:
+        driver = runner(run, engine(watch, start=500, ahead=1_000))
         asyncio.run(driver.finish())
         assert run.state == "stopped"
         paid = sum(Decimal(each.cost) for each in run.answers().values())
-        assert "--max-cost" in driver.purse.closed
+        assert "--budget" in driver.budget.closed
         assert watch.most_flying > 400
     assert watch.most <= Decimal(str(cap))
     assert paid == watch.billed
     assert Decimal(str(cap)) * 9 / 10 < paid <= Decimal(str(cap))
+
+
+class Unsteady(Watch):
+    """A service that answers and bills everything, and fails to deliver each second answer."""
+
+    def __init__(self, error):
+        super().__init__(0)
+        self.error, self.sent = error, 0
+
+    async def send(self, request, timeouts):
+        answer = await super().send(request, timeouts)
+        self.sent += 1
+        if self.sent % 2:
+            raise self.error
+        return answer
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unreachable("the connection broke"),
+        Timeout("nothing came"),
+        Malformed("no JSON"),
+        Truncated("the stream ended early"),
+        ServiceTimeout("upstream took too long", status=504),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_answer_that_was_billed_and_never_came_counts_against_the_cap(error):
+    cap = 0.2
+    service = Unsteady(error)
+    with begun(200, once=True, pilot=0, budget=cap, max_tokens=60) as run:
+        asyncio.run(runner(run, engine(service, start=4, ahead=200)).finish())
+        assert run.lost[0] >= service.sent // 2
+        assert service.billed <= run.spent + run.lost[1] <= Decimal(str(cap))
+
+
+@pytest.mark.parametrize(
+    "error", [Unreachable("no route", connected=False), ServerFailed("oops", status=500)],
+    ids=lambda error: type(error).__name__,
+)  # fmt: skip
+def test_an_attempt_that_the_service_never_had_or_rejected_costs_nothing(error):
+    service = Unsteady(error)
+    with begun(20, once=True, pilot=0, budget=5, max_tokens=60) as run:
+        asyncio.run(runner(run, engine(service, start=1)).finish())
+        assert len(run.answers()) == 40
+        assert run.lost == (0, Decimal(0))
+
+
+class Storm:
+    """A service that says "too many requests, try now" a number of times to every request."""
+
+    needs_key = False
+
+    def __init__(self, seconds):
+        self.emulator, self.seconds, self.now = Emulator(), seconds, 0.0
+
+    async def send(self, request, timeouts):
+        if self.now < self.seconds:
+            raise RateLimited("slow down", status=429, retry_after=0.0)
+        return self.emulator.send(request, timeouts)
+
+    async def aclose(self):
+        pass
+
+
+def test_a_short_storm_whose_retry_after_is_zero_makes_no_answer_missing(monkeypatch):
+    """The clock is the storm's own: every wait of the engine moves it on."""
+    storm, real = Storm(30.0), asyncio.sleep
+
+    async def sleep(seconds, *rest):
+        storm.now += seconds
+        await real(0, *rest)
+
+    monkeypatch.setattr("pondero.sweep.engines.live.asyncio.sleep", sleep)
+    with begun(8, once=True, pilot=0) as run:
+        asyncio.run(runner(run, engine(storm, retry=Retry(attempts=6))).finish())
+        answers = run.answers().values()
+    assert len(answers) == 16
+    assert [each.error for each in answers if each.error] == []
 
 
 class Ledger:
@@ -197,35 +287,35 @@ class Spending(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.purse = CostBudget(Ledger(), cap=Decimal(10), spent=Decimal(0))
+        self.budget = CostBudget(Ledger(), cap=Decimal(10), spent=Decimal(0))
         self.flying = []
 
     @rule(bound=st.integers(0, 12))
     def take(self, bound):
         ask = Trial("k", 0, 0, 0, "m", "low", "hi", bound=Decimal(bound))
         try:
-            if self.purse.take(ask):
+            if self.budget.take(ask):
                 self.flying.append(ask)
             else:
                 assert self.flying
         except BudgetSpent:
-            assert not self.flying or self.purse.closed
+            assert not self.flying or self.budget.closed
 
     @rule(share=st.floats(0, 1))
     def settle(self, share):
         if self.flying:
             ask = self.flying.pop()
-            self.purse.settle(ask, ask.bound * Decimal(str(share)))
+            self.budget.settle(ask, ask.bound * Decimal(str(share)))
 
     @rule(charged=st.booleans())
     def give_back(self, charged):
         if self.flying:
-            self.purse.give_back(self.flying.pop(), charged=charged)
+            self.budget.give_back(self.flying.pop(), charged=charged)
 
     @invariant()
     def the_cap_holds(self):
-        assert self.purse.spent + self.purse.flying <= 10
-        assert self.purse.flights == len(self.flying)
+        assert self.budget.spent + self.budget.flying <= 10
+        assert self.budget.flights == len(self.flying)
 
 
 TestSpending = Spending.TestCase
@@ -234,7 +324,7 @@ TestSpending.settings = settings(max_examples=40, stateful_step_count=25)
 
 @pytest.mark.parametrize("level", ["off", "low", "max"])
 def test_no_answer_costs_more_than_its_bound(level):
-    with begun(20, levels=level, looks=1, max_tokens=400, max_cost=100) as run:
+    with begun(80, levels=level, max_tokens=400, budget=500) as run:
         asyncio.run(runner(run).finish())
         arm = run.facts.arms[0]
         bound = min(
@@ -253,10 +343,10 @@ def test_a_bound_is_the_price_of_all_the_bytes_and_the_longest_answer():
 
 
 def test_what_was_in_flight_when_a_process_was_killed_counts_as_spent():
-    with begun(4, max_cost=1, max_tokens=100) as run:
+    with begun(4, budget=1, max_tokens=100) as run:
         run.begin("a key", Decimal("0.25"))
         with run.hold_lock():
-            assert run.spent == Decimal("0.25")
+            assert run.spent == 0
             assert run.lost == (1, Decimal("0.25"))
 
 
@@ -342,8 +432,8 @@ class Strict:
 
 def test_refusals_to_go_faster_cost_no_question():
     strict = Strict(4)
-    with begun(60, looks=1) as run:
-        asyncio.run(runner(run, engine(strict, start=16)).finish())
+    with begun(60, once=True, pilot=0) as run:
+        asyncio.run(runner(run, engine(strict, start=16, ahead=60)).finish())
         answers = run.answers().values()
     assert strict.refused > 0
     assert len(answers) == 120
@@ -354,7 +444,7 @@ def test_refusals_to_go_faster_cost_no_question():
 
 
 def test_a_run_that_is_told_to_stop_keeps_what_is_in_flight_and_goes_on_later():
-    with begun(40, looks=1) as run:
+    with begun(40, once=True, pilot=0) as run:
         begins = asyncio.Event()
         watch = Watch()
         driver = runner(run, engine(watch, start=8), progress=lambda _: begins.set())
@@ -362,7 +452,7 @@ def test_a_run_that_is_told_to_stop_keeps_what_is_in_flight_and_goes_on_later():
         async def stopped():
             task = asyncio.create_task(driver.finish())
             await begins.wait()
-            flying = driver.purse.flights
+            flying = driver.budget.flights
             driver.stop("enough")
             await task
             return flying
@@ -371,9 +461,9 @@ def test_a_run_that_is_told_to_stop_keeps_what_is_in_flight_and_goes_on_later():
         kept = len(run.answers())
         assert run.state == "stopped"
         assert 0 < flying <= kept < 40
-        assert driver.purse.flights == 0
+        assert driver.budget.flights == 0
         emulator = Emulator()
         asyncio.run(runner(run, engine(emulator)).finish())
         assert run.state == "done"
         assert len(emulator.log.entries) == 80 - kept
-        assert replay_looks(Scores(run, "numeric")).is_over
+        assert make_comparison(Scores(run, "numeric")).advance().is_over

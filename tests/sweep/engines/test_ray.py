@@ -59,7 +59,7 @@ def cluster(folder):
                     subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
                 )
             wait_for(lambda: b"Ray runtime started" in said.read_bytes(), nodes[-1])  # noqa: B023
-        yield f"127.0.0.1:{port}"
+        yield f"127.0.0.1:{port}", nodes[1]
     finally:
         for node in nodes:
             node.terminate()
@@ -125,7 +125,7 @@ def what(answers):
 
 
 async def every_question_is_answered_once_with_all_keys(engine, service):
-    with begun(30, looks=1) as run:
+    with begun(30, once=True, pilot=0) as run:
         service.asked.clear()
         await driver(run, engine).finish()
         assert run.state == "done"
@@ -138,7 +138,7 @@ async def every_question_is_answered_once_with_all_keys(engine, service):
 
 
 async def a_worker_that_is_killed_changes_nothing_that_is_found(engine, service, live):
-    with begun(40, looks=1, max_cost=50, max_tokens=4_000) as run:
+    with begun(40, once=True, pilot=0, budget=50, max_tokens=4_000) as run:
         service.asked.clear()
         before = engine.pids
         work = driver(run, engine)
@@ -160,33 +160,33 @@ async def a_worker_that_is_killed_changes_nothing_that_is_found(engine, service,
         assert lost
         assert again <= lost <= 76  # in flight with the dead: asked again, and paid for
         paid = sum(Decimal(each.cost) for each in run.answers().values())
-        assert work.purse.spent == run.spent == paid + bound
-        assert work.purse.flying == work.purse.flights == 0
+        assert work.budget.spent == run.spent + bound == paid + bound
+        assert work.budget.flying == work.budget.flights == 0
 
 
 async def the_cap_is_never_passed(engine, service):
     cap = Decimal("0.05")
-    with begun(60, looks=1, max_cost=float(cap), max_tokens=60) as run:
+    with begun(60, once=True, pilot=0, budget=float(cap), max_tokens=60) as run:
         service.asked.clear()
         work = driver(run, engine)
-        seen, take = [], work.purse.take
+        seen, take = [], work.budget.take
 
         def taken(ask):
             allowed = take(ask)
-            seen.append(work.purse.spent + work.purse.flying)
+            seen.append(work.budget.spent + work.budget.flying)
             return allowed
 
-        work.purse.take = taken
+        work.budget.take = taken
         await work.finish()
         assert run.state == "stopped"
-        assert "--max-cost" in work.purse.closed
+        assert "--budget" in work.budget.closed
         paid = sum(Decimal(each.cost) for each in run.answers().values())
         assert 0 < len(run.answers()) == len(service.asked) < 120
     assert cap / 2 < paid <= max(seen) <= cap
 
 
 async def what_is_stopped_or_dropped_goes_on_later(engine, service):
-    with begun(40, looks=1, max_cost=50, max_tokens=4_000) as run:
+    with begun(40, once=True, pilot=0, budget=50, max_tokens=4_000) as run:
         service.asked.clear()
         with run.hold_lock():
             work, task = await with_an_answer(run, engine)
@@ -194,7 +194,7 @@ async def what_is_stopped_or_dropped_goes_on_later(engine, service):
             await task
         stopped = len(run.answers())
         assert 0 < stopped == len(service.asked) < 80
-        assert work.purse.flights == 0
+        assert work.budget.flights == 0
 
         with run.hold_lock():
             assert run.lost == (0, 0)
@@ -204,7 +204,7 @@ async def what_is_stopped_or_dropped_goes_on_later(engine, service):
                 await task
         sent, dropped = len(service.asked), len(run.answers())
         assert stopped < dropped < 80
-        assert work.purse.flights == 0
+        assert work.budget.flights == 0
 
         with run.hold_lock():
             assert sent - dropped <= run.lost[0] <= 80 - dropped
@@ -230,7 +230,7 @@ async def judges_grade_on_the_cluster(engine, folder):
         "    return Grade(float(question.target[0] in answer), str(os.getpid()))\n"
     )
     (folder / "heavy.py").write_text(text)
-    with begun(12, looks=1, judge="python:heavy:judge") as run:
+    with begun(12, once=True, pilot=0, judge="python:heavy:judge") as run:
         await driver(run, engine).finish()
         graded = run.grades_by("python:heavy:judge").values()
     notes = {each.note for each in graded if each.score is not None}
@@ -238,6 +238,87 @@ async def judges_grade_on_the_cluster(engine, folder):
     assert {each.question for each in graded if each.score is None} == {"q3"}
     assert str(os.getpid()) not in notes
     assert not notes & set(map(str, engine.pids))  # those ask meanwhile
+
+
+DRIVER = """
+import asyncio, sys
+from tests.sweep.engines.test_ray import driver
+from pondero.sweep import Run
+from pondero.sweep.engines.ray import RayEngine
+
+async def main():
+    engine = RayEngine(address=sys.argv[2])
+    with Run.open(sys.argv[1]) as run, run.hold_lock(known=engine.begin(run.facts.run)):
+        await driver(run, engine).finish()
+
+asyncio.run(main())
+"""
+
+
+def what_a_killed_driver_leaves_is_what_the_service_had(address, service, *, after):
+    service.pause = 0.3
+    service.asked.clear()
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with begun(60, once=True, pilot=0, budget=50, max_tokens=4_000) as run:
+        command = [sys.executable, "-c", DRIVER, run.facts.run, address]
+        killed = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL)
+        wait_for(lambda: len(service.asked) >= after, killed)
+        killed.kill()
+        killed.wait()
+        settle(lambda: len(service.asked))  # the workers end with their driver
+        had = len(service.asked) - len(run.answers())
+        with run.hold_lock():
+            assert run.lost[0] == had
+    service.pause = 0.02
+
+
+def settle(value, seconds=2.0):
+    """Wait until a value stays the same for a while."""
+    last, since = value(), time.monotonic()
+    while time.monotonic() - since < seconds:
+        if value() != last:
+            last, since = value(), time.monotonic()
+        time.sleep(0.05)
+
+
+def descendants(pid):
+    """The processes that a process started, and those that they started."""
+    found = subprocess.run(["ps", "-e", "-o", "pid=,ppid="], capture_output=True, check=True)
+    parents = [tuple(map(int, line.split())) for line in found.stdout.splitlines()]
+    own = [child for child, parent in parents if parent == pid]
+    return own + [each for child in own for each in descendants(child)]
+
+
+async def a_node_that_is_killed_costs_what_it_had_in_flight(address, service, node):
+    from pondero.sweep.engines.ray import RayEngine, _connect
+
+    ray, _ = _connect(address)
+    engine = RayEngine(address=address)
+    try:
+        await both_nodes_work(ray)
+        with begun(60, once=True, pilot=0, budget=50, max_tokens=4_000) as run, run.hold_lock():
+            engine.begin(run.facts.run)
+            service.asked.clear()
+            service.pause = 5.0  # at the kill, both workers wait for answers
+            task = asyncio.create_task(driver(run, engine).finish())
+            sent = 0
+            while sent < 32 or sent < len(service.asked):  # both workers have sent all they may
+                sent = len(service.asked)
+                await asyncio.sleep(1.0)
+            killed = {*descendants(node.pid), node.pid}
+            hosted = killed & {*engine.pids}  # a busy node may have been given no worker
+            for pid in killed:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            service.pause = 0.02
+            await task
+            assert run.state == "done"
+            assert len(run.answers()) == 120
+            assert run.lost[0] == len(service.asked) - 120
+            assert (run.lost[0] > 0) == bool(hosted)
+    finally:
+        await engine.aclose()
+        ray.shutdown()
 
 
 @needs_ray
@@ -254,7 +335,7 @@ def test_a_cluster_of_two_nodes_finds_what_one_process_does(tmp_path, data_dir, 
 
     async def whole(address, service):
         live = LiveEngine()
-        with begun(40, looks=1, max_cost=50, max_tokens=4_000) as run:
+        with begun(40, once=True, pilot=0, budget=50, max_tokens=4_000) as run:
             await driver(run, live).finish()
             expected = what(run.answers())
         await live.aclose()
@@ -273,9 +354,12 @@ def test_a_cluster_of_two_nodes_finds_what_one_process_does(tmp_path, data_dir, 
 
     try:
         service = Service()
-        with cluster(logs) as address, run_emulator_in_thread(service) as url:
+        with cluster(logs) as (address, node), run_emulator_in_thread(service) as url:
             monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
             asyncio.run(whole(address, service))
+            for after in (1, 30):
+                what_a_killed_driver_leaves_is_what_the_service_had(address, service, after=after)
+            asyncio.run(a_node_that_is_killed_costs_what_it_had_in_flight(address, service, node))
         kept = b"".join(each.read_bytes() for each in logs.rglob("*") if each.is_file())
         assert b"pondero" in kept  # ray's own logs name our actors
         assert b"sk-key" not in kept

@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+import os
+import shlex
+import signal
 import sys
 
 import pytest
@@ -20,8 +23,8 @@ from pondero.sweep.grading.judges import (
     JudgeFailed,
     check_questions,
     make_judge,
-    number_in,
 )
+from pondero.sweep.grading.number_reader import read_number
 from pondero.sweep.questions import Question, questions_of
 from pondero.sweep.results.compute import compute_results
 from pondero.sweep.run.runner import Runner
@@ -56,6 +59,21 @@ def grade(name, answer, *, client=None, **fields):
         (r"regex:ANSWER: (\w+)", "B", "ANSWER: A ... ANSWER: B", True),
         (r"regex:ANSWER: (\w+)", "A", "ANSWER: A ... ANSWER: B", False),
         ("regex:ok", "", "all ok", True),
+        ("exact", "caf\u00e9", "cafe\u0301", True),
+        ("exact", "a\nb", "a\r\nb", True),
+        ("includes", "caf\u00e9", "the CAFE\u0301 there", True),
+        ("includes", "New York", "in New\u00a0York", True),
+        ("includes", "no", "I do not know", False),
+        ("includes", "no", "No, it is not", True),
+        ("includes", "4", "it is 42", False),
+        ("includes", "\u6771\u4eac", "\u9996\u90fd\u306f\u6771\u4eac\u3067\u3059", True),
+        ("regex", "caf\u00e9", "cafe\u0301", True),
+        ("json", '{"a": 1, "b": [true]}', '```JSON\n{"b": [true], "a": 1.0}\n```', True),
+        ("json", '{"a": 1}', '{"a": true}', False),
+        ("json", '{"a": 1}', '{"a": 1, "b": 2}', False),
+        ("json", "[1]", "none", False),
+        ("numeric:comma", "1.234", "1,234", False),
+        ("numeric:0.01,comma", "1,234", "1,23", True),
     ],
 )
 def test_texts_numbers_and_patterns(judge, target, answer, right):
@@ -67,14 +85,14 @@ def test_texts_numbers_and_patterns(judge, target, answer, right):
     ("answer", "letter"),
     [
         ("B", "B"),
-        ("(c)", None),
+        ("(c)", "C"),
         ("ANSWER: B", "B"),
         ("The answer is **C**.", "C"),
         ("A is wrong, so the answer is (b).", "B"),
         ("Not A) but C)", "C"),
         ("It is dark blue", "C"),
         ("green or red", None),
-        ("I don't know. A guess would not help", "A"),
+        ("I don't know. A guess would not help", None),
         ("ANSWER: Z", None),
         ("B) green", "B"),
         ("B) green, as A and C are wrong", "B"),
@@ -98,7 +116,7 @@ def test_a_letter_in_the_text_of_a_choice_is_not_the_answer():
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=3))
 def test_a_number_is_found_as_python_writes_it(value):
-    assert number_in(f"the result is {value:,}") == value
+    assert read_number(f"the result is {value:,}").value == value
 
 
 def test_more_than_one_target_may_be_right():
@@ -259,15 +277,98 @@ def test_a_command_judges_by_its_exit_code():
         make_judge("command:/no/such/program")
 
 
+@pytest.fixture
+def held(tmp_path):
+    """A pipe by name, and a function that returns once no process has it open for writing."""
+    path = tmp_path / "held"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def wait():
+        os.set_blocking(reader, True)
+        assert os.read(reader, 1) == b""
+
+    yield path, wait
+    os.close(reader)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell and its pipes are those of Unix")
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_command_is_done_when_it_ends_though_its_child_holds_the_output(held, code, monkeypatch):
+    """Before, the grade waited for the child's end, which is the deadline."""
+    monkeypatch.setattr("pondero.sweep.grading.own_judges.COMMAND_SECONDS", 20.0)
+    path, wait = held
+    found = grade(f"command:sh -c 'exec 3>{path}; sleep 60 & echo seen; exit {code}'", "a")
+    assert (found.score, found.note) == (1 - code, "seen")
+    wait()  # the child was killed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sessions are those of Unix")
+def test_a_child_that_leaves_the_commands_group_costs_no_grade_either(monkeypatch):
+    monkeypatch.setattr("pondero.sweep.grading.own_judges.COMMAND_SECONDS", 20.0)
+    code = (
+        "import subprocess; "
+        "child = subprocess.Popen(['sleep', '60'], start_new_session=True); "
+        "print(50_000 * 'x', child.pid)"
+    )
+    found = grade("command:" + shlex.join([sys.executable, "-c", code]), "a")
+    words, child = found.note.split()
+    os.kill(int(child), signal.SIGKILL)
+    assert (found.score, set(words)) == (1, {"x"})
+
+
+def test_a_command_that_reads_nothing_and_one_that_prints_much_are_graded():
+    long = "x" * 1_000_000
+    assert grade(f"command:{sys.executable} -c 'pass'", long).score == 1
+    much = f"command:{sys.executable} -c 'print(1_000_000 * 2 * str(7)); print(8)'"
+    assert grade(much, "a").note.endswith("77\n8")
+
+
+ADD = "def add(a, b):\n    return a {} b"
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        (ADD.format("+"), True),
+        ("Sure!\n```python\n" + ADD.format("+") + "\n```\nDone.", True),
+        ("~~~py\n" + ADD.format("+") + "\n~~~", True),
+        (ADD.format("-"), False),
+        ("import sys; sys.exit(0)", False),
+        ("import os; os._exit(0)", False),
+        ("raise SystemExit", False),
+        ("I cannot.", False),
+        ("print('the assertions hold')", False),
+    ],
+)
+def test_code_is_right_if_the_targets_assertions_hold(answer, right):
+    assert grade("code", answer, target=("assert add(2, 3) == 5",)).score == right
+
+
+def test_code_sees_no_key_and_its_endless_loop_is_wrong(monkeypatch):
+    from pondero.sweep.grading import own_judges
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    see = "import os\nkeys = [name for name in os.environ if 'KEY' in name]"
+    assert grade("code", see, target=("assert not keys",)).score == 1
+    monkeypatch.setattr(own_judges, "CODE_SECONDS", 1.0)
+    endless = grade("code", "while True: pass", target=("assert True",))
+    assert (endless.score, endless.note) == (0, "the code did not end within 1 s")
+
+
 # -- a model ---------------------------------------------------------------------------------------
+
+
+def part_of(asked, name):
+    word = asked.partition("begin with ")[2][:24]
+    return asked.partition(f"{word} begin {name}\n")[2].partition(f"\n{word} end {name}\n")[0]
 
 
 def grading(accepted):
     """A mind that grades: right where the answer holds the target, silent where it says so."""
     asked = accepted.request.messages[-1].text
-    right = asked.partition("<right>\n")[2].partition("\n</right>")[0]
-    answer = asked.partition("<answer>\n")[2].partition("\n</answer>")[0]
-    said = "hm" if answer == "?" else f"So GRADE: {'RIGHT' if right in answer else 'WRONG'}."
+    right, answer = part_of(asked, "right"), part_of(asked, "answer")
+    said = "hm" if answer == "?" else f"So:\nGRADE: {'RIGHT' if right in answer else 'WRONG'}"
     return Reply(Message("assistant", (Text(said),)), "stop")
 
 
@@ -296,9 +397,10 @@ LABELLED = [
 def labelled_run(judge):
     rows = [{"id": f"q{n}", "input": f"What is {n} * 23?", "target": str(n * 23)} for n in (2, 3)]
     rows[0]["metadata"] = {"labelled": LABELLED}
-    spec = spec_of(models=["claude-opus-5"], levels="low,high", judge=judge, offline=True)
+    spec = spec_of(models=["claude-opus-5"], levels="low,high", judge=judge, offline=True,
+                   past_gate=True, once=True, pilot=0)  # fmt: skip
     arms = arms_of(spec.models, spec.levels)
-    return Run.create(spec, questions_of(rows), arms, reference=1, looks=1)
+    return Run.create(spec, questions_of(rows), arms, reference=1)
 
 
 def test_a_judge_is_held_against_what_people_labelled(data_dir):
@@ -336,7 +438,7 @@ def test_a_kill_while_labelled_answers_are_judged_asks_none_of_them_twice(data_d
 
     def mind(accepted):
         asked.append(accepted.request.messages[-1].text)
-        if len(asked) == 7:  # four answers and two labelled ones are graded
+        if len(asked) == 3:  # two labelled ones are graded; they come before the answers
             raise KeyboardInterrupt
         return grading(accepted)
 
@@ -345,10 +447,9 @@ def test_a_kill_while_labelled_answers_are_judged_asks_none_of_them_twice(data_d
         return Runner(run, engine(), judge)
 
     with labelled_run(name) as run:
-        asyncio.run(driven(run).finish())
         with pytest.raises(KeyboardInterrupt):
-            asyncio.run(driven(run).compare())
+            asyncio.run(driven(run).finish())
         before = len(run.grades(name))
-        asyncio.run(driven(run).compare())
-        assert len(asked) == 7 + 4 + len(LABELLED) - before
+        asyncio.run(driven(run).finish())
+        assert len(asked) == 3 + 4 + len(LABELLED) - before
         assert run.agreement(name).count == 4

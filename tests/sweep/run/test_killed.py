@@ -6,17 +6,20 @@ import os
 import random
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 
 import pytest
-from tests.sweep.runs import begun, engine, runner
+from tests.sweep.runs import Scripted, answered, begun, engine, runner
 
 from pondero.emulator import Emulator
 from pondero.errors import UsageError
-from pondero.sweep.run.store import Run, list_runs
-from pondero.sweep.statistics.progress import Scores, replay_looks
+from pondero.sweep.results.compute import compute_results
+from pondero.sweep.run.run_plan import make_comparison
+from pondero.sweep.run.scores import Scores
+from pondero.sweep.run.store import Run, list_runs, runs_folder
 
 KILLS = 30
 QUESTIONS, ARMS, AT_ONCE = 200, 3, 6
@@ -82,7 +85,7 @@ def settled_in(name):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
 def test_thirty_kills_lose_nothing_and_nothing_settled_is_asked_again(data_dir, tmp_path):
     draw, log = random.Random(7), tmp_path / "asked"
-    with begun(QUESTIONS, levels="off,low,high", looks=1) as run:
+    with begun(QUESTIONS, levels="off,low,high", once=True, pilot=0) as run:
         name, facts = run.facts.run, run.facts
         positions = {question.input: n for n, question in enumerate(run.questions())}
     log.touch()
@@ -116,7 +119,7 @@ def test_thirty_kills_lose_nothing_and_nothing_settled_is_asked_again(data_dir, 
         asyncio.run(runner(run, engine(emulator)).finish())
         assert run.state == "done"
         assert len(run.answers()) == QUESTIONS * ARMS
-        assert replay_looks(Scores(run, "numeric")).is_over
+        assert make_comparison(Scores(run, "numeric")).advance().is_over
     assert len(emulator.log.entries) == QUESTIONS * ARMS - len(known)
 
 
@@ -131,10 +134,75 @@ def test_a_run_is_asked_by_one_process_at_a_time(data_dir):
 
 
 def test_a_run_that_is_told_to_go_on_asks_again_what_failed(data_dir):
-    with begun(6, looks=1) as run:
+    with begun(6, once=True, pilot=0) as run:
         asyncio.run(runner(run, engine(Emulator(faults=[400, 400]), start=1)).finish())
-        assert len(Scores(run, "numeric").dropped_questions(6)) >= 1
+        scores = Scores(run, "numeric")
+        missing = [scores.repeats(arm, at) for arm in (0, 1) for at in range(6)]
+        assert missing.count([None]) == 2
         assert len(run.failed) == 2
         run.forget_errors()
         asyncio.run(runner(run).finish())
-        assert Scores(run, "numeric").dropped_questions(6) == frozenset()
+        scores = Scores(run, "numeric")
+        assert [None] not in [scores.repeats(arm, at) for arm in (0, 1) for at in range(6)]
+
+
+def test_a_run_of_an_earlier_version_stays_readable(data_dir):
+    with begun(80, budget=5.0, max_tokens=60) as run:
+        asyncio.run(runner(run).finish())
+        name = run.facts.run
+    with sqlite3.connect(runs_folder() / f"{name}.db") as database:
+        ((text,),) = database.execute("SELECT value FROM facts WHERE name = 'facts'")
+        facts = json.loads(text)
+        for later in ("planned", "added", "changes", "past_gate", "is_closed"):
+            facts.pop(later, None)
+        for later in ("pilot", "once", "fresh", "past_gate", "budget"):
+            facts["spec"].pop(later, None)
+        facts |= {"looks": 4}
+        facts["spec"]["max_cost"] = 5.0
+        database.execute("UPDATE facts SET value = ? WHERE name = 'facts'", (json.dumps(facts),))
+    with Run.open(name) as run:
+        assert run.facts.spec.budget == 5.0
+        assert len(compute_results(run).arms) == 2
+
+
+def test_what_was_in_flight_counts_as_lost_without_a_budget_too(data_dir, monkeypatch):
+    """Killed while the second answer is on its way, and before the first is in the shared file."""
+
+    class Killed(BaseException):
+        pass
+
+    def send(ask):
+        if engine.asked[1:]:
+            raise Killed
+        return answered(ask, right=True)
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+    engine = Scripted(send)
+    with begun(60, offline=False, max_tokens=100) as run:
+        with pytest.raises(BaseExceptionGroup):
+            asyncio.run(runner(run, engine).pilot())
+        assert run.lost[0] == 0
+        with run.hold_lock():
+            count, bound = run.lost
+    assert count == 1
+    assert bound > 0
+
+
+def test_an_answer_is_in_its_run_before_it_is_in_the_file_that_runs_share(data_dir, monkeypatch):
+    """Killed between the two, it is still an answer that this run asked and paid for."""
+
+    class Killed(BaseException):
+        pass
+
+    def keep(*_):
+        raise Killed
+
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k-not-a-real-one")
+    monkeypatch.setattr("pondero.sweep.run.runner.AnswerStore.keep", keep)
+    with begun(60, offline=False, max_tokens=100) as run:
+        with pytest.raises(BaseExceptionGroup):
+            asyncio.run(runner(run, Scripted(lambda ask: answered(ask, right=True))).pilot())
+        with run.hold_lock():
+            assert len(run.answers()) == 1
+            assert run.spent > 0
+            assert run.lost[0] == 0

@@ -1,7 +1,7 @@
 """Intervals: against scipy, against the sums written out, and as laws."""
 
 import math
-from statistics import NormalDist, mean, stdev, variance
+from statistics import NormalDist, mean, stdev
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from pondero.sweep.statistics.intervals import (
     accuracy,
     bootstrap_ratio,
-    paired_difference,
     student,
     student_cdf,
     wilson,
@@ -65,39 +64,6 @@ def test_clusters_have_a_t_interval_over_clusters():
 def test_an_interval_of_no_variance_is_wilsons():
     assert accuracy([1.0] * 12, repeats=3) == wilson(12, 12)
     assert accuracy([1.0, 0.0], ["same", "same"]) == wilson(1, 2)
-
-
-@given(DIFFERENCES)
-def test_the_paired_error_is_that_of_two_questions_more(differences):
-    """By another route: add half a question to each of four cells, and take Wald's error there."""
-    pseudo = [*differences, *([0.0] * 2)]
-    centre = sum(pseudo) / len(pseudo)
-    squares = sum(d * d for d in differences) + 1  # half a gain and half a loss
-    error = math.sqrt(squares / len(pseudo) - centre**2) / math.sqrt(len(pseudo))
-    found = paired_difference(differences)
-    assert found.centre == pytest.approx(centre)
-    assert found.error == pytest.approx(error)
-    assert found.error > 0
-    assert found.mean == pytest.approx(mean(differences))
-
-
-@given(DIFFERENCES)
-def test_an_arm_and_its_rival_see_the_same_from_both_sides(differences):
-    one, other = paired_difference(differences), paired_difference([-d for d in differences])
-    assert one.lower(Z) == pytest.approx(-other.upper(Z))
-
-
-@given(DIFFERENCES)
-def test_clusters_of_one_question_have_the_variance_of_questions_and_students_t(differences):
-    count = len(differences)
-    alone = paired_difference(differences, range(count))
-    assert alone.centre == paired_difference(differences).centre
-    assert alone.error == pytest.approx(math.sqrt(count * variance(differences) + 1) / (count + 2))
-    assert alone.lower(Z) == pytest.approx(alone.centre - student(0.95, count - 1) * alone.error)
-
-
-def test_one_cluster_bounds_nothing():
-    assert paired_difference([1.0, 0.0, 1.0], ["same"] * 3).lower(Z) == -math.inf
 
 
 def test_the_bootstrap_of_a_ratio_is_scipys():

@@ -76,7 +76,7 @@ def test_a_switch_notes_it_in_the_thread_and_asks_what_is_left_behind(chat, dial
     _, asked = say(had(chat, dial), dial, "/model gemini-3-pro/high")
     assert asked == (
         effects.NoteModel("google:gemini-3-pro", "high", ""),
-        effects.Handoff("google:gemini-3-pro", "high"),
+        effects.Handoff("google:gemini-3-pro", "high", last_prompt=10),
     )
 
 

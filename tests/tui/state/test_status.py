@@ -89,3 +89,10 @@ def test_an_odd_verdict_and_an_unsaved_chat_outlive_the_figures(chat, dial):
 def test_it_never_overflows_but_for_the_model(width):
     state = had(initial_state(DIAL, "claude-sonnet-4-5/medium"), DIAL)
     assert len(line(state, width)) <= max(width, len(state.name))
+
+
+def test_it_says_what_a_change_did_to_the_cache_until_the_next_answer(chat, dial):
+    told = do(had(chat, dial), dial, actions.HandedOff(("  Cache: kept",), "cache kept"))
+    assert "cache kept" in line(told)
+    answered = do(say(told, dial, "hello")[0], dial, ended())
+    assert "cache kept" not in line(answered)

@@ -6,8 +6,8 @@ import pytest
 from tests.tui.stage import stage
 
 from pondero.store import Threads
+from pondero.tui._screen.widgets.comparison_screen import ColumnView, ComparisonScreen
 from pondero.tui.state import AnswerCell, NoticeCell, UserCell
-from pondero.tui.widgets.comparison_screen import ColumnView, ComparisonScreen
 
 pytestmark = pytest.mark.anyio
 
@@ -67,7 +67,7 @@ async def test_a_question_at_several_levels_with_tokens_and_time_in_columns(thre
         assert "kept in copies of this thread: low" in told(chat)
         assert chat.app.state.tally.thinking == thinking[1]
         await chat.say("say more")
-        assert threads.get("last").messages == 4
+        assert threads.get("last").messages == 5  # the level changed, which is one of them
 
 
 async def test_retry_stands_beside_the_answer_and_both_are_kept(threads):
@@ -84,10 +84,10 @@ async def test_retry_stands_beside_the_answer_and_both_are_kept(threads):
         await chat.press("enter")
         second = chat.app.state.thread.id
         assert (threads.get(second).parent, second != first) == (first, True)
-        levels = [threads.load_messages(id)[3].plan["level"] for id in (first, second)]
+        levels = [threads.load_messages(id)[-1].plan["level"] for id in (first, second)]
         assert levels == ["medium", "high"]
         assert shown(chat)[-2:] == [QUESTION, "17 * 23 = 391"]
-        assert chat.app.state.count == 4
+        assert chat.app.state.count == 5  # with the change of level
 
 
 async def test_the_answer_the_thread_has_can_stay(threads):

@@ -18,6 +18,7 @@ from ..service_api import (
     ChunkStatus,
     Ending,
     ListedBatch,
+    count_endings,
     error_outcome,
     jsonl,
     number_at,
@@ -31,8 +32,9 @@ from ..service_api import (
 LABEL = "pondero"
 """The metadata key of a chunk's name."""
 
+_UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 _ENDED: dict[str, Ending] = {
-    "completed": "failed",
+    "completed": "lost",
     "failed": "failed",
     "expired": "expired",
     "cancelled": "cancelled",
@@ -65,12 +67,14 @@ def _parse_status(body: Json, _now: float = 0.0) -> ChunkStatus:
     told = value_at(body, "errors", "data") or ()
     said = value_at(body, "error", "message")
     why = "; ".join(str(value_at(each, "message")) for each in told) or (said or "")
-    counts = [number_at(body, "request_counts", name) for name in ("completed", "failed")]
+    counts = count_endings(body, "request_counts", answered="completed", failed="failed")
     return ChunkStatus(
         ended=status in _ENDED,
-        rest=_ENDED.get(status, "failed"),
-        done=sum(counts),
+        rest=_ENDED.get(status, "lost"),
+        done=sum(counts.values()),
         asks=number_at(body, "request_counts", "total") or None,
+        counts=counts,
+        odd="" if status in (*_ENDED, *_UNDER_WAY) else status,
         why=why,
     )
 

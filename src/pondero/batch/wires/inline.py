@@ -26,7 +26,7 @@ INLINE = msgspec.structs.replace(
     upload=None,
     parse_uploaded=None,
     create=_create,
-    inline=lambda body: value_at(body, "results") or (),
+    inline=lambda body, _ids: value_at(body, "results") or (),
     results=lambda *_: (),
     names=False,
 )

@@ -12,6 +12,7 @@ from ..service_api import (
     ChunkStatus,
     Ending,
     ListedBatch,
+    count_endings,
     jsonl,
     number_at,
     segment,
@@ -22,8 +23,9 @@ from ..service_api import (
 from .files import LABEL, parse_outcome
 
 _HOME = "/batch/jobs"
+_UNDER_WAY = ("QUEUED", "RUNNING", "CANCELLATION_REQUESTED")
 _ENDED: dict[str, Ending] = {
-    "SUCCESS": "failed",
+    "SUCCESS": "lost",
     "FAILED": "failed",
     "TIMEOUT_EXCEEDED": "expired",
     "CANCELLED": "cancelled",
@@ -48,14 +50,16 @@ def _parse_status(body: Json, _now: float = 0.0) -> ChunkStatus:
     why = "; ".join(str(value_at(each, "message")) for each in value_at(body, "errors") or ())
     return ChunkStatus(
         ended=status in _ENDED,
-        rest=_ENDED.get(status, "failed"),
+        rest=_ENDED.get(status, "lost"),
         done=number_at(body, "completed_requests"),
         asks=number_at(body, "total_requests") or None,
+        counts=count_endings(body, answered="succeeded_requests", failed="failed_requests"),
+        odd="" if status in (*_ENDED, *_UNDER_WAY) else status,
         why=why,
     )
 
 
-def _inline(body: Json) -> Sequence[Json]:
+def _inline(body: Json, _ids: Sequence[str] = ()) -> Sequence[Json]:
     return value_at(body, "outputs") or ()
 
 

@@ -12,6 +12,7 @@ from ..service_api import (
     BatchWire,
     ChunkStatus,
     ListedBatch,
+    count_endings,
     error_outcome,
     jsonl,
     number_at,
@@ -23,7 +24,13 @@ from ..service_api import (
 )
 
 _HOME = "/v1/messages/batches"
-_COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")
+_UNDER_WAY = ("in_progress", "canceling")
+_COUNTS = {
+    "answered": "succeeded",
+    "failed": "errored",
+    "cancelled": "canceled",
+    "expired": "expired",
+}
 _STATUSES = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -43,12 +50,15 @@ def _create(endpoint: BatchEndpoint, _chunk: BatchChunk, lines: Sequence[BatchLi
 
 
 def _parse_status(body: Json, _now: float = 0.0) -> ChunkStatus:
-    counts = {name: number_at(body, "request_counts", name) for name in _COUNTS}
+    counts = count_endings(body, "request_counts", **_COUNTS)
+    status, done = text_at(body, "processing_status"), sum(counts.values())
     return ChunkStatus(
-        ended=value_at(body, "processing_status") == "ended",
-        rest="cancelled" if value_at(body, "cancel_initiated_at") else "expired",
-        done=sum(counts.values()) - counts["processing"],
-        asks=sum(counts.values()),
+        ended=status == "ended",
+        rest="cancelled" if value_at(body, "cancel_initiated_at") else "lost",
+        done=done,
+        asks=done + number_at(body, "request_counts", "processing"),
+        counts=counts,
+        odd="" if status in ("ended", *_UNDER_WAY) else status,
     )
 
 
@@ -75,7 +85,7 @@ def _page(body: Json, _: str | None) -> BatchPage:
         ListedBatch(
             remote=text_at(each, "id"),
             created=when(value_at(each, "created_at")),
-            count=_parse_status(each).asks,
+            count=_parse_status(each).asks or None,
         )
         for each in found
     )

@@ -16,7 +16,9 @@ from ..service_api import (
     BatchPage,
     BatchWire,
     ChunkStatus,
+    Ending,
     ListedBatch,
+    count_endings,
     error_outcome,
     number_at,
     parse_error_code,
@@ -44,12 +46,23 @@ def _parse_status(body: Json, now: float = 0.0) -> ChunkStatus:
     expired = (when(value_at(body, "expire_time")) or now) < now
     return ChunkStatus(
         ended=bool(rejected or expired) or (bool(requests) and pending == 0),
-        rest="failed" if rejected else "cancelled" if cancelled else "expired",
+        rest=_rest(rejected=rejected, cancelled=cancelled, expired=expired),
         done=requests - pending,
         asks=requests,
+        counts=count_endings(
+            body, "state", answered="num_success", failed="num_error", cancelled="num_cancelled"
+        ),
         closed=bool(rejected or expired or cancelled),
         why=rejected or "",
     )
+
+
+def _rest(*, rejected: Json, cancelled: Json, expired: bool) -> Ending:
+    if rejected:
+        return "failed"
+    if cancelled:
+        return "cancelled"
+    return "expired" if expired else "lost"
 
 
 def _request_results(endpoint: BatchEndpoint, id: str, token: str | None) -> HttpRequest:

@@ -75,12 +75,11 @@ def _starts(
 ) -> tuple[list[AskStart], tuple[str, ...]]:
     starts, prompt = [], words
     levels = parse_levels(given.levels)
-    usual, thinking = (None, None) if kept is None else (kept.model, kept.thinking)
     for named in given.models or (None,):
         if given.go_on:
             start, prompt = continue_thread(words, named)
         else:
-            start, prompt = start_thread(words, named, usual=usual, thinking=thinking)
+            start, prompt = start_thread(words, named, template=kept)
         if levels and named is not None and (wish := load_catalog().split(named).level) is not None:
             raise click.UsageError(f"{named!r} names the level {wish!r}, and --levels names others")
         starts += [replace(start, thinking=level) for level in levels] or [start]
@@ -109,6 +108,7 @@ def _turn(
         chat = start.chat(client, **question.settings)
         recorder, results = TurnRecorder(monotonic, paid=given.paid), ToolResults()
         turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)
+        turn.shows = given.as_lines or sheet.shows
         with chat, save_turn(start, chat, turn, recorder, save=not given.no_save) as place:
             try:
                 with turn:

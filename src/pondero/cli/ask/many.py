@@ -74,6 +74,7 @@ async def _ask(
     try:
         chat = start.async_chat(client, **question.settings)
         turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)
+        turn.shows = given.as_lines or _shows_nothing
     except PonderoError as problem:  # a model that is not there, or cannot read what is attached
         return AskResult(start=start, paid=given.paid, error=problem)
     with save_turn(start, chat, turn, recorder, save=not given.no_save, fork=True) as place:
@@ -94,6 +95,11 @@ async def _ask(
         error=error,
     )
     return answer if question.schema is None else add_typed_value(answer, question.schema)
+
+
+def _shows_nothing(_: Event) -> bool:
+    """Return that no event is shown: the columns are printed at the end."""
+    return False
 
 
 def _print(answers: dict[int, AskResult], given: AskOptions) -> int:

@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import click
 from msgspec import Struct
 
+from ...client import explain_unknown
+from ...store import Template
 from ...thinking import parse_intent
 from ..command import policy_option
 from ..commands.completion import level, model, server, template
@@ -29,6 +31,7 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     schema_multi: str | None = None
     settings: tuple[tuple[str, str], ...] = ()
     max_tokens: int | None = None
+    seed: int | None = None
     policies: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()
@@ -54,7 +57,7 @@ class AskOptions(Struct, frozen=True, kw_only=True):
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Model": ("models", "levels", "policies", "offline"),
     "Question": ("system", "attached", "template", "variables"),
-    "Answer": ("schema", "schema_multi", "settings", "max_tokens"),
+    "Answer": ("schema", "schema_multi", "settings", "max_tokens", "seed"),
     "Tools": ("tools", "servers", "approved", "max_steps"),
     "Thread": ("go_on", "no_save"),
     "Output": ("shown", "plain", "usage", "wire", "as_json", "as_lines", "cassette"),
@@ -119,6 +122,9 @@ def _answer() -> Iterator[_Option]:
     yield click.option(
         "--max-tokens", type=int, metavar="N", help="Maximum output tokens, thinking included."
     )
+    yield click.option(
+        "--seed", type=int, metavar="N", help="The same seed gives the same answer, where it can."
+    )
 
 
 def _tools() -> Iterator[_Option]:
@@ -174,6 +180,7 @@ SETTINGS: dict[str, Callable[[str], Any]] = {
     "temperature": float,
     "top_p": float,
     "top_k": int,
+    "seed": int,
     "max_tokens": int,
     "stop": str,
 }
@@ -185,7 +192,7 @@ def settings_of(given: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in given:
         if name not in SETTINGS:
-            raise _bad(f"unknown option {name!r}; use {' '.join(SETTINGS)}")
+            raise _bad(explain_unknown(name, SETTINGS))
         if name == "stop":
             found[name] = (*found.get(name, ()), str(value))
             continue
@@ -195,6 +202,17 @@ def settings_of(given: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
             kind = "a whole number" if SETTINGS[name] is int else "a number"
             raise _bad(f"{name} is {kind}, not {value!r}") from None
     return found
+
+
+def template_settings(template: Template | None) -> dict[str, Any]:
+    """Return the settings of a template, none if there is no template."""
+    kept = {} if template is None else template.options
+    pairs = (
+        (name, each)
+        for name, value in kept.items()
+        for each in (value if isinstance(value, list) else [value])
+    )
+    return settings_of(tuple(pairs))
 
 
 def parse_levels(text: str | None) -> tuple[str, ...]:

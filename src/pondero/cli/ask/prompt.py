@@ -11,7 +11,7 @@ from ...canon import Blob, Image, Json, Part, Text
 from ...client import attachment
 from ...exchange import AsyncTransport, Transport
 from ...store import Template
-from .options import AskOptions, settings_of
+from .options import AskOptions, settings_of, template_settings
 from .schema import parse_schema
 from .tools import Approval, function_of, redirect_prints
 
@@ -56,14 +56,9 @@ def _schema(given: AskOptions, template: Template | None) -> dict[str, Json] | N
 
 
 def _settings(given: AskOptions, template: Template | None) -> dict[str, Any]:
-    kept = template.options if template is not None else {}
-    pairs = [
-        (name, each)
-        for name, value in kept.items()
-        for each in (value if isinstance(value, list) else [value])
-    ]
-    settings = settings_of(tuple(pairs)) | settings_of(given.settings)
-    return settings if given.max_tokens is None else settings | {"max_tokens": given.max_tokens}
+    settings = template_settings(template) | settings_of(given.settings)
+    own = {"max_tokens": given.max_tokens, "seed": given.seed}
+    return settings | {name: value for name, value in own.items() if value is not None}
 
 
 def add_tools(question: AskPrompt, given: AskOptions, approval: Approval) -> AskPrompt:

@@ -23,6 +23,10 @@ class RedactingWriter:
         self._stream: StreamRedactor | None = None
         self._last: _Delta | None = None
 
+    def shows(self, event: Event, /) -> bool:
+        """Return what the other writer says."""
+        return self._writer.shows(event)
+
     def write(self, event: Event) -> None:
         """Write one event; an end that may become a secret waits for the next."""
         for each in self._redact(event):

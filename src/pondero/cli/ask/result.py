@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ...canon import Json, Reply, Usage
-from ...client import TurnRecorder, reply_cost
+from ...client import TurnRecorder
 from ...errors import PonderoError
 from ...store import SecretRedactor, format_dollars, redact_secrets
 from .schema import parse_typed_value
@@ -60,8 +60,8 @@ class AskResult(Struct, frozen=True, kw_only=True):
     @property
     def cost(self) -> str | None:
         """Return the dollars of all exchanges; None if offline or if a price is unknown."""
-        costs = [reply_cost(each) for each in self.replies] if self.paid else []
-        known = [Decimal(cost) for cost in costs if cost is not None]
+        costs = [each.cost for each in self.replies]
+        known = [cost.usd for cost in costs if cost is not None]
         return f"{sum(known, Decimal()):f}" if known and len(known) == len(costs) else None
 
     def counts(self) -> list[tuple[str, int]]:
@@ -110,7 +110,9 @@ class AskResult(Struct, frozen=True, kw_only=True):
             made["value"] = self.value
         error = self.error
         return made | {
-            "thinking": [text for each in self.replies for text in each.thinking],
+            "thinking": [
+                part.text for each in self.replies for part in each.thinking_parts if part.text
+            ],
             "tool_calls": [
                 {"name": call.name, "arguments": call.arguments}
                 for each in self.replies

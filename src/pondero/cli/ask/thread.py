@@ -17,13 +17,15 @@ from ...client import (
     Client,
     Turn,
     TurnRecorder,
+    count_prompt_tokens,
     load_catalog,
 )
 from ...errors import BadThinking, UnknownThread, UsageError
 from ...handoff import Rejection
-from ...store import StoredMessage, Thread, Threads, load_settings, price_usage
+from ...store import StoredMessage, Template, Thread, Threads, load_settings, price_usage
 from ..command import warn
 from ..output.thread_tables import open_threads
+from ..start import NO_MODEL, default_model, resolve_start
 
 _LIKELY_ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
 _POSSIBLE_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{6}")  # as store/rows.py makes them
@@ -41,6 +43,7 @@ class AskStart(Struct, frozen=True):
     system: str = ""
     thread: Thread | None = None
     messages: tuple[Message, ...] = ()
+    last_prompt: int | None = None
 
     @property
     def name(self) -> str:
@@ -51,12 +54,14 @@ class AskStart(Struct, frozen=True):
         """Return the conversation, ready to continue."""
         chat = Chat(self.model, self.thinking, client=client, **self._chat_options(options))
         chat.refusals = self.thread.refusals if self.thread else ()
+        chat.last_prompt = self.last_prompt
         return chat
 
     def async_chat(self, client: AsyncClient, **options: Any) -> AsyncChat:
         """Return the same for asyncio."""
         chat = AsyncChat(self.model, self.thinking, client=client, **self._chat_options(options))
         chat.refusals = self.thread.refusals if self.thread else ()
+        chat.last_prompt = self.last_prompt
         return chat
 
     def _chat_options(self, options: dict[str, Any]) -> dict[str, Any]:
@@ -70,31 +75,27 @@ class AskStart(Struct, frozen=True):
 
 
 def start_thread(
-    words: tuple[str, ...],
-    named: str | None,
-    *,
-    usual: str | None = None,
-    thinking: Json = None,
+    words: tuple[str, ...], named: str | None, *, template: Template | None = None
 ) -> tuple[AskStart, tuple[str, ...]]:
     """Return the start of a new thread, and the words of the question.
 
-    The model is ``named``, a known first word, a template's ``usual`` one, the user's default, or
-    the first word, known or not. ``thinking`` is for a model without a level.
+    The model is ``named``, a known first word, the template's, the user's default, or the first
+    word, known or not.
     """
-    configured = load_settings()
+    settings = load_settings()
+    usual = default_model(template, settings)
     model, rest = named, words
     if model is None and words and is_model(words[0]):
         model, rest = words[0], words[1:]
-    if model is None and (usual is not None or configured.model is not None):
-        model = configured.model if usual is None else usual
+    if model is None and usual is not None:
+        model = usual
         _warn_of_model_name(words)
     if model is None:
         if not words or len(words[0].split()) > 1:
-            raise click.UsageError(_NO_MODEL)
+            raise click.UsageError(NO_MODEL)
         model, rest = words[0], words[1:]
-    name, wish = _split_level(model)
-    wishes = (wish, thinking, configured.thinking)
-    return AskStart(name, next((each for each in wishes if each is not None), None)), rest
+    start = resolve_start(model, template=template, settings=settings)
+    return AskStart(start.model, start.thinking), rest
 
 
 def _warn_of_model_name(words: tuple[str, ...]) -> None:
@@ -103,17 +104,11 @@ def _warn_of_model_name(words: tuple[str, ...]) -> None:
         warn(f"{words[0]!r} is no known model, so it is part of the question; for {guess} use -m")
 
 
-_NO_MODEL = (
-    "no model is named and none is set; write one before the question ('pondero models' lists "
-    "them), or set one: pondero config set model claude-opus-5/medium"
-)
-
-
 def continue_thread(words: tuple[str, ...], named: str | None) -> tuple[AskStart, tuple[str, ...]]:
     """Return the start from an existing thread, and the words that name neither it nor a model."""
     with open_threads() as threads:
         thread, rest = _thread(threads, words)
-        messages = threads.messages(thread.id)
+        kept = threads.load_messages(thread.id)
     model, thinking = _split_level(thread.model)
     if thread.thinking is not None:
         thinking = thread.thinking
@@ -122,7 +117,10 @@ def continue_thread(words: tuple[str, ...], named: str | None) -> tuple[AskStart
     if named is not None:
         model, wish = _split_level(named)
         thinking = thinking if wish is None else wish
-    return AskStart(model, thinking, thread.system, thread, messages), rest
+    messages = tuple(each.message for each in kept)
+    usages = [each.usage for each in kept if each.usage is not None]
+    last_prompt = count_prompt_tokens(usages[-1]) if usages else None
+    return AskStart(model, thinking, thread.system, thread, messages, last_prompt), rest
 
 
 def _split_level(model: str) -> tuple[str, Json]:

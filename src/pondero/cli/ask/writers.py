@@ -41,6 +41,10 @@ _REFUSED = ("refusal", "content_filter")
 class AnswerWriter(Protocol):
     """Writes an answer: its events while they arrive, then its end or its error."""
 
+    def shows(self, event: Event, /) -> bool:
+        """Return whether an event is written as it arrives, so that it cannot be taken back."""
+        ...
+
     def write(self, event: Event) -> None:
         """Write one event, if it has something to read."""
         ...
@@ -89,6 +93,12 @@ class TerminalWriter:
         self._counter = _counter(start) if _can_redraw(sys.stderr) else None
         if self._counter is not None:
             self._counter.start()
+
+    def shows(self, event: Event, /) -> bool:
+        """Return whether an event is text, or thinking where it is shown."""
+        if isinstance(event, ThinkingDelta):
+            return self._show and bool(event.text)
+        return isinstance(event, TextDelta) and not self._shaped and bool(event.text)
 
     def write(self, event: Event) -> None:
         """Print one event, if it has something to read."""
@@ -158,6 +168,10 @@ class TerminalWriter:
 class JsonWriter:
     """One JSON object, when everything is known."""
 
+    def shows(self, _: Event, /) -> bool:
+        """Return that nothing is written before the end."""
+        return False
+
     def write(self, event: Event) -> None:
         """Wait."""
 
@@ -181,6 +195,10 @@ class JsonLinesWriter:
         self._label = label
         self._noted: list[Any] = []
         self._finished: Any = None
+
+    def shows(self, _: Event, /) -> bool:
+        """Return that each event is written."""
+        return True
 
     def write(self, event: Event) -> None:
         """Print one event, without its signature."""
@@ -292,7 +310,7 @@ def exit_code_for(reply: Reply, *, prefix: str = "") -> int:
 
 def remarks(reply: Reply) -> Iterator[str]:
     """Yield the level that was sent if it differs from the request, then the reasons."""
-    if reply.plan is not None and any(note.what in DEPTH for note in reply.adjustments):
+    if any(note.what in DEPTH for note in reply.adjustments):
         yield f"asked for {describe_intent(reply.plan.asked)}; sent: {describe_result(reply.plan)}"
     for note in reply.adjustments:
         yield f"{note.why} ({note.code})"

@@ -4,13 +4,14 @@ import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..command import (
     CommandGroup,
     check_free,
+    check_writable,
     confirm,
     examples,
     force_option,
@@ -24,7 +25,6 @@ from .completion import model as complete_model
 if TYPE_CHECKING:
     from ...batch import BatchAnswer, Draft
     from ...client import Batch, Client
-    from ...thinking import ThinkingLike
 
 _ID = click.argument("id", metavar="ID")
 _WAIT = click.option(
@@ -40,7 +40,7 @@ _OUTPUT = click.option(
     cls=CommandGroup,
     epilog=examples(
         "pondero batch run asks.jsonl -m claude-opus-5 --thinking low --dry-run",
-        "pondero batch run asks.jsonl -m gpt-5.5/high --output out.jsonl --no-wait",
+        "pondero batch run asks.jsonl -m gpt-5.5/high --no-wait",
         "pondero batch run asks.jsonl -m gpt-5.5 --offline   no key, no cost",
         "pondero batch list",
         "pondero batch collect last --output answers.jsonl",
@@ -84,10 +84,13 @@ def run(
     """
     if offline and not wait:
         raise click.UsageError("the emulator forgets when this ends; leave out --no-wait")
+    if output is not None and not wait:
+        raise click.UsageError("--no-wait has no answers yet; give --output to 'batch collect'")
     check_free(output, force=force)
+    check_writable(output)
     client = _client(offline=offline or dry_run)  # a plan needs no key
     given = {name: value for name, value in options.items() if value is not None}
-    draft = client.draft_batch(_read_requests(data), model, cast("ThinkingLike", thinking), **given)
+    draft = client.draft_batch(_read_requests(data), model, thinking, **given)
     _print_draft(draft, err=as_json or not dry_run)
     if dry_run:
         if as_json:
@@ -97,7 +100,8 @@ def run(
         confirm(f"send {sum(1 for _ in draft.asks):,} requests?")
     with client.batch(draft) as begun:
         echo(style_text(f"batch {begun.id}", bold=True), err=True)
-        return _collect(begun, output, wait=wait, as_json=as_json)
+        _collect(begun, output, wait=wait, as_json=as_json)
+        return _exit_code(begun) if wait else 0
 
 
 @batch.command("list")
@@ -157,12 +161,31 @@ def show(id: str, *, as_json: bool) -> None:
 @_OUTPUT
 @force_option
 @_WAIT
+@click.option(
+    "--send-again", is_flag=True,
+    help="Send what the service may have, and does not show. It may be paid twice.",
+)  # fmt: skip
+@click.option("--give-up", is_flag=True, help="Count as lost what the service does not show.")
 @json_option
-def collect(id: str, output: Path | None, *, force: bool, wait: bool, as_json: bool) -> int:
-    """Fetch what has ended of a batch; send what was not sent."""
+def collect(
+    id: str, output: Path | None, *, force: bool, wait: bool, send_again: bool, give_up: bool,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Fetch what has ended of a batch; send what was not sent.
+
+    Exits with 0 if every request has an answer.
+    """
+    if send_again and give_up:
+        raise click.UsageError("give --send-again or --give-up, not both")
     check_free(output, force=force)
+    check_writable(output)
     with _open_batch(id) as begun:
-        return _collect(begun, output, wait=wait, as_json=as_json)
+        if send_again:
+            begun.send(again=True)
+        if give_up:
+            begun.give_up()
+        _collect(begun, output, wait=wait, as_json=as_json)
+        return _exit_code(begun)
 
 
 @batch.command(epilog=examples("pondero batch cancel last"))
@@ -228,7 +251,7 @@ def _read_requests(path: Path) -> list[Any]:
     return found
 
 
-def _collect(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) -> int:
+def _collect(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) -> None:
     try:
         if wait:
             begun.wait(_progress)
@@ -237,10 +260,12 @@ def _collect(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) 
     except KeyboardInterrupt:
         how = f"'pondero batch collect {begun.id}' continues it"
         echo(f"interrupted: the batch stays at the service; {how}", err=True)
-        return 130
+        raise click.exceptions.Exit(130) from None
     answers = list(begun.answers.values())
-    if output is not None:
+    if output is not None and begun.state == "ended":
         output.write_text("".join(f"{_line(each)}\n" for each in answers), "utf-8")
+    elif output is not None:
+        echo(f"{output} is not written before the batch has ended", err=True)
     if as_json:
         print_json(_batch_json(begun.id, begun.state, answers))
     elif output is None:
@@ -251,7 +276,12 @@ def _collect(begun: "Batch", output: Path | None, *, wait: bool, as_json: bool) 
             echo(style_text(lot.note, fg="yellow"), err=True)
     said = _describe_endings(answers) or "no answers yet"
     echo(f"{begun.state}: {said}", err=True)
-    return 0 if all(each.ending == "answered" for each in answers) else 1
+
+
+def _exit_code(begun: "Batch") -> int:
+    """Return 0 if every request has an answer, else 1."""
+    endings = [each.ending for each in begun.answers.values()]
+    return 0 if endings == ["answered"] * len(begun.ids) else 1
 
 
 def _progress(begun: Any) -> None:
@@ -267,7 +297,7 @@ def _line(answer: "BatchAnswer") -> str:
 
 
 def _batch_json(id: str, state: str, answers: "list[BatchAnswer]") -> dict[str, Any]:
-    costs = [float(each.cost) for each in answers if each.cost is not None]
+    costs = [float(each.cost.usd) for each in answers if each.cost is not None]
     return {
         "batch": id,
         "state": state,
@@ -286,7 +316,7 @@ def _describe_endings(answers: "Iterable[BatchAnswer]") -> str:
     cost = 0.0
     for each in answers:
         counts[each.ending] = counts.get(each.ending, 0) + 1
-        cost += float(each.cost or 0)
+        cost += float(each.cost.usd) if each.cost is not None else 0
     words = ", ".join(f"{count:,} {ending}" for ending, count in counts.items())
     return f"{words}; ${cost:,.4f}" if cost else words
 

@@ -11,14 +11,14 @@ import click
 
 from ...errors import MissingExtra, StoreError, UsageError
 from ..command import examples, parse_policy, policy_option
+from ..start import Start, resolve_start
 from . import completion
 
 if TYPE_CHECKING:
     from ...exchange import AsyncTransport
-    from ...store import Settings
-    from ...tui import Action, ThreadWriter
+    from ...tui import Action, ChatState, DialView, ThreadWriter
 
-_MODEL = "claude-opus-5/medium"
+_MODEL, _LEVEL = "claude-opus-5", "medium"  # if none is named
 _PACE = 0.02
 """Seconds between the pieces of an offline answer, so that it is seen arriving."""
 
@@ -84,13 +84,13 @@ def chat(
     _check_terminal()
     _check_textual()
     from ...cassettes import AsyncTap
-    from ...client import AsyncClient, Tools, load_catalog, resolve_policy
-    from ...store import load_settings, resolve_auto
-    from ...tui import ChatApp, DialView, Session, approve, initial_state, theme_of
+    from ...client import AsyncClient, Tools
+    from ...store import load_settings
+    from ...tui import Session, approve, run_chat, theme_of
     from ..ask.tools import function_of
 
     yours = load_settings()
-    dial = DialView(load_catalog(), resolve_policy(parse_policy(policies)), resolve_auto)
+    dial, state = start_state(model, policies, system=system)
     save = yours.save and not no_save
     if resume is not None and not save:
         said = "--no-save" if no_save else "save = false in config.toml"
@@ -114,18 +114,16 @@ def chat(
         sources={each.__name__: named for named, each in functions.items()},
         approved={*approved, *yours.values.get("tools.approved", ())},
     )
-    state = initial_state(dial, *_model(model, yours), system=system)
-    app = ChatApp(
-        state.but(unsaved=writer.why_unsaved),
-        dial,
-        session,
-        tap=tap,
-        clock=monotonic,
-        first=first,
-        theme=theme_of(os.environ, yours.theme),
-    )
     try:
-        app.run()
+        run_chat(
+            state.but(unsaved=writer.why_unsaved),
+            dial,
+            session,
+            tap=tap,
+            clock=monotonic,
+            first=first,
+            theme=theme_of(os.environ, yours.theme),
+        )
     finally:
         writer.close()
 
@@ -145,13 +143,25 @@ def _check_textual() -> None:
         raise MissingExtra("the chat is drawn with textual; pip install 'pondero[tui]'") from None
 
 
-def _model(named: str | None, settled: "Settings") -> tuple[str, str | None]:
+def start_state(
+    named: str | None, policies: tuple[str, ...], *, system: str = ""
+) -> "tuple[DialView, ChatState]":
+    """Return the dial of a chat and its state before the first turn."""
     from ...client import load_catalog
+    from ...store import load_settings, resolve_auto
+    from ...thinking import parse_intent
+    from ...tui import DialView, initial_state
 
-    model = named or settled.model or _MODEL
-    if settled.thinking is None or load_catalog().split(model).level:
-        return model, None
-    return model, str(settled.thinking)
+    settings = load_settings()
+    model = named or settings.model
+    start = Start(_MODEL, _LEVEL if settings.thinking is None else settings.thinking)
+    if model is not None:
+        start = resolve_start(model, settings=settings)
+    dial = DialView(load_catalog(), parse_policy(policies), resolve_auto)
+    words = dial.entry(start.model).capability.extra_words
+    level = parse_intent(start.thinking, words=words).as_text
+    level_text = None if level is None else str(level)
+    return dial, initial_state(dial, start.model, level_text, system=system)
 
 
 def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":

@@ -8,12 +8,12 @@ import click
 
 from ...canon import Reply
 from ...client import Chat, Client, plan
-from ...thinking import Word
+from ...thinking import Level
 from ..output.echo import echo, style_text
 from .plan import print_plan
 
 _QUESTION = "What is 17 * 23?"
-_LEVELS: tuple[Word, ...] = ("off", "low", "high", "max")
+_LEVELS: tuple[Level, ...] = ("off", "low", "high", "max")
 _ONE = "claude-opus-5"
 _EACH = (
     "claude-opus-5",
@@ -91,7 +91,7 @@ def _show(reply: Reply) -> None:
         head = f"{made.model:<31} {made.asked!s:<7}→ {sent}"
         echo(style_text(head, fg="cyan"))
     if reply.thinking:
-        _line("thinking", " ".join(reply.thinking), dim=True)
+        _line("thinking", reply.thinking, dim=True)
     elif usage.thinking:
         _line("thinking", "not shown by this service", dim=True)
     _line("answer", reply.text, dim=False)

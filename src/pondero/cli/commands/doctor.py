@@ -1,9 +1,14 @@
 """``doctor``: checks this machine, or what a handoff of a thread would lose."""
 
+from collections.abc import Sequence
+
 import click
 import msgspec
 
-from ...client import HealthCheck, load_catalog, resolve_policy, run_checks
+from ...canon import Json
+from ...client import HealthCheck, load_catalog, run_checks
+from ...store import StoredMessage
+from ...thinking import Policy
 from ..command import examples, json_option, parse_policy, policy_option, print_json
 from ..output.echo import echo, style_text
 from ..output.thread_tables import open_threads
@@ -18,6 +23,7 @@ _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "bright_bl
         "pondero doctor",
         "pondero doctor --json",
         "pondero doctor last --for gemini-3-flash-preview    what a handoff would do",
+        "pondero doctor last --for claude-opus-5/low         what a level would cost",
     )
 )
 @click.argument("thread", required=False, shell_complete=threads)
@@ -35,7 +41,8 @@ def doctor(
 ) -> int:
     """Check this installation, or preview a THREAD's handoff.
 
-    With THREAD, it shows what another model would not see of the conversation.
+    With THREAD, it shows what another model would not see of the conversation, and what another
+    level would cost: whether the prompt cache is kept, or how many tokens are written again.
     """
     if thread is not None or target is not None:
         _handoff(thread or "last", target, policies, as_json=as_json)
@@ -59,17 +66,41 @@ def _print(found: tuple[HealthCheck, ...]) -> None:
 
 
 def _handoff(thread: str, target: str | None, policies: tuple[str, ...], *, as_json: bool) -> None:
-    from ...exchange import make_destination
+    from ...exchange import find_stated_window, make_destination
     from ...handoff import handoff
 
     with open_threads() as shelf:
         found = shelf.get(thread)
-        messages = shelf.messages(found.id)
-    entry = load_catalog().entry(target or found.model)
-    policy = resolve_policy(parse_policy(policies))
-    manifest = handoff(messages, make_destination(entry, policy)).manifest
+        kept = shelf.load_messages(found.id)
+    messages = tuple(each.message for each in kept)
+    entry, policy = load_catalog().entry(target or found.model), parse_policy(policies)
+    window = find_stated_window(entry, messages, policy)
+    start = window.start if window is not None else None
+    manifest = handoff(messages, make_destination(entry, policy, updates_from=start)).manifest
+    cache = _preview_cache(target or found.model, found.thinking, kept, policy)
     if as_json:
-        print_json({"thread": found.id, "for": entry.id, "manifest": manifest.to_json()})
+        told = {"thread": found.id, "for": entry.id, "manifest": manifest.to_json()}
+        print_json({**told, "cache": cache})
         return
     echo(style_text(f"{found.id} ({found.title}) for {entry.id}", bold=True))
     echo(str(manifest))
+    if cache is not None:
+        echo(f"cache: {cache}")
+
+
+def _preview_cache(
+    model: str, thinking: Json, kept: Sequence[StoredMessage], policy: Policy
+) -> str | None:
+    """Return what the next request does to the prompt cache; None if the level stays."""
+    from ...client import count_prompt_tokens, plan, preview_change
+
+    name, level = load_catalog().apart(model)
+    made = plan(name, thinking if level is None else level, policy=policy.but(unsupported="adjust"))
+    usages = [each.usage for each in kept if each.usage is not None]
+    return preview_change(
+        load_catalog().entry(name),
+        made,
+        [each.message for each in kept],
+        policy=policy,
+        last_prompt=count_prompt_tokens(usages[-1]) if usages else None,
+    )

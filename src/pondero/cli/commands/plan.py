@@ -3,17 +3,22 @@
 import shutil
 import textwrap
 from collections.abc import Container
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...client import levels as ladder
 from ...client import load_catalog
 from ...client import plan as make_plan
-from ...thinking import Plan, describe_plan
+from ...store import load_template
+from ...thinking import Plan, describe_plan, parse_auto
 from ..command import examples, parse_policy, policy_option, print_json
 from ..output.echo import echo, style_text
+from ..start import Start, resolve_starts
 from . import completion
+
+if TYPE_CHECKING:
+    from ...store import Template
 
 
 @click.command(
@@ -23,22 +28,22 @@ from . import completion
         "pondero plan claude-opus-5 gpt-5.1 --thinking low    side by side",
         "pondero plan openrouter:anthropic/claude-opus-5/8k --json",
         "pondero plan gemini-2.5-pro/medium --policy budgets=fixed",
+        "pondero plan                    what 'ask' would send by your settings",
     )
 )
-@click.argument(
-    "models",
-    nargs=-1,
-    required=True,
-    metavar="MODEL[/LEVEL]...",
-    shell_complete=completion.model,
-)
+@click.argument("models", nargs=-1, metavar="[MODEL[/LEVEL]]...", shell_complete=completion.model)
 @click.option(
     "--thinking", metavar="X", help="A level, on, off, a number such as 8000 or 8k, or JSON fields."
 )
+@click.option(
+    "-t", "--template", metavar="NAME", shell_complete=completion.template,
+    help="A saved template of 'ask': its model, level and options.",
+)  # fmt: skip
 @click.option("--max-tokens", type=int, metavar="N", help="The cap you will send.")
 @click.option("--temperature", type=float, metavar="T", help="The temperature you would send.")
 @click.option("--top-p", type=float, metavar="P", help="The top_p you would send.")
 @click.option("--top-k", type=int, metavar="K", help="The top_k you would send.")
+@click.option("--seed", type=int, metavar="N", help="The seed you would send.")
 @click.option("--tools", is_flag=True, help="The request will carry tools.")
 @click.option(
     "--tool-choice",
@@ -53,16 +58,21 @@ def plan(
     models: tuple[str, ...],
     *,
     thinking: str | None,
+    template: str | None,
     policies: tuple[str, ...],
     as_json: bool,
     **asked: Any,
 ) -> None:
     """Show what would be sent to MODEL for a level, and why.
 
-    Several models are shown side by side.
+    Several models are shown side by side. MODEL, and the level of one that names none, are taken
+    from your settings as 'ask' takes them.
     """
-    level_text, policy = _parse_thinking(thinking), parse_policy(policies)
-    plans = [make_plan(model, level_text, policy=policy, **asked) for model in models]
+    kept = None if template is None else load_template(template)
+    starts = resolve_starts(models, thinking=_parse_thinking(thinking), template=kept)
+    asked = _options(kept) | {name: value for name, value in asked.items() if value is not None}
+    policy = parse_policy(policies)
+    plans = [make_plan(start.model, start.thinking, policy=policy, **asked) for start in starts]
     if as_json:
         all_of_them = [made.to_json() for made in plans]
         print_json(all_of_them[0] if len(plans) == 1 else {"plans": all_of_them})
@@ -82,9 +92,7 @@ def plan(
         "pondero levels gpt-5.1 --json",
     )
 )
-@click.argument(
-    "models", nargs=-1, required=True, metavar="MODEL...", shell_complete=completion.model
-)
+@click.argument("models", nargs=-1, metavar="[MODEL]...", shell_complete=completion.model)
 @click.option("--max-tokens", type=int, metavar="N", help="The cap you will send.")
 @policy_option
 @click.option("--json", "as_json", is_flag=True, help="Print the ladder as JSON.")
@@ -93,26 +101,41 @@ def levels(
 ) -> None:
     """Show every level of MODEL, and what each becomes there.
 
-    Several models are shown side by side.
+    Several models are shown side by side. Your settings say which, if you name none.
     """
-    policy = parse_policy(policies)
-    ladders = [ladder(model, max_tokens=max_tokens, policy=policy) for model in models]
+    starts, policy = resolve_starts(models), parse_policy(policies)
+    ladders = [ladder(_name(start), max_tokens=max_tokens, policy=policy) for start in starts]
     if as_json:
-        made = [_ladder_json(plans) for plans in ladders]
+        made = [_ladder_json(*each) for each in zip(starts, ladders, strict=True)]
         print_json(made[0] if len(made) == 1 else {"models": made})
         return
     from ..output.tables import print_ladder, print_ladders
 
-    if len(models) == 1:
-        print_ladder(load_catalog().entry(models[0]), ladders[0])
+    if len(starts) == 1:
+        [start] = starts
+        print_ladder(load_catalog().entry(start.model), ladders[0], asked=start.thinking)
     else:
         print_ladders(ladders)
 
 
-def _ladder_json(plans: list[Plan]) -> dict[str, Any]:
+def _options(template: "Template | None") -> dict[str, Any]:
+    if template is None:
+        return {}
+    from ..ask.options import template_settings
+
+    return {name: value for name, value in template_settings(template).items() if name != "stop"}
+
+
+def _name(start: Start) -> str:
+    """Return the model, with the level that a calibration decides: a ladder has a line for it."""
+    is_auto = isinstance(start.thinking, str) and parse_auto(start.thinking) is not None
+    return f"{start.model}/{start.thinking}" if is_auto else start.model
+
+
+def _ladder_json(start: Start, plans: list[Plan]) -> dict[str, Any]:
     first = plans[0]
     head = {"model": first.model, "dialect": first.dialect, "family": first.family}
-    return {**head, "levels": [made.to_json() for made in plans]}
+    return {**head, "asked": start.thinking, "levels": [made.to_json() for made in plans]}
 
 
 def _parse_thinking(text: str | None) -> Any:

@@ -71,6 +71,7 @@ def serve(
     config = replace(config, server=replace(config.server, **given))
     routing = Routing(config, load_catalog())
     check_start(config, routing, offline=offline)
+    _warn_of_eviction(config)
     if check:
         return _print_check(config, routing, offline=offline)
     if not offline:
@@ -134,6 +135,19 @@ def _warn_of_missing(config: "GatewayConfig", routing: "Routing") -> None:
             warn(missing)
     if not config.routes and not routing.names():
         warn("no provider has a key here; only local servers are reached (--offline needs none)")
+
+
+def _warn_of_eviction(config: "GatewayConfig") -> None:
+    """Warn of a Redis that removes counts when its memory is full."""
+    from asyncio import run
+    from contextlib import suppress
+
+    from ...errors import MissingKey
+    from ...gateway import find_eviction_policy
+
+    with suppress(MissingKey):  # the start says it
+        if policy := run(find_eviction_policy(config.server)):
+            warn(f"Redis has maxmemory-policy {policy} and may remove counts; set it to noeviction")
 
 
 def _missing(config: "GatewayConfig", provider: "Provider") -> str | None:

@@ -157,7 +157,7 @@ def _foot(answer: AskResult) -> Iterator[str]:
 
 
 def _thoughts(answer: AskResult) -> list[str]:
-    return [redact_secrets(text) for reply in answer.replies for text in reply.thinking]
+    return [redact_secrets(reply.thinking) for reply in answer.replies if reply.thinking]
 
 
 def _words(answer: AskResult) -> str:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from ...canon import escape_controls
 from ...catalog import ModelEntry
-from ...thinking import DEPTH, LEVELS, Plan
+from ...thinking import DEPTH, LEVELS, Plan, describe_intent, parse_intent
 from .echo import narrow
 
 _Row = tuple[str | Text, ...]
@@ -50,12 +50,14 @@ class Screen(Console):
         raise BrokenPipeError
 
 
-def print_ladder(entry: ModelEntry, plans: list[Plan]) -> None:
-    """Print every level of one model and what it becomes there."""
+def print_ladder(entry: ModelEntry, plans: list[Plan], *, asked: object = None) -> None:
+    """Print every level of one model and what it becomes there; ``asked``: the user's own."""
     console = Screen()
     default = entry.capability.default
     by_default = _DEFAULTS.get(default, f"thinks by default, at {default}")
-    console.print(Text.assemble((entry.id, "bold"), f"  {by_default}"))
+    wish = parse_intent(asked, words=entry.capability.extra_words).as_text
+    yours = "" if wish is None else f"; you ask for {describe_intent(wish)}"
+    console.print(Text.assemble((entry.id, "bold"), f"  {by_default}{yours}"))
     shared = _find_shared(plans)
     deepest = max((plan.budget or 0 for plan in plans), default=0)
     rows = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ...canon import Text, Thinking, ToolCall, ToolResult, dump_json, escape_controls
+from ...canon import LevelUpdate, Text, Thinking, ToolCall, ToolResult, dump_json, escape_controls
 from ...store import (
     StoredMessage,
     Thread,
@@ -95,6 +95,8 @@ def _lines(kept: StoredMessage, *, thinking: bool) -> Iterator[tuple[str, bool]]
             case ToolResult():
                 said = " ".join(each.text for each in part.content if isinstance(each, Text))
                 yield f"{part.name or part.call_id}: {said}", False
+            case LevelUpdate():
+                yield f"▸ level {part.level}", True
             case _:
                 yield f"[{media_caption(part)}]", False
 

@@ -1,4 +1,4 @@
-"""``sweep adopt`` and ``sweep list --adopted``: saves a sweep's level for ``auto``."""
+"""``sweep adopt``, ``calibrations`` and ``forget``: the levels of sweeps that ``auto`` takes."""
 
 import sys
 from typing import TYPE_CHECKING
@@ -47,7 +47,7 @@ def adopt(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Keep what a run recommends as NAME, for auto and auto:NAME to take.
+    """Save what a run recommends as NAME, for auto and auto:NAME.
 
     MODEL/auto takes what was adopted last for the model, MODEL/auto:NAME this one, and auto:NAME
     alone its model too.
@@ -67,8 +67,9 @@ def adopt(
         return
     print_calibration(made)
     for kind in results.kinds if by_kind else ():
-        if kind.arm is None:
-            echo(f"kind {kind.kind}: undecided by its {kind.n:,} questions; it takes {made.level}")
+        if not kind.is_shown:
+            level = results.arms[kind.arm].level
+            echo(f"kind {kind.kind}: nothing cheaper is shown, so it takes {level}, the reference")
     model = made.model.partition(":")[2]
     echo(f"it is in {path}; try: pondero plan {model}/auto:{made.name}")
 
@@ -80,8 +81,10 @@ def _may_replace(path: "Path") -> bool:
     return True
 
 
-def print_adopted(*, as_json: bool) -> None:
-    """Print every calibration; what is broken is told on stderr."""
+@click.command(epilog=examples("pondero sweep calibrations", "pondero sweep calibrations --json"))
+@json_option
+def calibrations(*, as_json: bool) -> None:
+    """List what was adopted for auto, the newest first."""
     from msgspec import to_builtins
 
     from ...store import load_calibrations
@@ -91,12 +94,21 @@ def print_adopted(*, as_json: bool) -> None:
         echo(style_text(why, fg="yellow"), err=True)
     newest = sorted(found.known.values(), key=lambda each: each.adopted, reverse=True)
     if as_json:
-        print_json({"calibrations": to_builtins(newest)})
+        print_json({"calibrations": to_builtins(newest), "broken": dict(found.broken)})
         return
     for each in newest:
         print_calibration(each)
     if not newest:
         echo("nothing is adopted yet; 'pondero sweep adopt RUN --as NAME' does", err=True)
+
+
+@click.command(epilog=examples("pondero sweep forget sums"))
+@click.argument("name", metavar="NAME")
+def forget(name: str) -> None:
+    """Remove a calibration; auto:NAME is then unknown."""
+    from ...store import remove_calibration
+
+    echo(f"removed {remove_calibration(name)}")
 
 
 def print_calibration(made: "Calibration") -> None:

@@ -28,7 +28,7 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @_JUDGE
 @force_option
 def report(name: str, *, html: Path, judge: str | None, force: bool) -> None:
-    """Write what a run found as one HTML page that needs nothing else.
+    """Write what a run found as a single HTML page.
 
     It has the recommendation in words, accuracy against thinking tokens, cost and latency, every
     question with who got it right, what was sent, and the method. It works while a run goes on.
@@ -49,19 +49,48 @@ def report(name: str, *, html: Path, judge: str | None, force: bool) -> None:
     "--inspect", "logs", type=_FOLDER, metavar="FOLDER",
     help="Logs that inspect_ai reads, one for each arm; repeats are epochs.",
 )  # fmt: skip
+@click.option(
+    "--csv", "table", type=_FILE, metavar="FILE", help="Scores that 'sweep decide' reads."
+)
+@click.option(
+    "--labels", type=_FILE, metavar="FILE", help="The answers that people must label next."
+)
+@click.option("--junit", type=_FILE, metavar="FILE", help="Test cases for a CI.")
+@click.option("--expect", metavar="LEVEL", help="With --junit: this level must be enough.")
 @_JUDGE
 @force_option
 def export(
-    name: str, *, jsonl: Path | None, logs: Path | None, judge: str | None, force: bool
+    name: str,
+    *,
+    jsonl: Path | None,
+    logs: Path | None,
+    table: Path | None,
+    junit: Path | None,
+    labels: Path | None,
+    expect: str | None,
+    judge: str | None,
+    force: bool,
 ) -> None:
     """Write the answers of a run for other programs."""
     from ...store import write_atomic
-    from ...sweep import inspect_logs, iter_jsonl
+    from ...sweep import csv_of, inspect_logs, iter_jsonl, junit_of
 
-    if jsonl is None and logs is None:
-        raise click.UsageError("say what to write: --jsonl FILE, or --inspect FOLDER")
-    check_free(jsonl, force=force)
+    if jsonl is None and logs is None and table is None and junit is None and labels is None:
+        raise click.UsageError(
+            "say what to write: --jsonl FILE, --csv FILE, --junit FILE, --labels FILE or "
+            "--inspect FOLDER"
+        )
+    for path in (jsonl, table, junit, labels):
+        check_free(path, force=force)
+    if labels is not None:
+        _write_labels(name, labels)
     results = _load_results(name, judge)
+    if table is not None:
+        write_atomic(table, csv_of(results))
+        echo(f"wrote the scores to {table}", err=True)
+    if junit is not None:
+        write_atomic(junit, junit_of(results, expect))
+        echo(f"wrote the test cases to {junit}", err=True)
     if jsonl is not None:
         lines = list(iter_jsonl(results))
         write_atomic(jsonl, "".join(f"{line}\n" for line in lines))
@@ -99,17 +128,16 @@ def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
         make_judge,
         runs_folder,
     )
-    from .summary import print_outline, print_results
-    from .sweep import run_with_progress
+    from .run_loop import run_with_progress
+    from .summary import print_judge, print_outline, print_results
 
     check_free(html, force=force)
     outline = demo_outline(seed)
     print_outline(outline, err=True)
+    print_judge(outline)
     engine = make_engine(outline.spec)
-    with create_run(outline, engine) as begun:
-        code = run_with_progress(
-            begun, engine, make_judge(outline.spec.judge), None, shown=not as_json
-        )
+    with create_run(outline) as begun:
+        code = run_with_progress(begun, engine, make_judge(outline.spec.judge), shown=not as_json)
         results = compute_results(begun)
     if as_json:
         print_json(results.to_json())
@@ -117,6 +145,15 @@ def demo(*, html: Path | None, force: bool, seed: int, as_json: bool) -> int:
         print_results(results)
     _write_report(results, html or runs_folder() / f"{results.run}.html")
     return code
+
+
+def _write_labels(name: str, path: Path) -> None:
+    from ...store import write_atomic
+    from ...sweep import Run, find_run, labels_csv
+
+    with Run.open(find_run(name)) as run:
+        write_atomic(path, labels_csv(run))
+    echo(f"wrote the answers to label to {path}; fill in the column 'right'", err=True)
 
 
 def _load_results(name: str, judge: str | None) -> "SweepResults":

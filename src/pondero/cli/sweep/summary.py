@@ -1,5 +1,6 @@
 """What ``sweep`` prints: its arms before it begins, a line for each while it runs, and a plot."""
 
+import asyncio
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,10 @@ _OFTEN = 0.1  # seconds between two drawings
 
 def print_outline(outline: "Outline", *, err: bool) -> None:
     """Print what would be asked: the arms first, then how many questions would decide."""
+    from ...sweep import find_judge_model
+
+    for line in outline.notes:
+        echo(line, err=err)
     for line in outline.describe_merged_levels():
         echo(style_text(line, fg="yellow"), err=err)
     width = max(len(arm.name) for arm in outline.arms)
@@ -28,10 +33,36 @@ def print_outline(outline: "Outline", *, err: bool) -> None:
     echo(outline.describe_sample_size(), err=err)
     repeats = f", {outline.spec.repeats} times each" if outline.spec.repeats > 1 else ""
     echo(f"{outline.asks:,} answers at most: {len(outline.arms)} arms{repeats}", err=err)
-    kind, _, model = outline.spec.judge.partition(":")
-    if kind == "model":
-        beyond = "; --max-cost does not hold it" if outline.spec.max_cost is not None else ""
-        echo(f"{model} judges each answer, and what that costs comes on top{beyond}", err=err)
+    if model := find_judge_model(outline.spec.judge):
+        within = " and counts against --budget" if outline.spec.budget is not None else ""
+        echo(f"{model} judges each answer; that is paid too{within}", err=err)
+    for problem in outline.problems():
+        echo(style_text(problem.why, fg="yellow"), err=err)
+
+
+def print_judge(outline: "Outline") -> None:
+    """Print a judge with three graded answers, before anything is spent; no model is asked."""
+    from ...sweep import (
+        find_judge_kind,
+        find_judge_model,
+        grade_examples,
+        make_examples,
+        make_judge,
+    )
+
+    name = outline.spec.judge
+    answers = make_examples(outline.questions)
+    why = ""
+    if find_judge_model(name):
+        why = "it asks a model, so it is not tried before"
+    elif not find_judge_kind(name).answers or not answers:
+        why = "a target is no answer to it, so try one with 'pondero sweep grade'"
+    echo(
+        f"judge {name}{f': {why}' if why else ', tried on answers made of the targets:'}", err=True
+    )
+    if not why:
+        for each in asyncio.run(grade_examples(make_judge(name), answers)):
+            echo(f"  {each.describe()}", err=True)
 
 
 @contextmanager

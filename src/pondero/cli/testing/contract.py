@@ -1,9 +1,6 @@
 """``contract``: runs the contract kit against services, recordings or the emulator."""
 
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +10,7 @@ import click
 from ...errors import BadParameter, CassetteError, MissingKey, TransportError, Unsupported
 from ..command import examples
 from ..output.echo import echo, style_text
+from .progress import show_progress
 
 if TYPE_CHECKING:
     from ...catalog import ModelEntry
@@ -107,7 +105,7 @@ def contract(
     skip = _is_set("PONDERO_SKIP_CONTRACT")
     if not skip:
         entries = _drop_unreachable(entries, backend, named=bool(providers))
-    with _progress(len(entries) * len(scenarios), shown=not as_json) as done:
+    with show_progress(len(entries) * len(scenarios), _name, shown=not as_json) as done:
         results = run_scenarios(entries, scenarios, backend, skip=skip, done=done)
     if junit_file is not None:
         write(junit_file, as_junit(results))
@@ -259,21 +257,8 @@ def _is_set(variable: str) -> bool:
 # -- while it runs ------------------------------------------------------------------------------
 
 
-@contextmanager
-def _progress(total: int, *, shown: bool) -> "Iterator[Callable[[ScenarioResult], object]]":
-    if not shown or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from ..output.tables import Screen
-
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=Screen(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda result: bar.update(
-            task, advance=1, description=f"{result.provider} {result.scenario}"
-        )
+def _name(result: "ScenarioResult") -> str:
+    return f"{result.provider} {result.scenario}"
 
 
 def _warn_skipped() -> None:

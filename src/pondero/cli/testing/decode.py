@@ -57,7 +57,7 @@ def _lines(found: Decoded) -> list[tuple[str, str]]:
     return [
         ("dialect", found.dialect),
         ("model", found.model or "not said"),
-        *(("thinking", text) for text in found.thinking),
+        *(("thinking", text) for text in found.to_json()["thinking"]),
         *([("text", found.text)] if found.text else []),
         *(("call", call) for call in calls),
         ("finish", finish or "none"),

@@ -1,9 +1,6 @@
 """``contract through``: judges any gateway, with the referee behind it."""
 
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +8,7 @@ import click
 
 from ..command import examples, print_json
 from ..output.echo import echo
+from .progress import show_progress
 
 if TYPE_CHECKING:
     from ...contract import CellResult, MatrixCheck
@@ -111,7 +109,7 @@ def through(  # noqa: PLR0913 - one for each option
         if not as_json:
             echo(describe_pointers(here, backs), err=True)
         _wait_for(url, wait)
-        with _progress(len(apis) * len(backs) * len(checks), shown=not as_json) as done:
+        with show_progress(len(apis) * len(backs) * len(checks), _name, shown=not as_json) as done:
             results = run_through(
                 url, referee, fronts=apis, models=backs, key=key or FRONT_KEY, headers=sent,
                 streams=not no_stream, checks=checks, done=done,
@@ -169,18 +167,5 @@ def _wait_for(url: str, seconds: float) -> None:
             return
 
 
-@contextmanager
-def _progress(total: int, *, shown: bool) -> "Iterator[Callable[[CellResult], object]]":
-    if not shown or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    from ..output.tables import Screen
-
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=Screen(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda result: bar.update(
-            task, advance=1, description=f"{result.front} {result.model} {result.check}"
-        )
+def _name(result: "CellResult") -> str:
+    return f"{result.front} {result.model} {result.check}"

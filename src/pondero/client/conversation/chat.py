@@ -4,16 +4,25 @@ A turn that fails leaves the history unchanged.
 """
 
 from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from copy import deepcopy
 from functools import partial
-from typing import Generic, Self, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Generic, LiteralString, Self, TypeVar, Unpack, cast, overload
 
-from ...canon import Event, Message, Reply
+from ...canon import Event, Message, Reply, V
 from ...catalog import ModelEntry
 from ...errors import BadParameter, Unsupported, UsageError
-from ...exchange import Prepared, make_destination, rejected_signatures, rejections_for
+from ...exchange import (
+    Prepared,
+    add_update,
+    find_stated_window,
+    make_destination,
+    rejected_signatures,
+    rejections_for,
+)
 from ...handoff import Manifest, Rejection, handoff
 from ...store import ServerLike, load_catalog
-from ...thinking import Policy, ThinkingLike
+from ...thinking import MYPY, KnownThinking, Plan, Policy, ThinkingLike, unknown_level
+from ..cache_cost import count_prompt_tokens
 from ..client import AsyncClient, Client
 from ..default_client import default_async_client, default_client
 from ..dial import check_parameters, resolve_and_plan, resolve_policy
@@ -22,7 +31,7 @@ from ..prompts.attachments import Attachment, check_readable, parse_attachments
 from ..prompts.messages import Prompt, parse_prompt
 from ..prompts.options import (
     ChatOptions,
-    CommonOptions,
+    ChatStartOptions,
     Options,
     check_options,
     take_retries,
@@ -30,12 +39,15 @@ from ..prompts.options import (
 from ..prompts.output import add_spent, find_correction
 from ..stream import AsyncStream, Stream
 from ..tools.tools import Approve, OfferedTool, ToolLike, Tools
+from ..tracing import is_traced, start_agent
 from .saved_chat import SavedChat, dump_chat, load_chat, saved_options
 from .turn import AsyncTurn, Turn
 
+if TYPE_CHECKING:
+    from ..tracing.agents import AgentSpan
+
 MAX_STEPS = 20
 C = TypeVar("C", Client, AsyncClient)
-V = TypeVar("V")
 
 
 class _Chat(Generic[C]):
@@ -43,12 +55,44 @@ class _Chat(Generic[C]):
 
     ``model`` and ``thinking`` may be set between turns. ``max_steps`` limits how often a turn asks
     the model; the last time it offers no tools. ``refusals``: the parts of the history that
-    services rejected; they are not sent to them again.
+    services rejected; they are not sent to them again. ``last_prompt``: the tokens of the last
+    prompt as the service counted them, to say what a change of level costs.
 
     ``mcp``: MCP servers as names of config.toml, command lines, URLs or mappings; the first turn
     starts them. ``approve`` is called with a tool's name and arguments before it runs, and returns
     True, False, or "always" to approve this tool for good.
     """
+
+    if not MYPY:
+
+        @overload
+        def __init__(
+            self,
+            model: Models,
+            thinking: KnownThinking = None,
+            *,
+            client: C | None = None,
+            **options: Unpack[ChatStartOptions],
+        ) -> None: ...
+        @overload
+        @unknown_level
+        def __init__(
+            self,
+            model: Models,
+            thinking: LiteralString,
+            *,
+            client: C | None = None,
+            **options: Unpack[ChatStartOptions],
+        ) -> None: ...
+        @overload
+        def __init__(
+            self,
+            model: Models,
+            thinking: ThinkingLike,
+            *,
+            client: C | None = None,
+            **options: Unpack[ChatStartOptions],
+        ) -> None: ...
 
     def __init__(
         self,
@@ -77,6 +121,7 @@ class _Chat(Generic[C]):
         self._max_steps = max_steps
         self._options = options
         self._context: int | None = None
+        self.last_prompt: int | None = None
         self._models = self._check_models(parse_models(model), thinking)
         self._thinking = thinking
 
@@ -115,8 +160,13 @@ class _Chat(Generic[C]):
     def handoff(self) -> Manifest:
         """Return the changes to the history for the current model."""
         entry = self._entry(self.model, self._thinking)
+        window = find_stated_window(entry, self.messages, self.policy)
         to = make_destination(
-            entry, self.policy, refused=rejected_signatures(rejections_for(entry, self.refusals))
+            entry,
+            self.policy,
+            updates_from=window.start if window is not None else None,
+            refused=rejected_signatures(rejections_for(entry, self.refusals)),
+            emulator=self._client._find_emulator(entry.provider),  # noqa: SLF001 - one library
         )
         return handoff(self.messages, to).manifest
 
@@ -125,12 +175,46 @@ class _Chat(Generic[C]):
         check_options(options)
         attachments: tuple[Attachment, ...] = parse_attachments(options.pop("attachments", None))
         self._readers(attachments)
-        messages = (*self.messages, *parse_prompt(prompt, attachments))
+        messages = (*self.messages, *self._read_prompt(prompt, attachments, options))
         asked = self._exchange_options(options, last=self._max_steps <= 1)
         return self._client.prepare(self.model, messages, self._thinking, **asked)
 
+    def _read_prompt(
+        self, prompt: Prompt, attachments: Sequence[Attachment], options: ChatOptions
+    ) -> tuple[Message, ...]:
+        """Return the messages of a prompt; a new level is one of them, if the model takes it so."""
+        said = parse_prompt(prompt, attachments)
+        if not self.messages:
+            return said
+        merged = cast("ChatOptions", {**self._options, **options})
+        policy = resolve_policy(merged.get("policy", self._client.policy))
+        entry, plan = self._plan(self.model, self._thinking, merged.get("thinking_effort"), policy)
+        extras = merged.get("extras")
+        return add_update(entry, plan, self.messages, said, policy=policy, extras=extras)
+
+    def branch(self) -> Self:
+        """Return a second chat with the same history, settings and tools, to go another way.
+
+        Neither chat sees what happens in the other. The branch has MCP connections and approvals
+        of its own, unless the chat was given a ``Tools``: both use that one. ``copy.deepcopy``
+        returns the same.
+
+        >>> other = chat.branch()
+        >>> other.model = "gpt-5.1/high"
+        >>> other.send("What is 17 * 23?").text, len(other.messages) - len(chat.messages)
+        ('17 * 23 = 391', 2)
+        """
+        made = type(self).__new__(type(self))
+        own = {"messages": deepcopy(self.messages), "_options": deepcopy(self._options)}
+        tools = self._tools.branch() if self._owns else self._tools
+        made.__dict__.update(self.__dict__, _tools=tools, **own)
+        return made
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self.branch()
+
     def to_json(self) -> str:
-        """Return the chat as JSON text, without its tools."""
+        """Return the chat as JSON text, without its tools and its client's keys."""
         return dump_chat(
             self.model,
             self._thinking,
@@ -185,9 +269,14 @@ class _Chat(Generic[C]):
         return models
 
     def _entry(self, model: str, thinking: ThinkingLike) -> ModelEntry:
-        policy = self.policy.but(unsupported="adjust")
-        effort = self._options.get("thinking_effort")
-        return resolve_and_plan(model, thinking, effort, asked=check_parameters(), policy=policy)[0]
+        return self._plan(model, thinking, self._options.get("thinking_effort"), self.policy)[0]
+
+    def _plan(
+        self, model: str, thinking: ThinkingLike, effort: ThinkingLike, policy: Policy
+    ) -> tuple[ModelEntry, Plan]:
+        """Return a model and its plan for a level, whatever else the request has."""
+        rules = policy.but(unsupported="adjust")
+        return resolve_and_plan(model, thinking, effort, asked=check_parameters(), policy=rules)
 
     def _readers(self, attachments: Sequence[Attachment]) -> Models:
         """Return the models that can read the attachments; raises Unsupported if none can."""
@@ -207,7 +296,11 @@ class _Chat(Generic[C]):
         return able
 
     def _exchange_options(self, options: ChatOptions, *, last: bool) -> Options:
-        ours = {"tools": self._tools.tools, "refusals": self.refusals}
+        ours = {
+            "tools": self._tools.tools,
+            "refusals": self.refusals,
+            "last_prompt": self.last_prompt,
+        }
         merged = {"context": self._context, **self._options, **ours, **options}
         both = cast("Options", merged)
         both.pop("retries", None)
@@ -225,8 +318,23 @@ class _Chat(Generic[C]):
         self.refusals = tuple(dict.fromkeys((*self.refusals, *refusals)))
 
     def _note_context(self, reply: Reply) -> Reply:
-        self._context = reply.usage.known_total or None
+        usage = reply.usage
+        self._context = usage.known_total or None
+        self.last_prompt = count_prompt_tokens(usage)
         return reply
+
+    def _start_agent(self, messages: Sequence[Message]) -> "AgentSpan | None":
+        """Start the span of a turn that may run tools, if the application traces."""
+        if not (is_traced() and self._tools.runs_some):
+            return None
+        entry = self._entry(self.model, self._thinking)
+        return start_agent(entry.provider.name, entry.model, messages)
+
+    def _end_agent(
+        self, agent: "AgentSpan | None", replies: Sequence[Reply], error: BaseException | None
+    ) -> None:
+        if agent is not None:
+            agent.end(self._tools.tools, replies, error)
 
     def _commit(self, messages: Iterable[Message]) -> None:
         self.messages = (*self.messages, *messages)
@@ -271,13 +379,7 @@ class Chat(_Chat[Client]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    @overload
-    def send(
-        self, prompt: Prompt, *, output: type[V], **options: Unpack[CommonOptions]
-    ) -> Reply[V]: ...
-    @overload
-    def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply: ...
-    def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
+    def send(self, prompt: Prompt, **options: Unpack[ChatOptions[V]]) -> Reply[V]:
         """Send a prompt, run the called tools and return the last answer.
 
         With ``retries`` and ``output``, a value that does not fit is asked for again, as a turn.
@@ -292,6 +394,7 @@ class Chat(_Chat[Client]):
 
     def _send_once(self, prompt: Prompt, options: ChatOptions) -> Reply:
         with self.stream(prompt, **options) as turn:
+            turn.shows = False
             for _ in turn:
                 pass
         return turn.reply
@@ -307,7 +410,7 @@ class Chat(_Chat[Client]):
         return Turn(
             lambda turn: self._run(turn, models, options, keep=keep),
             self.messages,
-            parse_prompt(prompt, attachments),
+            self._read_prompt(prompt, attachments, options),
             tools=self._tools,
             max_steps=self._max_steps,
         )
@@ -320,26 +423,32 @@ class Chat(_Chat[Client]):
     def _run(
         self, turn: Turn, models: Models, options: ChatOptions, *, keep: bool
     ) -> Generator[Event, None, None]:
-        thinking = self.thinking
+        thinking, agent = self.thinking, self._start_agent(turn.messages)
         stream: Stream | None = None
         try:
             self._tools.open()
             while not turn.is_over:
                 asked = self._exchange_options(options, last=turn.is_last)
                 stream = self._client.stream(models, turn.messages, thinking, **asked)
+                stream._agent, stream._shows = agent, turn.shows  # noqa: SLF001 - of this very turn
                 turn.current = partial(getattr, stream, "message")
                 with stream:
-                    yield from stream
+                    if turn.shows:
+                        yield from stream
+                    else:
+                        stream.read_all()
                 self._learn(stream.refusals)
                 calls, stream = turn.take(self._note_context(stream.reply)), None
                 if calls:
-                    turn.give(self._tools.run_all(calls))
-        except BaseException:
+                    turn.give(self._tools.run_all(calls, agent))
+        except BaseException as error:
+            self._end_agent(agent, turn.replies, error)
             if stream is not None:
                 self._learn(stream.refusals)
             if keep:
                 self._commit(turn.messages_to_keep(stream.message if stream else None))
             raise
+        self._end_agent(agent, turn.replies, None)
         self._commit(turn.added)
         turn.ended = True
 
@@ -368,13 +477,7 @@ class AsyncChat(_Chat[AsyncClient]):
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
-    @overload
-    async def send(
-        self, prompt: Prompt, *, output: type[V], **options: Unpack[CommonOptions]
-    ) -> Reply[V]: ...
-    @overload
-    async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply: ...
-    async def send(self, prompt: Prompt, **options: Unpack[ChatOptions]) -> Reply:
+    async def send(self, prompt: Prompt, **options: Unpack[ChatOptions[V]]) -> Reply[V]:
         """Send a prompt, run the called tools and return the last answer, as ``Chat.send`` does."""
         retries, rest = self._take_retries(options)
         reply = await self._send_once(prompt, rest)
@@ -386,6 +489,7 @@ class AsyncChat(_Chat[AsyncClient]):
 
     async def _send_once(self, prompt: Prompt, options: ChatOptions) -> Reply:
         async with self.stream(prompt, **options) as turn:
+            turn.shows = False
             async for _ in turn:
                 pass
         return turn.reply
@@ -403,7 +507,7 @@ class AsyncChat(_Chat[AsyncClient]):
         return AsyncTurn(
             lambda turn: self._run(turn, models, options, keep=keep),
             self.messages,
-            parse_prompt(prompt, attachments),
+            self._read_prompt(prompt, attachments, options),
             tools=self._tools,
             max_steps=self._max_steps,
         )
@@ -416,26 +520,32 @@ class AsyncChat(_Chat[AsyncClient]):
     async def _run(
         self, turn: AsyncTurn, models: Models, options: ChatOptions, *, keep: bool
     ) -> AsyncGenerator[Event, None]:
-        thinking = self.thinking
+        thinking, agent = self.thinking, self._start_agent(turn.messages)
         stream: AsyncStream | None = None
         try:
             await self._tools.aopen()
             while not turn.is_over:
                 asked = self._exchange_options(options, last=turn.is_last)
                 stream = self._client.stream(models, turn.messages, thinking, **asked)
+                stream._agent, stream._shows = agent, turn.shows  # noqa: SLF001 - of this very turn
                 turn.current = partial(getattr, stream, "message")
                 async with stream:
-                    async for event in stream:
-                        yield event
+                    if turn.shows:
+                        async for event in stream:
+                            yield event
+                    else:
+                        await stream.read_all()
                 self._learn(stream.refusals)
                 calls, stream = turn.take(self._note_context(stream.reply)), None
                 if calls:
-                    turn.give(await self._tools.arun_all(calls))
-        except BaseException:
+                    turn.give(await self._tools.arun_all(calls, agent))
+        except BaseException as error:
+            self._end_agent(agent, turn.replies, error)
             if stream is not None:
                 self._learn(stream.refusals)
             if keep:
                 self._commit(turn.messages_to_keep(stream.message if stream else None))
             raise
+        self._end_agent(agent, turn.replies, None)
         self._commit(turn.added)
         turn.ended = True

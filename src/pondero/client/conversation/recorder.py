@@ -1,4 +1,4 @@
-"""Records one turn: times and prices each exchange and returns the messages to store.
+"""Records one turn: times each exchange and returns the messages to store.
 
 ``pondero ask`` and the terminal chat feed it the events of a turn.
 """
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from ...canon import Event, Finished, Message, Reply, TextDelta, ThinkingDelta, ToolDelta
-from ...store import StoredMessage, price_usage
+from ...store import StoredMessage
 
 
 class ExchangeTiming(Struct, frozen=True):
@@ -70,23 +70,15 @@ class TurnRecorder:
 def stored_reply(
     reply: Reply, *, seconds: float | None = None, first: float | None = None, paid: bool = True
 ) -> StoredMessage:
-    """Return a reply to store; one that was not ``paid`` is offline and has no cost."""
-    plan = reply.plan
+    """Return a reply to store; one that was not ``paid`` is offline."""
     return StoredMessage(
         reply.message,
-        plan=None if plan is None else plan.to_json(),
+        plan=reply.plan.to_json(),
         usage=reply.usage,
         verdict=reply.verdict,
         finish=reply.finish,
         seconds=seconds,
         first=first,
-        cost=reply_cost(reply) if paid else None,
+        cost=None if reply.cost is None else str(reply.cost),
         offline=not paid,
     )
-
-
-def reply_cost(reply: Reply) -> str | None:
-    """Return a reply's cost in dollars; None if unknown."""
-    origin = reply.message.origin
-    price = price_usage(origin.provider, origin.model, reply.usage) if origin else None
-    return None if price is None else f"{price.normalize():f}"

@@ -11,24 +11,20 @@ from ...canon import (
     OutputFormat,
     Text,
     ToolChoice,
-    convert_json,
-    dump_json,
-    load_json,
+    convert_saved,
+    dump_saved,
+    parse_saved,
 )
-from ...errors import BadParameter
 from ...handoff import Rejection
 from ...thinking import Policy
 from ..prompts.messages import parse_system
 from ..prompts.options import ChatOptions
 from ..prompts.output import parse_output
 
-VERSION = 1
-
 
 class SavedChat(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The JSON of a chat. Tools and keys are not saved; the caller passes them again."""
 
-    pondero: int = 0
     model: str
     thinking: Json = None
     thinking_effort: Json = None
@@ -39,6 +35,7 @@ class SavedChat(Struct, frozen=True, kw_only=True, omit_defaults=True):
     temperature: float | None = None
     top_p: float | None = None
     top_k: int | None = None
+    seed: int | None = None
     stop: tuple[str, ...] = ()
     extras: Json = None
     retries: int | None = None
@@ -55,6 +52,7 @@ _PLAIN = (
     "temperature",
     "top_p",
     "top_k",
+    "seed",
     "extras",
     "tool_choice",
     "retries",
@@ -75,9 +73,9 @@ def dump_chat(
     stop = options.get("stop") or ()
     plain: dict[str, Any] = {name: options.get(name) for name in _PLAIN}
     policy = options.get("policy")
-    return dump_json(
+    return dump_saved(
+        "chat",
         SavedChat(
-            pondero=VERSION,
             model=model,
             thinking=thinking,
             system=parse_system(options.get("system")),
@@ -89,36 +87,26 @@ def dump_chat(
             refusals=refusals,
             fallbacks=fallbacks,
             **plain,
-        )
+        ),
     )
 
 
 def load_chat(text: str | bytes) -> SavedChat:
     """Parse a saved chat; raises BadParameter."""
-    try:
-        saved = _read(text)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        message = f"this is not a saved chat: {error}"
-        raise BadParameter(message) from None
-    if saved.pondero != VERSION:
-        message = f"this chat was saved in form {saved.pondero}; this version reads form {VERSION}"
-        raise BadParameter(message)
-    return saved
+    raw = parse_saved("chat", text)
+    if "format" not in raw and "pondero" in raw:  # as chats said it before other values were saved
+        raw |= {"format": "pondero.chat", "version": raw["pondero"]}
+    _rename_reasoning(raw.get("messages"))
+    return convert_saved("chat", raw, SavedChat)
 
 
-def _read(text: str | bytes) -> SavedChat:
-    """Parse a saved chat; a part of another program's type ``reasoning`` becomes thinking."""
-    try:
-        return load_json(text, SavedChat)
-    except msgspec.ValidationError:
-        raw: Json = load_json(text, dict)
-        messages = raw.get("messages")
-        for message in messages if isinstance(messages, list) else ():
-            parts = message.get("parts") if isinstance(message, dict) else None
-            for part in parts if isinstance(parts, list) else ():
-                if isinstance(part, dict) and part.get("type") == "reasoning":
-                    part["type"] = "thinking"
-        return convert_json(raw, SavedChat)
+def _rename_reasoning(messages: Json) -> None:
+    """Make thinking of parts whose type is ``reasoning``, as another program writes them."""
+    for message in messages if isinstance(messages, list) else ():
+        parts = message.get("parts") if isinstance(message, dict) else None
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, dict) and part.get("type") == "reasoning":
+                part["type"] = "thinking"
 
 
 def saved_options(saved: SavedChat) -> ChatOptions:

@@ -16,14 +16,15 @@ from ...canon import (
     Part,
     Reply,
     Text,
-    TextDelta,
     ToolCall,
     ToolResult,
     V,
     parse_partial,
 )
 from ...errors import UsageError
+from ...exchange import Shows
 from ...thinking import Adjustment
+from ..thinking_text import TextReaders
 from ..tools.tools import Tools
 
 _CALLING = ("tool_calls", "stop", "length", "other")
@@ -37,7 +38,8 @@ class _Turn(Generic[E, V]):
 
     ``max_steps`` limits how often it asks the model; the last time it offers no tools.
     ``is_over``: nothing more is asked. ``ended``: the chat's history has it. ``current`` returns
-    the message that is arriving.
+    the message that is arriving. ``shows``: what the caller shows of it as it arrives; an answer
+    that breaks off before is asked for again.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class _Turn(Generic[E, V]):
     ) -> None:
         self.added: list[Message] = list(prompt)
         self.is_over: bool = False
+        self.shows: Shows = True
         self.ended = False
         self.current: Callable[[], Message] | None = None
         self._history = tuple(history)
@@ -59,6 +62,7 @@ class _Turn(Generic[E, V]):
         self._left = max_steps
         self._news: tuple[Adjustment, ...] = ()
         self._replies: list[Reply[V]] = []
+        self._readers = TextReaders()
         self._events: E = run(self)
 
     @property
@@ -142,9 +146,17 @@ class Turn(_Turn[Generator[Event, None, None], V]):
 
     def text(self) -> Iterator[str]:
         """Yield the text of the turn's answers, without the thinking."""
+        yield from self._readers.take_passed("text")
         for event in self:
-            if isinstance(event, TextDelta) and event.text:
-                yield event.text
+            if piece := self._readers.feed(event, "text"):
+                yield piece
+
+    def thinking(self) -> Iterator[str]:
+        """Yield the thinking of the turn's answers, a blank line between its parts."""
+        yield from self._readers.take_passed("thinking")
+        for event in self:
+            if piece := self._readers.feed(event, "thinking"):
+                yield piece
 
     def close(self) -> None:
         """Stop and free the connection; may be called twice."""
@@ -172,9 +184,19 @@ class AsyncTurn(_Turn[AsyncGenerator[Event, None], V]):
 
     async def text(self) -> AsyncIterator[str]:
         """Yield the text of the turn's answers, without the thinking."""
+        for piece in self._readers.take_passed("text"):
+            yield piece
         async for event in self:
-            if isinstance(event, TextDelta) and event.text:
-                yield event.text
+            if piece := self._readers.feed(event, "text"):
+                yield piece
+
+    async def thinking(self) -> AsyncIterator[str]:
+        """Yield the thinking of the turn's answers, a blank line between its parts."""
+        for piece in self._readers.take_passed("thinking"):
+            yield piece
+        async for event in self:
+            if piece := self._readers.feed(event, "thinking"):
+                yield piece
 
     async def aclose(self) -> None:
         """Stop and free the connection; may be called twice."""

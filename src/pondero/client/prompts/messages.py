@@ -2,7 +2,7 @@
 
 Dicts have the Chat Completions format: ``role``, ``content`` (text or a list of typed parts),
 ``tool_calls``, and ``role: "tool"`` for results. An error names the path of the invalid value,
-such as ``messages[2].content[0].type``.
+such as ``messages[2].content[0].type``. Messages in Anthropic's form are read by its dialect.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,7 +58,7 @@ def parse_prompt(prompt: Prompt, attachments: Sequence[Attachment] = ()) -> tupl
         return tuple(ours)
     given = [_dump_message(each) for each in listed]
     if given and all(_is_message(each) for each in given):
-        return tuple(_merge_messages(given))
+        return _read_messages(given)
     parts = tuple(_part(each, f"prompt[{place}]") for place, each in enumerate(given))
     if all(isinstance(part, Text) and not part.text.strip() for part in parts):
         raise BadParameter("the prompt is empty; pass text, parts or messages")
@@ -76,6 +76,19 @@ def parse_system(given: System) -> tuple[Text, ...]:
 def _dump_message(given: _Piece) -> object:
     dump = getattr(given, "model_dump", None)  # ten times as fast as isinstance of a protocol
     return dump() if callable(dump) else given
+
+
+def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
+    try:
+        return tuple(_merge_messages(given))
+    except BadParameter:
+        if not all(isinstance(each, Mapping) for each in given):
+            raise
+        from .foreign_messages import read_foreign_messages  # noqa: PLC0415 - loads every dialect
+
+        if (messages := read_foreign_messages(given)) is None:
+            raise
+        return messages
 
 
 def _is_message(given: object) -> bool:
@@ -175,7 +188,7 @@ def _part(given: object, at: str) -> Part:
     if isinstance(given, Part):
         return given
     if not isinstance(given, Mapping):
-        raise _wrong(at, "words, a part or a message", given)
+        raise _wrong(at, "a text, a part or a message", given)
     kind = given.get("type")
     reader = _PARTS.get(kind) if isinstance(kind, str) else None
     if reader is None:

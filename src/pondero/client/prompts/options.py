@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, TypedDict, cast
+from typing import Any, Generic, TypedDict, cast
 
-from ...canon import Json, Message, Reply, Request, Text, Tool, ToolChoice
+from ...canon import Json, Message, Reply, Request, Text, Tool, ToolChoice, V
 from ...errors import BadParameter
 from ...exchange import Timeouts
 from ...handoff import Rejection
@@ -14,7 +14,8 @@ from ..dial import PolicyLike, check_parameters
 from ..tools.tools import Approve, ToolLike, Tools
 from .attachments import Attachment, Source, parse_attachments
 from .messages import Prompt, System, parse_prompt, parse_system
-from .output import parse_output, parse_retries
+from .option_names import explain_unknown
+from .output import OutputLike, parse_output, parse_retries
 
 _MODES = {
     "auto": ToolChoice("auto"),
@@ -23,8 +24,19 @@ _MODES = {
 }
 
 
-class CommonOptions(TypedDict, total=False):
-    """The options of a turn without ``output``, which sets the type of the reply."""
+class ChatOptions(TypedDict, Generic[V], total=False):
+    """The options of a chat or of one of its questions.
+
+    ``output``: a type (a dataclass, a TypedDict, a pydantic model, a list of them ...), a JSON
+    schema, or True for any JSON. ``seed``: the same seed and request give the same answer, as far
+    as the service can. ``extras``: the service's own fields. ``stream``: False requests
+    the answer in one piece; long thinking may then exceed the timeout. ``context``: tokens in the
+    conversation so far, for the policy's context_cap; a chat counts them itself. ``timeout``:
+    seconds for the connection, for the first byte and between bytes. ``headers`` are added to
+    ours; pass keys to the client instead. ``attachments``: paths, URLs, bytes or parts, placed
+    before the prompt's text; a model that cannot read one is not asked. ``retries``: how often
+    ``ask`` and ``send`` ask again if the answer does not fit ``output``; usage is added up.
+    """
 
     thinking_effort: ThinkingLike
     system: System
@@ -33,6 +45,7 @@ class CommonOptions(TypedDict, total=False):
     temperature: float | None
     top_p: float | None
     top_k: int | None
+    seed: int | None
     stop: str | Sequence[str]
     extras: Mapping[str, Json] | None
     policy: PolicyLike
@@ -42,41 +55,40 @@ class CommonOptions(TypedDict, total=False):
     headers: Mapping[str, str] | None
     attachments: Iterable[Source]
     retries: int
+    output: OutputLike[V]
 
 
-class ChatOptions(CommonOptions, total=False):
-    """The options of a chat or of one of its questions.
-
-    ``output``: a type (a dataclass, a TypedDict, a pydantic model, a list of them ...), a JSON
-    schema, or True for any JSON. ``extras``: the service's own fields. ``stream``: False requests
-    the answer in one piece; long thinking may then exceed the timeout. ``context``: tokens in the
-    conversation so far, for the policy's context_cap; a chat counts them itself. ``timeout``:
-    seconds for the connection, for the first byte and between bytes. ``headers`` are added to
-    ours; pass keys to the client instead. ``attachments``: paths, URLs, bytes or parts, placed
-    before the prompt's text; a model that cannot read one is not asked. ``retries``: how often
-    ``ask`` and ``send`` ask again if the answer does not fit ``output``; usage is added up.
-    """
-
-    output: Any
-
-
-class QuestionOptions(CommonOptions, total=False):
-    """The options of one question without ``output``, which sets the type of the reply."""
+class ToolRunOptions(TypedDict, total=False):
+    """The options of a chat that runs tools."""
 
     tools: Iterable[ToolLike]
     mcp: Iterable[ServerLike]
     approve: Approve | None
     max_steps: int
-    refusals: Iterable[Rejection]
 
 
-class Options(QuestionOptions, ChatOptions, total=False):
+class ChatStartOptions(ChatOptions, total=False):
+    """The options of a new chat."""
+
+    tools: Iterable[ToolLike] | Tools
+    mcp: Iterable[ServerLike]
+    approve: Approve | None
+    max_steps: int
+    messages: Sequence[Message]
+
+
+class Options(ChatOptions[V], ToolRunOptions, total=False):
     """The options of one question: those of a chat, and tools.
 
     With ``mcp``, ``approve`` or ``max_steps``, ``ask`` runs the tools as a chat does: functions and
     those of MCP servers. Without any of them the caller runs the calls. ``refusals``: earlier
-    rejections of this conversation; see ``Stream.refusals``.
+    rejections of this conversation; see ``Stream.refusals``. ``last_prompt``: the tokens of its
+    last prompt, as the service counted them, to say what a change of level costs; a chat counts
+    them itself.
     """
+
+    refusals: Iterable[Rejection]
+    last_prompt: int | None
 
 
 RUNNING = frozenset(("mcp", "approve", "max_steps"))
@@ -87,8 +99,7 @@ def check_options(options: Mapping[str, object]) -> None:
     """Raise BadParameter for an unknown option, or a value of the wrong type."""
     if not options.keys() <= _NAMES:
         name = next(name for name in options if name not in _NAMES)
-        message = f"unknown option {name!r}; use {' '.join(Options.__annotations__)}"
-        raise BadParameter(message)
+        raise BadParameter(explain_unknown(name, _NAMES, arguments=("thinking", "prompt")))
     for name, value in options.items():
         if name in _KINDS:
             _check_kind(name, value, *_KINDS[name])
@@ -124,15 +135,6 @@ _MEMBERS: dict[str, tuple[tuple[Any, ...], str]] = {
     "mcp": ((str, Mapping, ToolServer), "a name, a command line, a URL or a mapping"),
     "refusals": ((Rejection,), "a refusal"),
 }
-
-
-class ToolRunOptions(TypedDict, total=False):
-    """The options of a chat that runs tools."""
-
-    tools: Iterable[ToolLike]
-    mcp: Iterable[ServerLike]
-    approve: Approve | None
-    max_steps: int
 
 
 def chat_options(options: Options) -> tuple[ToolRunOptions, ChatOptions]:
@@ -189,8 +191,8 @@ def build_request(
     )
 
 
-def request_parameters(request: Request, context: int | None) -> RequestParameters:
-    """Return the parameters that affect thinking; raises BadParameter."""
+def request_parameters(request: Request, options: Options) -> RequestParameters:
+    """Return the parameters that affect thinking or go with it; raises BadParameter."""
     choice = request.tool_choice
     return check_parameters(
         request.max_tokens,
@@ -199,7 +201,8 @@ def request_parameters(request: Request, context: int | None) -> RequestParamete
         request.top_k,
         tools=bool(request.tools),
         tool_choice=(choice.name or choice.mode) if choice else "auto",
-        context=context,
+        context=options.get("context"),
+        seed=options.get("seed"),
     )
 
 

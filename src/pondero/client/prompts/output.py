@@ -4,14 +4,19 @@ The answer is always checked against the original type or schema, whatever the s
 """
 
 from collections.abc import Mapping
+from types import UnionType
 from typing import Any
 
 from msgspec.structs import replace
 
-from ...canon import Json, OutputFormat, Reply, decode_json
+from ...canon import Json, OutputFormat, Reply, V, decode_json
 from ...errors import BadParameter, Malformed
+from ...store import TokenBill
 from ..tools.schema_check import SchemaCheck
 from ..tools.schemas import make_schema
+
+OutputLike = type[V] | UnionType | Mapping[str, Any] | OutputFormat | bool | None
+"""What an answer must be: a type, a union of types, a JSON schema, or True for any JSON."""
 
 _ASKED_FOR = ("stop", "other")  # an answer that ended otherwise was not meant to be the value
 
@@ -83,5 +88,7 @@ _LONGEST = 2_000
 
 
 def add_spent(reply: Reply, earlier: Reply) -> Reply:
-    """Return a reply whose usage includes that of an earlier try."""
-    return replace(reply, usage=earlier.usage + reply.usage)
+    """Return a reply whose usage and bill include those of an earlier try."""
+    bills = [each for each in (earlier.bill, reply.bill) if isinstance(each, TokenBill)]
+    bill = sum(bills[1:], bills[0]) if bills else None
+    return replace(reply, usage=earlier.usage + reply.usage, bill=bill)

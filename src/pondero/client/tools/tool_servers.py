@@ -23,6 +23,7 @@ from msgspec import Struct
 from ...canon import Blob, Image, Json, Text
 from ...errors import MissingExtra, PonderoError, Timeout, Unreachable
 from ...store import ServerLike, ToolServer, expand_variables, redact_secrets, resolve_tool_server
+from ...transport import in_trio, run_in_thread
 from ..prompts.attachments import fence_text
 
 if TYPE_CHECKING:
@@ -56,10 +57,15 @@ class ToolServers:
     """The MCP servers of one conversation; threads may share them, a fork opens its own."""
 
     def __init__(self, given: Iterable[ServerLike]) -> None:
-        self._links = _links(given)
+        self._given = tuple(given)
+        self._links = _links(self._given)
         self._opening = Lock()
         self._background: _Background | None = None
         self._process = os.getpid()
+
+    def branch(self) -> "ToolServers":
+        """Return the same servers with connections of their own."""
+        return ToolServers(self._given)
 
     def open(self) -> tuple[RemoteTool, ...]:
         """Connect to all servers and return their tools, in order."""
@@ -89,7 +95,7 @@ class ToolServers:
 
     async def aclose(self) -> None:
         """Do the same without blocking the caller's loop."""
-        await asyncio.to_thread(self.close)
+        await run_in_thread(self.close)
 
     def _link(self, tool: RemoteTool) -> "_Link":
         return next(link for link in self._links if link.spec.name == tool.server)
@@ -344,18 +350,20 @@ def _is_repeated(structured: Json, content: Iterable[object]) -> bool:
     is_wrapped = isinstance(structured, dict) and list(structured) == ["result"]
     alone = structured["result"] if is_wrapped else structured
     items = alone if isinstance(alone, list) else [alone]
-    return _read(texts) in ([structured], [alone], items)
+    return any(
+        len(values) == len(texts) and all(map(_says, texts, values))
+        for values in ([structured], [alone], items)
+    )
 
 
-def _read(texts: Iterable[str]) -> list[Json]:
-    """Decode each text as JSON; keep one that is not JSON."""
-    values: list[Json] = []
-    for text in texts:
-        try:
-            values.append(msgspec.json.decode(text))
-        except (msgspec.DecodeError, RecursionError):
-            values.append(text)
-    return values
+def _says(text: str, value: Json) -> bool:
+    """Return whether a text is this value: as it is, for "42" is a text too, or read as JSON."""
+    if text == value:
+        return True
+    try:
+        return bool(msgspec.json.decode(text) == value)
+    except (msgspec.DecodeError, RecursionError):
+        return False
 
 
 # -- the event loop --------------------------------------------------------------------------------
@@ -382,6 +390,8 @@ class _Background:
 
     async def wait_async(self, work: Coroutine[Any, Any, R]) -> R:
         """Run a coroutine there and await its result; it is cancelled with its caller."""
+        if in_trio():  # which cannot await a future of another thread
+            return await run_in_thread(self.wait, work)
         return await asyncio.wrap_future(self._submit(work))
 
     def stop(self, *, wait: bool = False) -> None:

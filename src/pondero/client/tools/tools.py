@@ -6,6 +6,7 @@ The model gets the exception of a tool as its result; it never ends the conversa
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -15,7 +16,8 @@ from ...dialects import read_function
 from ...errors import BadParameter
 from ...store import ServerLike
 from ...thinking import Adjustment
-from ..tracing import log_lost, log_tool
+from ...transport import gather_results, run_in_thread
+from ..tracing import ToolFacts, ToolNote, log_lost, log_tool, trace_tool
 from .arguments import ToolArguments, read_signature
 
 ToolLike = Callable[..., object] | Tool | Mapping[str, Json]
@@ -27,6 +29,7 @@ _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_]")
 
 
 if TYPE_CHECKING:
+    from ..tracing.agents import AgentSpan
     from .tool_servers import RemoteTool, ToolOutcome, ToolServers
 
 Approve = Callable[[str, dict[str, Json]], object]
@@ -76,6 +79,14 @@ class Tools:
         for each in tools:
             self._add(each)
         self._servers = _servers(mcp)
+
+    def branch(self) -> "Tools":
+        """Return the same tools with approvals and connections of their own."""
+        made = copy(self)
+        servers = self._servers.branch() if self._servers is not None else None
+        own = {"_own": [*self._own], "_always": {*self._always}, "_servers": servers}
+        made.__dict__.update(own, _remote={}, _notes=[])
+        return made
 
     @property
     def tools(self) -> list[Tool]:
@@ -129,62 +140,88 @@ class Tools:
         notes, self._notes = self._notes, []
         return tuple(notes)
 
+    @property
+    def runs_some(self) -> bool:
+        """Return whether we run some of the tools."""
+        return bool(self._functions) or self._servers is not None
+
     def runs(self, call: ToolCall) -> bool:
         """Return whether we run a call, not the caller of the chat."""
         return self._is_here(call) or all(tool.name != call.name for tool in self._own)
 
-    def run_all(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
-        """Run calls in order, each after its approval."""
+    def run_all(
+        self, calls: Iterable[ToolCall], agent: "AgentSpan | None" = None
+    ) -> list[ToolResult]:
+        """Run calls in order, each after its approval; ``agent`` is the span of their turn."""
         return [
             _log_result(
-                self.run(call)
+                self.run(call, agent)
                 if self._allows(call, self._ask_approval(call))
                 else _rejected_result(call)
             )
             for call in calls
         ]
 
-    async def arun_all(self, calls: Iterable[ToolCall]) -> list[ToolResult]:
+    async def arun_all(
+        self, calls: Iterable[ToolCall], agent: "AgentSpan | None" = None
+    ) -> list[ToolResult]:
         """Approve calls in order, then run them concurrently."""
-        from asyncio import gather  # noqa: PLC0415 - loaded already
-
         allowed = []
         for call in calls:
             verdict = self._ask_approval(call)
             verdict = await verdict if inspect.isawaitable(verdict) else verdict
             allowed.append((call, self._allows(call, verdict)))
-        runs = (self.arun(call) if allows else _arejected_result(call) for call, allows in allowed)
-        return [_log_result(result) for result in await gather(*runs)]
+        runs = [
+            self.arun(call, agent) if allows else _arejected_result(call)
+            for call, allows in allowed
+        ]
+        return [_log_result(result) for result in await gather_results(runs)]
 
-    def run(self, call: ToolCall) -> ToolResult:
+    def run(self, call: ToolCall, agent: "AgentSpan | None" = None) -> ToolResult:
         """Run a tool; an async one runs in its own event loop."""
+        with trace_tool(call, self._facts(call), agent) as note:
+            note.result = result = self._run(call, note)
+        return result
+
+    async def arun(self, call: ToolCall, agent: "AgentSpan | None" = None) -> ToolResult:
+        """Run a tool; one that is not async runs in a thread."""
+        with trace_tool(call, self._facts(call), agent) as note:
+            note.result = result = await self._arun(call, note)
+        return result
+
+    def _run(self, call: ToolCall, note: ToolNote) -> ToolResult:
         try:
             if self._servers is not None and (remote := self._remote.get(call.name)) is not None:
                 return _remote_result(call, self._servers.call(remote, _object(call)))
             made = self._start(call)
             if inspect.isawaitable(made):
                 made = _run_awaitable(made)
+            return ToolResult(call.id, _content(made), name=call.name)
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model is told
+            note.error = error
             return _error_result(call, error)
-        return _result(call, made)
 
-    async def arun(self, call: ToolCall) -> ToolResult:
-        """Run a tool; one that is not async runs in a thread."""
+    async def _arun(self, call: ToolCall, note: ToolNote) -> ToolResult:
         try:
             if self._servers is not None and (remote := self._remote.get(call.name)) is not None:
                 return _remote_result(call, await self._servers.acall(remote, _object(call)))
             function = self._functions.get(call.name)
             if function is not None and not _is_async(function):
-                from asyncio import to_thread  # noqa: PLC0415 - loaded already
-
-                made = await to_thread(self._start, call)
+                made = await run_in_thread(self._start, call)
             else:
                 made = self._start(call)
             if inspect.isawaitable(made):
                 made = await made
+            return ToolResult(call.id, _content(made), name=call.name)
         except Exception as error:  # noqa: BLE001 - whatever a tool raises, the model is told
+            note.error = error
             return _error_result(call, error)
-        return _result(call, made)
+
+    def _facts(self, call: ToolCall) -> ToolFacts:
+        if (remote := self._remote.get(call.name)) is not None:
+            return ToolFacts(remote.description, "extension")
+        own = next((tool for tool in self._own if tool.name == call.name), None)
+        return ToolFacts(own.description if own is not None else "")
 
     def _is_here(self, call: ToolCall) -> bool:
         return call.name in self._functions or call.name in self._remote
@@ -316,9 +353,10 @@ def _run_awaitable(made: Awaitable[object]) -> object:
     if _get_running_loop() is None:
         return run(_await_value(made))
     from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - as in a notebook
+    from contextvars import copy_context  # noqa: PLC0415 - as above
 
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(run, _await_value(made)).result()
+    with ThreadPoolExecutor(1) as thread:  # in the caller's context, as the same loop would be
+        return thread.submit(copy_context().run, run, _await_value(made)).result()
 
 
 async def _await_value(made: Awaitable[object]) -> object:
@@ -328,13 +366,6 @@ async def _await_value(made: Awaitable[object]) -> object:
 def _is_async(function: Callable[..., object]) -> bool:
     called = type(function).__call__  # an object may have an async __call__
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
-
-
-def _result(call: ToolCall, made: object) -> ToolResult:
-    try:
-        return ToolResult(call.id, _content(made), name=call.name)
-    except Exception as error:  # noqa: BLE001 - encoding may raise anything
-        return _error_result(call, error)
 
 
 def _content(made: object) -> Content:

@@ -128,6 +128,7 @@ _KINDS: Mapping[str, Kind] = {
     "interactions": "vcrpy",
     "request": "exchanges",
     "response": "exchanges",
+    "format": "chat",
 }
 _UNKNOWN = (
     "unknown kind of file; use a cassette, a vcrpy cassette, lines of exchanges, a saved chat or "

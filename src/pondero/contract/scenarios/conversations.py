@@ -2,7 +2,7 @@
 
 from string import ascii_letters, digits
 
-from ...canon import Message, Text, Thinking, ToolCall, ToolResult
+from ...canon import LevelUpdate, Message, Text, Thinking, ToolCall, ToolResult
 from ...catalog import ModelEntry
 from ...emulator import ScriptedTurn
 from ..bench import ObservedExchange, Testbed
@@ -163,7 +163,9 @@ def _check_stored(entry: ModelEntry, seen: ObservedExchange) -> Checks:
     """Check that every opaque value of the answer was stored, so that it can be sent back."""
     parts = seen.answer.message.parts
     signatures = [
-        part.signature for part in parts if not isinstance(part, ToolResult) and part.signature
+        part.signature
+        for part in parts
+        if not isinstance(part, ToolResult | LevelUpdate) and part.signature
     ]
     stored = {text for signature in signatures for text in strings(signature.value)}
     for value in sorted(_opaque(seen.body)):

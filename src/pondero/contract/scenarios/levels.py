@@ -78,7 +78,7 @@ def thinking_off(bench: Testbed) -> Checks:
     yield from check_plan(bench, seen.request, plan)
     if bench.entry.capability.off:
         yield same("plan.will_think", expected=False, actual=plan.will_think)
-        thinking = (*reply.thinking, reply.usage.thinking)
+        thinking = (reply.thinking, reply.usage.thinking)
         yield true("reply.thinking", "none", thinking, holds=not any(thinking))
         yield same("reply.verdict", "as_planned", reply.verdict)
     else:
@@ -94,7 +94,7 @@ def _check_thinking_though_off(bench: Testbed) -> Checks:
     seen = bench.ask(SUM, "off", stream=False)
     reply = seen.answer
     if says(seen.body, THOUGHT):
-        yield same("reply.thinking, though off", (THOUGHT,), reply.thinking)
+        yield same("reply.thinking, though off", THOUGHT, reply.thinking)
     if COUNTS.thinking in wire_usage(seen.body):
         yield same("usage.thinking, though off", COUNTS.thinking, reply.usage.thinking)
         if seen.plan.will_think is False:

@@ -89,12 +89,12 @@ def check_answer(bench: Testbed, seen: ObservedExchange, words: str | None = Non
 def check_thinking(bench: Testbed, seen: ObservedExchange, words: str | None = None) -> Checks:
     """Check the thinking of an answer: shown, as on the wire, apart from the words."""
     reply = seen.answer
-    shown = "".join(reply.thinking)
-    yield true("reply.thinking", "readable thinking", reply.thinking, holds=bool(shown.strip()))
-    for text in reply.thinking:
+    shown = reply.thinking
+    yield true("reply.thinking", "readable thinking", shown, holds=bool(shown.strip()))
+    for text in [part.text for part in reply.thinking_parts if part.text]:
         yield true("reply.thinking", "as on the wire", text, holds=says(seen.body, text))
     if bench.is_staged and words is not None:
-        yield same("reply.thinking", (words,), reply.thinking)
+        yield same("reply.thinking", words, reply.thinking)
         yield true("reply.text", "no thinking in it", reply.text, holds=words not in reply.text)
 
 

@@ -73,7 +73,11 @@ def streaming_thinking(bench: Testbed) -> Checks:
     yield once(seen)
     yield from grammar(seen.events)
     yield from check_thinking(bench, seen, THOUGHT)
-    yield same("deltas", "".join(seen.answer.thinking), deltas(seen.events, ThinkingDelta))
+    yield same(
+        "deltas",
+        "".join(part.text for part in seen.answer.thinking_parts),
+        deltas(seen.events, ThinkingDelta),
+    )
     yield from check_answer(bench, seen, ANSWER)
     yield from _check_same_in_one_piece(bench, seen, THOUGHT_OF, thinking="medium")
 

@@ -143,7 +143,7 @@ def thinking_comes_back(front: Any, cell: MatrixCell, *, stream: bool, level: st
     cell.referee.expect(ScriptedTurn(thinking=THOUGHT, text=SUNNY))
     answer = ask_through(front, cell, front.user(QUESTION), level, stream=stream)
     require_same("the text", SUNNY, answer.text)
-    require_same("the thinking", "".join(cell.referee.decode_answer(0).thinking), answer.thinking)
+    require_same("the thinking", cell.referee.decode_answer(0).thinking, answer.thinking)
 
 
 def check_whole_thinking(front: Any, cell: MatrixCell) -> None:
@@ -160,7 +160,7 @@ def call_with_thinking(front: Any, cell: MatrixCell) -> None:
     _, answer = _first_turn(front, cell)
     calls = [(call.name, call.arguments) for call in answer.calls]
     require_same("the calls", [(NAME, {"city": "Paris"})], calls)
-    require_same("the thinking", "".join(cell.referee.decode_answer(0).thinking), answer.thinking)
+    require_same("the thinking", cell.referee.decode_answer(0).thinking, answer.thinking)
 
 
 # -- turns -----------------------------------------------------------------------------------------

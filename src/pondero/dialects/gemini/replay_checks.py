@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import NamedTuple
 
-from pondero.canon import Json, ToolResult
+from pondero.canon import Json, LevelUpdate, ToolResult
 from pondero.dialects.dialect import EarlierAnswer, ReplayChecks, ReplayIssue, SentRequest
 
 _SIGNATURE = ("thoughtSignature", "thought_signature")
@@ -176,7 +176,7 @@ def _is_like(asked: list[Json], before: list[Json]) -> bool:
 
 def _had_signature(given: EarlierAnswer) -> bool:
     parts = given.message.parts
-    return any(not isinstance(part, ToolResult) and part.signature for part in parts)
+    return any(not isinstance(part, ToolResult | LevelUpdate) and part.signature for part in parts)
 
 
 def _describe_origin(given: EarlierAnswer | None) -> str:

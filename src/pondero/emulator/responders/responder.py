@@ -26,6 +26,7 @@ from ...dialects import AcceptedRequest
 from ..tokens import clip, count_call, count_tokens
 from ..tokens import count_request as tokens_of
 from .arithmetic import Calculation, find_calculation
+from .dial_effect import DialDirective, bend_depth, find_dial, hide_counts
 from .question import ParsedQuestion, parse_question
 from .schema_values import FillMaterial, asks_for_json, fill, find_prompted_schema
 from .thinking_text import depth, thoughts
@@ -80,13 +81,38 @@ def ponder(accepted: AcceptedRequest[Json]) -> Reply:
     >>> client.ask("gpt-5.1", "My name is Ada.").text
     'NOTED: NAME IS ADA.'
     """
+    return _ponder(accepted, None)
+
+
+class DialResponder:
+    """Answers as the built-in responder does, with a dial that is ``deaf``, ``half-deaf`` ...
+
+    ``docs/emulator.md`` has the words. A question can give the same with ``[emulator: deaf]``.
+
+    >>> from pondero.emulator import DialResponder, Emulator
+    >>> client = pondero.Client(transport=Emulator(responder=DialResponder("deaf")))
+    >>> replies = [client.ask("gpt-5.1", "What is 17 * 23?", each) for each in ("low", "high")]
+    >>> [reply.usage.thinking for reply in replies]
+    [114, 114]
+    """
+
+    def __init__(self, dial: str) -> None:
+        self._dial = DialDirective.parse(dial)
+
+    def __call__(self, accepted: AcceptedRequest[Json]) -> Reply:
+        """Answer an accepted request."""
+        return _ponder(accepted, self._dial)
+
+
+def _ponder(accepted: AcceptedRequest[Json], dial: DialDirective | None) -> Reply:
     request = accepted.request
     asked = parse_question(request.messages)
+    dial = find_dial(asked) or dial
     if asked.wants("refuse") or asked.wants("block"):
         return _refuse(accepted, "refusal" if asked.wants("refuse") else "content_filter")
     worked = find_calculation(asked.question)
     todo = calls(request.tools, request.tool_choice, asked=asked, worked=worked)
-    return _Composer(accepted, asked).reply(worked, todo)
+    return hide_counts(_Composer(accepted, asked, dial).reply(worked, todo), dial)
 
 
 def count_usage(accepted: AcceptedRequest[Json], reply: Reply) -> Reply:
@@ -103,8 +129,14 @@ def count_usage(accepted: AcceptedRequest[Json], reply: Reply) -> Reply:
 class _Composer:
     """Composes one answer within the request's max_tokens."""
 
-    def __init__(self, accepted: AcceptedRequest[Json], asked: ParsedQuestion) -> None:
+    def __init__(
+        self,
+        accepted: AcceptedRequest[Json],
+        asked: ParsedQuestion,
+        dial: DialDirective | None = None,
+    ) -> None:
         self._accepted = accepted
+        self._dial = dial
         self._asked = asked
         self._left = accepted.request.max_tokens
         self._parts: list[Part] = []
@@ -119,7 +151,8 @@ class _Composer:
         return self._say(self._answer(worked))
 
     def _think(self, worked: Calculation | None, todo: list[Call]) -> None:
-        tokens = depth(self._accepted)
+        key = f"{self._accepted.request.model}\0{self._asked.question}"
+        tokens = bend_depth(depth(self._accepted), self._dial, key)
         if not tokens:
             return
         if self._left is not None:

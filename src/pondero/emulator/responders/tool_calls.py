@@ -70,7 +70,8 @@ def calls(
     room = _MOST - len(asked.calls)
     if choice.mode == "none" or room <= 0:
         return []
-    usable = [tool for tool in tools if tool.raw is None or tool.parameters is not None]
+    allowed = [tool for tool in tools if not choice.allowed or tool.name in choice.allowed]
+    usable = [tool for tool in allowed if tool.raw is None or tool.parameters is not None]
     if asked.orders:
         offered = {tool.name for tool in usable}
         ordered = () if asked.calls else asked.orders

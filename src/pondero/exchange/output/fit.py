@@ -33,6 +33,7 @@ _TYPES: Mapping[type, str] = {
     dict: "object",
     list: "array",
 }
+_OWN_PLACE = re.compile(r"#(?!/(\$defs|definitions)/)")
 _NULL = {"type": "null"}
 
 
@@ -70,6 +71,41 @@ def wrap_schema(schema: dict[str, Json]) -> dict[str, Json]:
     }
 
 
+def fit_root(schema: Json) -> tuple[dict[str, Json], bool]:
+    """Return a schema of arguments whose root is an object, and whether it had to be wrapped.
+
+    The rest stays as it is: a schema that is not enforced is taken as it is.
+    """
+    if not isinstance(schema, dict):
+        return {"type": "object"}, False
+    if has_type(schema, "object") and _ROOT_WORDS.isdisjoint(schema):
+        return {**schema, "type": "object"}, False
+    if "type" not in schema and _ROOT_WORDS.isdisjoint(schema):
+        return {"type": "object", **schema}, False
+    try:
+        named = name_root(schema)
+        root, definitions = without_definitions(named)
+        opened = _Fitting(named, SchemaRules()).open_root(root)
+    except Unfit:
+        return wrap_schema(_move_references(schema)), True
+    if opened is not root:
+        return {"type": "object", **opened, **definitions}, False
+    return wrap_schema(_move_references(schema)), True
+
+
+def _move_references(schema: Json) -> Json:
+    """Return the schema with its references to its own places as they are inside the wrapper."""
+    if isinstance(schema, list):
+        return [_move_references(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: _move_references(value) for key, value in schema.items()}
+    pointer = made.get("$ref")
+    if isinstance(pointer, str) and _OWN_PLACE.match(pointer):
+        made["$ref"] = f"#/properties/{WRAPPER}{pointer[1:]}"
+    return made
+
+
 def is_object(schema: Mapping[str, Json]) -> bool:
     """Return whether a schema allows objects only, and says so at its root."""
     kind = schema.get("type")
@@ -96,7 +132,7 @@ class _Fitting:
         """Return the fitted schema, and whether its root was wrapped."""
         root, definitions = without_definitions(self._schema)
         find_recursive(self._schema, self._rules.recursion)
-        root = self._open_root(root)
+        root = self.open_root(root)
         wrapped = self._rules.wraps and (not is_object(root) or not _ROOT_WORDS.isdisjoint(root))
         made = self._node(root)
         fitted = {
@@ -110,7 +146,7 @@ class _Fitting:
             made.setdefault("type", "object")
         return {**made, **fitted}, False
 
-    def _open_root(self, root: dict[str, Json]) -> dict[str, Json]:
+    def open_root(self, root: dict[str, Json]) -> dict[str, Json]:
         """Return a root that is a reference or allOf as what it means, if that is an object."""
         if not self._rules.wraps:
             return root

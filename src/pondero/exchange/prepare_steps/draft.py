@@ -10,18 +10,33 @@ from ...catalog import ModelEntry
 from ...dialects import Caller
 from ...handoff import Manifest, Rejection, View
 from ...thinking import Adjustment, Plan, Policy, RequestParameters
+from ..output.calls import NO_RESTORE, CallRestore
 from ..output.restore import OutputRestore
 
 _DEFAULT_POLICY, _NO_PARAMETERS, _NO_RULES = Policy(), RequestParameters(), ReplayRules()
 _NO_VIEW, _NOT_ENCODED = View((), Manifest()), HttpRequest("POST", "", {}, b"")
 
 
+class LevelWindow(Struct, frozen=True):
+    """The unbroken run of one model's answers that a conversation ends with.
+
+    ``base``: the level of its first answer, which every request of the window states. ``level``:
+    the level in effect for the next answer. ``start``: the index of the first answer.
+    """
+
+    base: str | None
+    level: str | None
+    start: int
+
+
 class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
     """A request on its way to the wire, with its plan.
 
     ``rejections`` are earlier ones of this model; ``allowed``: adjustments that a strict policy
-    accepted; ``retells``: an open tool loop may be told in words; ``text_tools`` take a text and
-    are offered as functions; ``restore``: how a JSON answer will differ from the output.
+    accepted; ``retells``: an open tool loop may be told in words; ``emulator``: as in a
+    destination; ``window``: the run of this model's answers so far; ``last_prompt``: its tokens, as
+    the service counted them; ``text_tools`` take a text and are offered as functions; ``restore``:
+    how a JSON answer will differ from the output; ``calls``: how calls will differ from the tools.
     """
 
     entry: ModelEntry
@@ -35,10 +50,14 @@ class RequestDraft(Struct, frozen=True, kw_only=True, gc=False):
     rejections: tuple[Rejection, ...] = ()
     allowed: tuple[Adjustment, ...] = ()
     retells: bool = False
+    emulator: str | None = None
+    window: LevelWindow | None = None
+    last_prompt: int | None = None
     view: View = _NO_VIEW
     replay_rules: ReplayRules = _NO_RULES
     text_tools: frozenset[str] = frozenset()
     restore: OutputRestore | None = None
+    calls: CallRestore = NO_RESTORE
     http: HttpRequest = _NOT_ENCODED
 
     def but(self, **changes: Any) -> "RequestDraft":

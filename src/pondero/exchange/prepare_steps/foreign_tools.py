@@ -22,6 +22,7 @@ from ...canon import (
 from ...catalog import Provider
 from ...thinking import Adjustment
 from .draft import RequestDraft
+from .hosted_settings import MissingLimit, carry_settings
 
 INPUT = "input"
 """The only argument of a function that replaces a tool which takes a text."""
@@ -33,19 +34,20 @@ _FUNCTION = "a function with one text argument"
 def replace_foreign_tools(draft: RequestDraft) -> RequestDraft:
     """Replace tools of another API by this service's own, or by functions that take a text."""
     request, provider = draft.request, draft.entry.provider
-    if not request.tools or all(_fits(tool, provider.dialect) for tool in request.tools):
+    has_text = bool(draft.target.quirks.get("text_tools", draft.caller.tools.text_tools))
+    fits = [_fits(tool, provider.dialect, has_text=has_text) for tool in request.tools]
+    if all(fits):
         return draft
     tools: list[Tool] = []
     notes: list[Adjustment] = []
     renamed: dict[str, str | None] = {}
-    hosted = draft.caller.hosted_tools
-    for tool in request.tools:
-        found = tool if _fits(tool, provider.dialect) else _convert_tool(tool, provider, hosted)
+    for tool, fitting in zip(request.tools, fits, strict=True):
+        found, more = (tool, []) if fitting else _convert(tool, draft)
         renamed[tool.name] = None if found is None else found.name
         if found is not None:
             tools.append(found)
         if tool.kind != "function" and found is not tool:
-            notes.append(_note(tool, found, provider))
+            notes += more or [_note(tool, found, provider)]
     texts = frozenset(
         tool.name for tool in request.tools if tool.kind == "text" and tool not in tools
     )
@@ -56,10 +58,27 @@ def replace_foreign_tools(draft: RequestDraft) -> RequestDraft:
     return draft.but(request=request, text_tools=texts).note(*notes)
 
 
-def _fits(tool: Tool, dialect: str) -> bool:
+def _fits(tool: Tool, dialect: str, *, has_text: bool) -> bool:
     if tool.raw is None:
         return tool.kind == "function"
+    if tool.kind == "text" and not has_text:
+        return False
     return tool.dialect in (None, dialect)
+
+
+def _convert(tool: Tool, draft: RequestDraft) -> tuple[Tool | None, list[Adjustment]]:
+    """Convert a tool, with the notes on it that are not the usual one."""
+    provider, caller = draft.entry.provider, draft.caller
+    found = _convert_tool(tool, provider, caller.hosted_tools)
+    if found is None or not isinstance(found.raw, dict):
+        return found, []
+    try:
+        raw, notes = carry_settings(tool, found.raw, caller.hosted_settings.get(tool.kind, {}))
+    except MissingLimit as limit:
+        why = f"{provider.label} has such a tool, and it cannot keep to {limit}"
+        return None, [Adjustment("tool_left_out", "tools", tool.name, None, why)]
+    made = replace(found, raw=raw)
+    return made, [_note(tool, made, provider), *notes] if notes else []
 
 
 def _convert_tool(tool: Tool, provider: Provider, hosted: Mapping[str, Json]) -> Tool | None:

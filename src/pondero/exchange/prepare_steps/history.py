@@ -6,20 +6,31 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from ...canon import Json, Message, ReplayRules
+from ...canon import Json, Message, ReplayRules, UnknownPart
 from ...catalog import ModelEntry, Provider
-from ...dialects import NAMES, Caller, get_dialect
+from ...dialects import NAMES, Caller, Told, get_dialect
 from ...errors import BadParameter, Unsupported
 from ...handoff import (
+    BEGINNING,
+    EMULATED_ELSEWHERE,
     FOLDED,
+    HISTORY_LOST,
     MOVED,
+    MOVED_OUT,
+    NOT_EMULATED,
     REFUSED,
+    RETOLD,
+    UNASKED,
+    UNCITED,
+    UNREADABLE,
     UNSEEN,
+    UNTOLD,
     Destination,
     handoff,
+    retell_calls,
     retell_open_loop,
 )
-from ...thinking import OFF, Adjustment, Capability, Policy
+from ...thinking import OFF, Adjustment, Capability, Plan, Policy
 from ..planner import plan as make_plan
 from .draft import RequestDraft
 from .rejections import rejected_signatures
@@ -32,7 +43,13 @@ _ReadRules = Callable[[Mapping[str, Json]], ReplayRules]
 def hand_off_history(draft: RequestDraft) -> RequestDraft:
     """Rewrite the messages for this model; withhold signatures that it rejected before."""
     rejected = rejected_signatures(draft.rejections) if draft.rejections else _NONE
-    destination = make_destination(draft.entry, draft.policy, refused=rejected)
+    destination = make_destination(
+        draft.entry,
+        draft.policy,
+        refused=rejected,
+        emulator=draft.emulator,
+        updates_from=draft.window.start if draft.window is not None else None,
+    )
     view = handoff(draft.request.messages, destination)
     request = replace(draft.request, model=draft.entry.model, messages=view.messages)
     if view.lead:
@@ -42,10 +59,8 @@ def hand_off_history(draft: RequestDraft) -> RequestDraft:
 
 def resolve_open_loop(draft: RequestDraft) -> RequestDraft:
     """Retell an open tool loop that another model began, or switch thinking off for it."""
-    facts, plan = draft.entry.capability, draft.plan
-    # Anthropic, extended thinking with tool use: a tool loop must begin with a thinking block.
-    needs_thinking = plan.budget is not None and facts.off and facts.replay in ("tools", "required")
-    if not needs_thinking or not draft.view.open_loop_without_thinking:
+    plan = draft.plan
+    if not needs_thinking_first(draft.entry, plan) or not draft.view.open_loop_without_thinking:
         return draft
     if draft.retells:
         messages = retell_open_loop(draft.request.messages)
@@ -59,12 +74,30 @@ def resolve_open_loop(draft: RequestDraft) -> RequestDraft:
     return draft.but(plan=replace(without, asked=plan.asked)).note(note)
 
 
+def needs_thinking_first(entry: ModelEntry, plan: Plan) -> bool:
+    """Return whether the service rejects an open tool loop that does not begin with thinking."""
+    # Anthropic, extended thinking with tool use: a tool loop must begin with a thinking block.
+    facts = entry.capability
+    return plan.budget is not None and facts.off and facts.replay in ("tools", "required")
+
+
+def retell_all_calls(draft: RequestDraft) -> RequestDraft:
+    """Tell earlier calls and results in words to a model that takes none."""
+    messages = draft.request.messages
+    if draft.replay_rules.calls or not any(message.tool_calls for message in messages):
+        return draft
+    why = "this model takes no tool calls; earlier ones and their results are told in words"
+    note = Adjustment("calls_retold", "messages", "calls and results", "text", why)
+    request = replace(draft.request, messages=retell_calls(messages))
+    return draft.but(request=request).note(note)
+
+
 def require_turn(draft: RequestDraft) -> RequestDraft:
     """Make the system prompt a user turn where it may not stand alone; raise if nothing is left."""
     request, lead = draft.request, draft.view.lead
     if any(message.role != "system" for message in request.messages):
         return draft
-    if not lead:
+    if not request.system:
         message = (
             f"nothing of this conversation can be sent to {draft.entry.id}: "
             "its parts are empty, or only another service can read them"
@@ -72,12 +105,34 @@ def require_turn(draft: RequestDraft) -> RequestDraft:
         raise BadParameter(message)
     if not draft.replay_rules.needs_turn:
         return draft
-    rest = request.system[: len(request.system) - len(lead)]
-    request = replace(request, system=rest, messages=(Message("user", lead),))
+    told = lead or request.system
+    rest = request.system[: len(request.system) - len(told)]
+    request = replace(request, system=rest, messages=(Message("user", told),))
     return draft.but(request=request).note(_WITHHELD[FOLDED])
 
 
+TURN_ADDED = Adjustment(
+    "turn_added",
+    "messages",
+    None,
+    "a user turn",
+    "the service answers no conversation that has none, or that another begins",
+)
 _WITHHELD = {
+    EMULATED_ELSEWHERE: Adjustment(
+        "emulated_thread",
+        "history",
+        "replayed",
+        "withheld",
+        "the emulator wrote earlier answers; what it signed in them is not sent to the service",
+    ),
+    NOT_EMULATED: Adjustment(
+        "emulated_thread",
+        "history",
+        "replayed",
+        "withheld",
+        "a service wrote earlier answers; what it signed in them is not sent to the emulator",
+    ),
     REFUSED: Adjustment(
         "seal_refused",
         "thinking",
@@ -92,7 +147,28 @@ _WITHHELD = {
         "described",
         "this model takes no such picture or file; a description is sent instead",
     ),
+    MOVED_OUT: Adjustment("medium_moved", "media", "in an error", "after the results", MOVED_OUT),
+    BEGINNING: TURN_ADDED,
     MOVED: Adjustment("system_turn_moved", "messages", "system turn", "after a user turn", MOVED),
+    RETOLD: Adjustment(
+        "calls_retold",
+        "messages",
+        "results of a service's own tools",
+        "text",
+        "another service ran these tools; what they did is told in words",
+    ),
+    UNREADABLE: Adjustment(
+        "dropped_parameter",
+        "messages",
+        "parts of another service",
+        None,
+        "only the service that made them can read them",
+    ),
+    UNCITED: Adjustment("dropped_parameter", "citations", "set", None, UNCITED),
+    UNTOLD: Adjustment("dropped_parameter", "context", "set", None, UNTOLD),
+    UNASKED: Adjustment(
+        "dropped_parameter", "messages", "a tool result", None, "no call before it asked for it"
+    ),
     FOLDED: Adjustment("system_turn_folded", "messages", "system turn", "in a user turn", FOLDED),
 }
 
@@ -102,6 +178,11 @@ def note_withheld(draft: RequestDraft) -> RequestDraft:
     if not draft.view.manifest.changes:
         return draft
     whys = {change.why for change in draft.view.manifest.changes}
+    if HISTORY_LOST in whys:
+        raise BadParameter(
+            f"the conversation was compacted by another service, and {draft.entry.id} cannot read "
+            "what it was before; send the conversation itself, or ask a model of that service"
+        )
     return draft.note(*(note for why, note in _WITHHELD.items() if why in whys))
 
 
@@ -109,16 +190,31 @@ def note_withheld(draft: RequestDraft) -> RequestDraft:
 
 
 def make_destination(
-    entry: ModelEntry, policy: Policy, *, refused: frozenset[str] = _NONE
+    entry: ModelEntry,
+    policy: Policy,
+    *,
+    refused: frozenset[str] = _NONE,
+    emulator: str | None = None,
+    updates_from: int | None = None,
 ) -> Destination:
-    """Describe the model that will read a thread; ``refused``: digests of rejected signatures."""
-    usual = _destination(entry, policy.foreign, find_caller(entry.provider).replay_rules)
+    """Describe the model that will read a thread; ``refused``: digests of rejected signatures.
+
+    ``emulator``: as ``find_emulator`` returns it. ``updates_from``: where its window begins, if it
+    takes a level inside the conversation.
+    """
+    rules = find_caller(entry.provider).replay_rules
+    usual = _destination(entry, policy.foreign, rules, emulator)
+    if updates_from is not None and entry.takes_level_turns:
+        usual = replace(usual, updates_from=updates_from)
     return replace(usual, refused=refused) if refused else usual
 
 
 @lru_cache(_MODELS)
 def _destination(
-    entry: ModelEntry, foreign: Literal["drop", "note"], read_rules: _ReadRules
+    entry: ModelEntry,
+    foreign: Literal["drop", "note"],
+    read_rules: _ReadRules,
+    emulator: str | None,
 ) -> Destination:
     provider = entry.provider
     return Destination(
@@ -128,10 +224,20 @@ def _destination(
         route=provider.name,
         aliases=tuple(name for name, model in provider.aliases.items() if model == entry.model),
         foreign=foreign,
+        retell=retell_part,
+        emulator=emulator,
         takes=_limit_turns(
             _limit_media(read_rules(entry.quirks), entry.capability.media), entry.capability
         ),
     )
+
+
+def retell_part(part: UnknownPart) -> Told | None:
+    """Return what a part of another service's own tools says; None if it cannot be told."""
+    if part.dialect not in NAMES or not isinstance(part.raw, Mapping):
+        return None
+    retell = get_dialect(part.dialect).caller().retell
+    return retell(part.raw) if retell is not None else None
 
 
 def _limit_turns(rules: ReplayRules, facts: Capability) -> ReplayRules:

@@ -23,8 +23,8 @@ def drop_unsupported(draft: RequestDraft) -> RequestDraft:
     }
     notes: list[Adjustment] = []
 
-    def leave_out(name: str, asked: Json, why: str, instead: Json = None) -> None:
-        less[name] = instead
+    def leave_out(name: str, asked: Json, why: str) -> None:
+        less[name] = None
         notes.append(Adjustment("dropped_parameter", name, asked, None, why))
 
     if request.stop:
@@ -38,7 +38,10 @@ def drop_unsupported(draft: RequestDraft) -> RequestDraft:
     kept = choice is not None and "tool_choice" not in less
     if kept and "parallel" in unsupported and choice is not None and choice.parallel is False:
         why = "this service has no word for one call at a time"
-        leave_out("tool_choice", "one call at a time", why, replace(choice, parallel=None))
+        less["tool_choice"] = replace(choice, parallel=None)
+        notes.append(
+            Adjustment("dropped_parameter", "parallel_tool_calls", "one at a time", None, why)
+        )
     return (draft.but(request=replace(request, **less)) if less else draft).note(*notes)
 
 
@@ -72,11 +75,25 @@ def _limit_stop(draft: RequestDraft, less: dict[str, Json], notes: list[Adjustme
         less["stop"] = ()
         notes.append(Adjustment("dropped_parameter", "stop", asked, None, why))
         return
+    if "blank_stop" in draft.unsupported:
+        asked = _drop_blank_stops(asked, less, notes)
     most = int(draft.entry.provider.surface.clamp("stop", len(asked)))
     if most < len(asked):
-        less["stop"] = draft.request.stop[:most]
+        less["stop"] = tuple(asked[:most])
         why = f"this service takes at most {most} stop sequences"
         notes.append(Adjustment("parameter_clamped", "stop", asked, asked[:most], why))
+
+
+def _drop_blank_stops(
+    asked: list[str], less: dict[str, Json], notes: list[Adjustment]
+) -> list[str]:
+    kept = [each for each in asked if each.strip()]
+    if len(kept) < len(asked):
+        less["stop"] = tuple(kept)
+        blanks = [each for each in asked if not each.strip()]
+        why = "this service takes no stop sequence of blanks alone"
+        notes.append(Adjustment("dropped_parameter", "stop", blanks, None, why))
+    return kept
 
 
 # -- an answer begun for the model ---------------------------------------------------------------

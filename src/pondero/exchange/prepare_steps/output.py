@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from ...canon import Json, Message, OutputFormat, Request, Text
+from ...canon import Blob, Json, Message, OutputFormat, Request, Text
 from ...catalog import OutputMode
 from ...dialects import OutputSupport, SchemaRules
 from ...thinking import Adjustment
@@ -30,6 +30,38 @@ class _OutputRequest(Struct, frozen=True):
     words: str = ""
     restore: OutputRestore | None = None
     note: Adjustment | None = None
+
+
+def fit_citations(draft: RequestDraft) -> RequestDraft:
+    """Cite all documents or none, and none if the answer has a format.
+
+    Anthropic's page on citations: "on all or none", and not together with structured outputs.
+    """
+    request = draft.request
+    documents = [
+        part
+        for message in request.messages
+        for part in message.parts
+        if isinstance(part, Blob) and message.role == "user"
+    ]
+    cited = [part.cited for part in documents]
+    if not any(cited) or (all(cited) and request.output is None):
+        return draft
+    if request.output is not None:
+        why = "documents are not cited in an answer that has a format"
+        note = Adjustment("dropped_parameter", "citations", "set", None, why)
+    else:
+        why = "documents are cited all together or not at all"
+        note = Adjustment("parameter_clamped", "citations", "some documents", "all", why)
+    turns = tuple(_cite(message, cited=request.output is None) for message in request.messages)
+    return draft.but(request=replace(request, messages=turns)).note(note)
+
+
+def _cite(message: Message, *, cited: bool) -> Message:
+    if message.role != "user" or not any(isinstance(part, Blob) for part in message.parts):
+        return message
+    parts = (replace(p, cited=cited) if isinstance(p, Blob) else p for p in message.parts)
+    return replace(message, parts=tuple(parts))
 
 
 def fit_output(draft: RequestDraft) -> RequestDraft:

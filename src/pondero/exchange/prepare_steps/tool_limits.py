@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from msgspec.structs import replace
 
 from ...canon import Request, Tool, ToolChoice
+from ...errors import BadParameter
 from ...thinking import LEVELS, Adjustment, parse_intent
 from ..planner import plan as make_plan
 from .draft import RequestDraft
@@ -27,6 +28,41 @@ def fit_tools(draft: RequestDraft) -> RequestDraft:
             notes += more
     request, more = _fit_choice(request)
     return draft.but(request=request).note(*notes, *more)
+
+
+def check_tool_count(draft: RequestDraft) -> RequestDraft:
+    """Raise BadParameter if there are more functions than the service takes.
+
+    None is left out: which of them the answer needs is not for us to say.
+    """
+    most = draft.entry.max_tools
+    tools = draft.request.tools
+    if most is None or len(tools) <= most:
+        return draft
+    count = sum(tool.raw is None or tool.kind == "text" for tool in tools)
+    if count <= most:
+        return draft
+    message = (
+        f"tools: {draft.entry.id} takes at most {most} functions, and this request has {count}; "
+        "offer fewer"
+    )
+    raise BadParameter(message)
+
+
+def offer_allowed(draft: RequestDraft) -> RequestDraft:
+    """Offer only the tools that may be called; few services take the others along with a list."""
+    request, choice = draft.request, draft.request.tool_choice
+    if choice is None or not choice.allowed:
+        return draft
+    kept = tuple(tool for tool in request.tools if tool.name in choice.allowed)
+    free = replace(choice, allowed=()) if kept else None
+    changed = draft.but(request=replace(request, tools=kept, tool_choice=free))
+    if kept == request.tools:
+        return changed
+    why = "only the tools that may be called are offered"
+    asked, offered = ", ".join(choice.allowed), ", ".join(tool.name for tool in kept)
+    note = Adjustment("tool_choice_adjusted", "tool_choice", asked, offered or None, why)
+    return changed.note(note)
 
 
 def raise_level(draft: RequestDraft) -> RequestDraft:
@@ -62,6 +98,11 @@ def _leave_out_missing(request: Request, missing: tuple[str, ...]) -> _Fitted:
     """Leave out tools of the service that the model does not have; ``missing``: beginnings."""
     lost = [tool for tool in request.tools if _wire_name(tool).startswith(tuple(missing))]
     return _remove_tools(request, lost if missing else [], "this model does not have the tool")
+
+
+def _leave_out_all(request: Request) -> _Fitted:
+    """Offer no tools to a model that takes none."""
+    return _remove_tools(request, list(request.tools), "this model takes no tools")
 
 
 def _leave_out_hosted(request: Request) -> _Fitted:
@@ -116,6 +157,7 @@ def _fit_strict(request: Request) -> _Fitted:
 
 
 _FITS: dict[str, Callable[[Request], _Fitted]] = {
+    "tools": _leave_out_all,
     "choice": _fit_choice_in_words,
     "hosted_beside_functions": _leave_out_hosted,
     "choice_without_functions": _fit_choice_of_functions,

@@ -103,11 +103,11 @@ async def _load_figures(gateway: GatewayContext, http: HttpRequest, _name: str) 
     if span not in SPANS:
         message = f"invalid span {span!r}; use {' '.join(SPANS)}"
         raise BadParameter(message)
-    database = gateway.ledger
+    database, alarms = gateway.ledger, gateway.dial_watch.alarms
     if database is None:
-        return {"figures": None}
+        return {"figures": None, "alarms": alarms}
     found = await _read_ledger(partial(load_figures, database, span, now=gateway.now()))
-    return {"figures": found}
+    return {"figures": found, "alarms": alarms}
 
 
 async def _load_written(gateway: GatewayContext) -> list[RequestRow]:

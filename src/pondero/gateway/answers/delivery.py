@@ -11,6 +11,7 @@ from ...exchange import Emit, flow, list_keys
 from ...transport import AsyncShell
 from ..levels.level_rules import show_sent
 from ..observability.request_record import RequestRecord
+from ..quotas.prompt_bound import find_prompt_bound
 from ..quotas.usage_meter import MeteredTransport
 from ..requests.attempt import Attempt
 from ..requests.errors import SHUTDOWN, add_response_headers, describe_reason, write_error
@@ -19,6 +20,7 @@ from ..requests.routed_request import RoutedRequest
 from ..requests.stored_ids import GivenIdRecorder
 from ..server.context import GatewayContext
 from ..signatures.restore import cache_items
+from .exhaustion import EXHAUSTED, make_retry
 from .key_filter import KeyFilter
 from .response_writer import ResponseWriter
 
@@ -34,15 +36,8 @@ async def deliver(
 ) -> None:
     """Ask one model and write its answer; raises PonderoError, ``writer.ended`` if told already."""
     exchange, stream = attempt.exchange, routed.parsed.request.stream
-    plan = exchange.plan
-    record.note(
-        road=attempt.path.name,
-        asked=attempt.level.requested,
-        sent=show_sent(plan) if plan.level or plan.budget is not None else str(None),
-        why=attempt.level.why,
-        adjustments=tuple(note.code for note in plan.adjustments),
-    )
     delivery = _Delivery(gateway, routed, attempt, writer, record)
+    delivery.note_plan()
     steps = flow(
         exchange,
         retry=gateway.retry(routed.resolved.route),
@@ -53,10 +48,34 @@ async def deliver(
     timeouts = gateway.timeouts if stream else gateway.timeouts.whole()
     shell = AsyncShell(steps, delivery.transport, timeouts)
     try:
-        await (delivery.stream(shell) if stream else delivery.whole(shell))
+        if stream:
+            await delivery.stream(shell)
+            return
+        reply = await delivery.read(shell)
+        retry = make_retry(gateway, routed, attempt, reply)
+        if retry is None or not await _deliver_retry(gateway, *retry, writer, record):
+            await delivery.whole(reply)
     finally:
         writer.is_ending = bool  # the method would keep the delivery, which keeps the writer
         await shell.aclose()
+        await delivery.record_ids()  # also those of a stream that broke off
+
+
+async def _deliver_retry(
+    gateway: GatewayContext,
+    routed: RoutedRequest,
+    attempt: Attempt,
+    writer: ResponseWriter,
+    record: RequestRecord,
+) -> bool:
+    """Ask again; return whether that was answered: else the client gets the first answer."""
+    try:
+        await deliver(gateway, routed, attempt, writer, record)
+    except PonderoError:
+        if writer.begun:
+            raise
+        return False
+    return True
 
 
 class _Delivery:
@@ -77,13 +96,24 @@ class _Delivery:
         self._record = record
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
-        self._given_ids = GivenIdRecorder(routed)
+        self._given_ids = GivenIdRecorder(gateway, routed, exchange)
         client = routed.call.requester.id
         self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._filter = KeyFilter(list_keys(exchange.http))
         self._adjustments: list[str] = []
         self.transport = MeteredTransport(
             self._converter.transport, record.meter, routed, attempt.entry, exchange.plan
+        )
+
+    def note_plan(self) -> None:
+        """Record what is asked, sent and adjusted."""
+        attempt, plan = self._attempt, self._attempt.exchange.plan
+        self._record.note(
+            road=attempt.path.name,
+            asked=attempt.level.requested,
+            sent=show_sent(plan) if plan.level or plan.budget is not None else str(None),
+            why=attempt.level.why,
+            adjustments=tuple(note.code for note in plan.adjustments),
         )
 
     def note_begun(self, so_far: Assembler) -> None:
@@ -95,16 +125,24 @@ class _Delivery:
         call = self.transport.call
         return call is not None and call.so_far is not None and call.so_far.ending
 
-    async def whole(self, shell: AsyncShell) -> None:
+    async def read(self, shell: AsyncShell) -> Reply:
+        """Return the whole answer; the client has seen nothing of it."""
         # Services send the head of a whole answer when they have written it.
         self._writer.is_ending = lambda: self.transport.has_head
         while isinstance(step := await shell.next(), Emit):
             self._note_adjustments(step.events)
-        self._note_reply(step)
-        response = await self._converter.whole(step)
+        if (call := self.transport.call) is not None:
+            call.reply = step
+        return step
+
+    async def whole(self, reply: Reply) -> None:
+        """Write the whole answer."""
+        self.note_plan()  # again, if a retry has failed
+        self._note_reply(reply)
+        response = await self._converter.whole(reply)
         self._given_ids.take_whole(response.body)
         self._kept_items.take_whole(response.body)
-        await self._cache(step)
+        await self._cache(reply)
         self._record.note_first()
         response = add_response_headers(response, self._headers())
         clean = replace(
@@ -135,11 +173,13 @@ class _Delivery:
                 self._given_ids.feed(data)
                 self._kept_items.feed(data)
                 data = self._filter.feed(data)
+                await self.record_ids()  # before anybody can read them
                 await writer.write(data)
                 del data
             data = await converter.end()
             self._given_ids.feed(data)
             self._kept_items.feed(data)
+            await self.record_ids()
             await writer.write(self._filter.whole(data))
         except PonderoError as error:
             if wrote:
@@ -186,20 +226,31 @@ class _Delivery:
     async def _cache(self, reply: Reply) -> None:
         """Cache the answer before its end is written: the next request may follow at once."""
         routed = self._routed
-        items = cache_items(
-            routed.parsed.request,
-            self._converter.make_cached_answer(reply),
-            client=routed.call.requester.id,
-            turns=routed.turns,
-        )
-        await self._gateway.memory.put({**items, **self._kept_items.list_entries()})
+        items: dict[str, bytes] = {}
+        for answer in self._converter.make_cached_answers(reply):
+            of_answer = cache_items(
+                routed.parsed.request,
+                answer,
+                client=routed.call.requester.id,
+                turns=routed.turns,
+            )
+            items = {**of_answer, **items}  # of equal answers, the first is kept
+        kept = self._kept_items.list_entries(self._find_prompt)
+        await self._gateway.memory.put({**items, **kept})
+        await self.record_ids()
+
+    async def record_ids(self) -> None:
+        """Record whose the ids are that the client got."""
         await self._given_ids.record(self._gateway)
+
+    def _find_prompt(self) -> int:
+        return find_prompt_bound(self._routed, self._attempt.entry)
 
     def _note_reply(self, reply: Reply) -> None:
         if (call := self.transport.call) is not None:
             call.reply = reply
-        self._record.note(
-            finish=reply.finish,
-            verdict=reply.verdict,
-            adjustments=tuple(note.code for note in reply.adjustments),
-        )
+        codes = [note.code for note in reply.adjustments]
+        if reply.verdict == EXHAUSTED:
+            codes.append(EXHAUSTED)
+            self._adjustments.append(EXHAUSTED)  # a stream has sent its headers
+        self._record.note(finish=reply.finish, verdict=reply.verdict, adjustments=tuple(codes))

@@ -14,7 +14,7 @@ from ...errors import BadConfig, MissingExtra, PonderoError
 from .model import REFERENCES, GatewayConfig
 from .reader import LEDGERS, STATES, check_exposure, check_sharing, locate
 from .routing import Routing
-from .secrets import find_provider_url, is_self, read_envelope_secrets, read_reference
+from .secrets import find_provider_url, is_self, read_envelope_secrets, read_reference, read_webhook
 
 
 def _check_extras(config: GatewayConfig, _routing: Routing) -> None:
@@ -122,6 +122,17 @@ def _check_providers(config: GatewayConfig, routing: Routing) -> None:
             raise BadConfig(message)
 
 
+def _check_webhook(config: GatewayConfig, _routing: Routing) -> None:
+    """Raise BadConfig for an invalid or unreadable address of the webhook; never quotes it."""
+    if config.alerts.webhook is None:
+        return
+    try:
+        read_webhook(config.alerts.webhook)
+    except (PonderoError, ValueError) as error:
+        message = f"{locate(config, 'alerts', 'webhook')}webhook: {error}"
+        raise BadConfig(message) from None
+
+
 def _check_envelope_secret(config: GatewayConfig, _routing: Routing) -> None:
     try:
         read_envelope_secrets(config.server)
@@ -140,6 +151,7 @@ CHECKS: tuple[Check, ...] = (
     _check_state,
     _check_ledger,
     _check_envelope_secret,
+    _check_webhook,
 )
 """What must hold before a gateway starts."""
 

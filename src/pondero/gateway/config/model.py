@@ -30,6 +30,11 @@ Amount = Annotated[float, Meta(gt=0, le=MOST_COST)]
 Seconds = Annotated[float, Meta(ge=0, le=10 * 365 * 86_400)]
 _YEARS = range(2000, 9999)  # of an expiry: every time zone can show it
 
+MAIN = "main"
+"""The purpose of a request that nothing else is known of: the conversation itself."""
+PURPOSES = ("title", "summary", "compact", "classify", "subagent", "tool_result", MAIN)
+"""What clients send requests for. ``tool_result``: the answer is the result of a client's tool."""
+
 
 class LevelRules(Struct, frozen=True, forbid_unknown_fields=True):
     """What a route or a key does to the level: words, or numbers of tokens as text."""
@@ -38,6 +43,11 @@ class LevelRules(Struct, frozen=True, forbid_unknown_fields=True):
     floor: str | None = None
     cap: str | None = None
     force: str | None = None
+
+    @property
+    def binds(self) -> bool:
+        """Return whether a level must hold, whatever a client asks for."""
+        return self.floor is not None or self.cap is not None or self.force is not None
 
 
 class SpendBudget(Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,7 +82,8 @@ class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
 
     ``to``: models in order of preference; ``retries``: per model, before the next. ``strict``:
     reject a request instead of adjusting it. ``show``: where the Chat API puts thinking. ``budget``
-    and ``limit`` apply to all requests on this route together.
+    and ``limit`` apply to all requests on this route together. ``on_exhausted``: whether an answer
+    that is all thinking is asked for again, with more room or one level lower.
     """
 
     match: Annotated[str, Meta(min_length=1)]
@@ -83,6 +94,34 @@ class GatewayRoute(Struct, frozen=True, forbid_unknown_fields=True):
     show: Literal["reasoning_content", "reasoning", "both", "tags", "none"] | None = None
     budget: SpendBudget | None = None
     limit: RateLimitRule | None = None
+    on_exhausted: Literal["retry", "tell"] = "tell"
+
+
+class RuleMatch(Struct, frozen=True, forbid_unknown_fields=True):
+    """The requests that a rule is for: all that is said must hold.
+
+    ``model``: the requested name; ``route``: the ``match`` of its route; ``key``: the name of the
+    client's key. Each is a name or a glob.
+    """
+
+    purpose: str | None = None
+    client: str | None = None
+    model: str | None = None
+    route: str | None = None
+    key: str | None = None
+
+
+class PurposeRule(Struct, frozen=True, forbid_unknown_fields=True):
+    """The level, and perhaps the models, of requests with a purpose; the first that matches wins.
+
+    What route and key say overrides it. ``name`` is in headers and records; without one it is made
+    of what ``when`` says.
+    """
+
+    when: RuleMatch
+    thinking: LevelRules = LevelRules()
+    to: tuple[str, ...] = ()
+    name: str = ""
 
 
 class ProviderOverride(Struct, frozen=True, forbid_unknown_fields=True):
@@ -141,6 +180,12 @@ class ServerConfig(Struct, frozen=True, forbid_unknown_fields=True):
     accept_plain_envelopes: Literal["local", "always", "never"] = "local"
 
 
+class AlertsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where alarms about the dial are sent: an address, or a reference to one."""
+
+    webhook: str | None = None
+
+
 class GatewayConfig(Struct, frozen=True):
     """The whole configuration. ``path`` is its file, if there is one.
 
@@ -155,6 +200,8 @@ class GatewayConfig(Struct, frozen=True):
     path: Path | None = None
     open: frozenset[str] = frozenset()
     private: bool = False
+    rules: tuple[PurposeRule, ...] = ()
+    alerts: AlertsConfig = AlertsConfig()
 
     @property
     def is_exposed(self) -> bool:

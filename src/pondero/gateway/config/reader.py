@@ -16,17 +16,23 @@ from ... import catalog
 from ...canon import convert_json
 from ...catalog import Lookup, TomlFile, did_you_mean
 from ...errors import BadConfig, BadThinking, UsageError
-from ...store import config_folder, list_saved_keys, load_toml
+from ...store import check_auto, config_folder, list_saved_keys, load_toml
 from ...thinking import FIGURES, parse_auto, parse_intent
+from ..purposes.recognisers import list_known_clients
+from .examples import EXAMPLES
 from .model import (
     HASH,
+    PURPOSES,
     REFERENCES,
+    AlertsConfig,
     GatewayConfig,
     GatewayKey,
     GatewayRoute,
     LevelRules,
     ProviderOverride,
+    PurposeRule,
     RateLimitRule,
+    RuleMatch,
     ServerConfig,
     SpendBudget,
     find_name_problem,
@@ -158,49 +164,6 @@ def is_glob(match: str) -> bool:
 
 _SIGNERS = ("AWS_ACCESS_KEY_ID", "AWS_PROFILE")  # where botocore finds the signing key
 _WITHOUT_DEPTH = ("default", "force")  # these also accept "on", the model's default, and "auto"
-EXAMPLES: Mapping[str, str] = {
-    "default": 'default = "medium"',
-    "floor": 'floor = "low"',
-    "cap": 'cap = "high"',
-    "force": 'force = "high"',
-    "match": 'match = "claude-*"',
-    "to": 'to = "google:gemini-3-flash-preview"',
-    "thinking": 'thinking = { default = "medium", floor = "low", cap = "high" }',
-    "retries": "retries = 2",
-    "strict": "strict = true",
-    "show": 'show = "reasoning_content"; or reasoning, both, tags, none',
-    "url": 'url = "http://127.0.0.1:9100"',
-    "key": 'key = "env:NAME", "file:PATH" or "keyring:NAME"',
-    "cost": "cost = 50",
-    "thinking_tokens": "thinking_tokens = 5000000",
-    "per": 'per = "month" in a budget, per = "minute" in a limit',
-    "requests": "requests = 60",
-    "tokens": "tokens = 200000",
-    "name": 'name = "ci"',
-    "hash": "the line that 'pondero keys create --gateway' prints",
-    "models": 'models = ["opus", "claude-*"]',
-    "budget": 'budget = { cost = 50, per = "month" }',
-    "limit": 'limit = { requests = 60, per = "minute" }',
-    "blocked": "blocked = true",
-    "admin": "admin = true",
-    "metrics": "metrics = true",
-    "expires": "expires = 2027-01-31, or a time such as 2027-01-31T12:00:00Z",
-    "account_state": "account_state = true",
-    "host": 'host = "127.0.0.1"',
-    "port": "port = 8787",
-    "state": 'state = "memory" or "redis://host:6379/0"',
-    "ledger": 'ledger = "sqlite", "off" or "postgresql://host/name"',
-    "workers": "workers = 2",
-    "max_body": "max_body = 67108864",
-    "answer_cache_seconds": "answer_cache_seconds = 3600",
-    "answer_cache_bytes": "answer_cache_bytes = 67108864",
-    "drain_seconds": "drain_seconds = 30",
-    "on_state_loss": 'on_state_loss = "allow" or "refuse"',
-    "log": 'log = "stderr", "off" or a path',
-    "envelope_secret": 'envelope_secret = "env:NAME", "file:PATH" or "keyring:NAME", or a list',
-    "accept_plain_envelopes": 'accept_plain_envelopes = "local", "always" or "never"',
-}
-"""An example of each setting, for error messages."""
 
 
 _RENAMED = {
@@ -208,7 +171,9 @@ _RENAMED = {
     "memory_bytes": "answer_cache_bytes",
     "money": "cost",
 }
-_SECTIONS = ("server", "route", "provider", "key")
+_NAMED_BY = ("client", "model", "route", "key", "purpose")
+_RULE_NAME = re.compile(r"[A-Za-z0-9._:/*?\[\]-]{1,64}")  # it is written into a header
+_SECTIONS = ("server", "route", "rule", "alerts", "provider", "key")
 STATES = ("redis", "rediss", "unix")
 LEDGERS = ("postgresql", "postgres")
 
@@ -228,6 +193,8 @@ class _Reader:
         config = GatewayConfig(
             server=self._server(),
             routes=routes,
+            rules=self._rules(routes),
+            alerts=self._alerts(),
             providers={name: self._provider(name, row) for name, row in self._tables("provider")},
             keys=tuple(self._key(place, row, routes) for place, row in self._rows("key")),
             path=path,
@@ -280,6 +247,56 @@ class _Reader:
         self._check_bounds(route, place)
         return route
 
+    def _alerts(self) -> AlertsConfig:
+        place: Place = ("alerts",)
+        alerts = self._build(
+            self._table(self._file.values.get("alerts", {}), place), AlertsConfig, place
+        )
+        if alerts.webhook is not None and not alerts.webhook.startswith(REFERENCES):
+            self._check_url(alerts.webhook, (*place, "webhook"), "webhook")
+        return alerts
+
+    def _rules(self, routes: tuple[GatewayRoute, ...]) -> tuple[PurposeRule, ...]:
+        found: list[PurposeRule] = []
+        for place, row in self._rows("rule"):
+            rule = self._rule(place, row, routes)
+            if any(rule.name == earlier.name for earlier in found):
+                problem = f"an earlier rule is called {rule.name!r} too, and the first one wins"
+                at = (*place, "name" if "name" in row else "when")
+                raise self._error(at, problem, "remove one of the two, or give it another name")
+            found.append(rule)
+        return tuple(found)
+
+    def _rule(
+        self, place: Place, row: dict[str, Any], routes: tuple[GatewayRoute, ...]
+    ) -> PurposeRule:
+        to, when = row.get("to"), row.get("when")
+        row = {**row, "to": [to]} if isinstance(to, str) else row
+        if isinstance(when, Mapping):
+            self._check_fields(when, RuleMatch.__struct_fields__, (*place, "when"))
+        rule = self._build_with_rules(row, PurposeRule, place)
+        said = {name: word for name, word in msgspec.structs.asdict(rule.when).items() if word}
+        if not said:
+            cure = f"write {EXAMPLES['when']}"
+            raise self._error((*place, "when"), "this rule is for no request", cure)
+        for name, known in (("purpose", PURPOSES), ("client", list_known_clients())):
+            if (word := said.get(name)) is not None and word not in known:
+                cure = f"{did_you_mean(word, known)}use {' '.join(known)}"
+                raise self._error((*place, "when", name), f"unknown {name} {word!r}", cure)
+        for name in ("model", "route"):
+            if routes and name in said:
+                self._check_reachable(said[name], routes, (*place, "when", name))
+        for model in rule.to:
+            self._check_model(model, (*place, "to"))
+        if not rule.to and rule.thinking == LevelRules():
+            cure = 'write thinking = { cap = "low" }, or to = "MODEL"'
+            raise self._error(place, "this rule does nothing", cure)
+        name = rule.name or "-".join(said[name] for name in _NAMED_BY if name in said)
+        if not _RULE_NAME.fullmatch(name):
+            cure = f"write {EXAMPLES['name']}: letters, digits and - _ . : / *, at most 64"
+            raise self._error((*place, "name"), f"invalid name {name[:80]!r}", cure)
+        return replace(rule, name=name)
+
     def _without_auto(self, route: GatewayRoute, place: Place) -> GatewayRoute:
         """Return a route whose models have no level: ``auto`` after a name becomes its default."""
         try:
@@ -325,17 +342,18 @@ class _Reader:
             self._check_url(provider.url, (*place, "url"))
         return provider
 
-    def _check_url(self, url: str, place: Place) -> None:
+    def _check_url(self, url: str, place: Place, name: str = "url") -> None:
         try:
             parts = urlsplit(url if "://" in url else f"http://{url}")
             _ = parts.port  # raises ValueError if it is not a number
         except ValueError as error:
-            raise self._error(place, f"invalid url: {error}", f"write {EXAMPLES['url']}") from None
+            problem, cure = f"invalid {name}: {error}", f"write {EXAMPLES[name]}"
+            raise self._error(place, problem, cure) from None
         if parts.username or parts.password:
             cure = f"write {EXAMPLES['key']} and an address without a password"
             raise self._error(place, "this address contains a password", cure)
         if parts.scheme not in ("http", "https") or not parts.hostname or len(url.split()) != 1:
-            raise self._error(place, f"invalid url {url!r}", f"write {EXAMPLES['url']}")
+            raise self._error(place, f"invalid {name} {url!r}", f"write {EXAMPLES[name]}")
 
     def _key(
         self, place: Place, row: dict[str, Any], routes: tuple[GatewayRoute, ...]
@@ -424,6 +442,10 @@ class _Reader:
             raise self._error(at, str(error)) from None
         if intent.kind in ("on", "auto") and name not in _WITHOUT_DEPTH:
             raise self._error(at, f"invalid {name} {word!r}", f"write {EXAMPLES[name]}")
+        try:
+            check_auto(word)
+        except (BadThinking, BadConfig) as error:
+            raise self._error(at, str(error)) from None
         if intent.kind == "budget":
             return intent.tokens or 0
         return FIGURES.get(intent.level or "", 0)

@@ -4,15 +4,16 @@ A name may end in a level (``opus/high``); one with its own slash (``openai/gpt-
 """
 
 from collections.abc import Iterable
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
 from ...catalog import Lookup, ModelEntry, Provider, SimilarNames
-from ...errors import UnknownModel
+from ...errors import UnknownModel, UsageError
 from ...thinking import parse_auto
-from .model import GatewayConfig, GatewayKey, GatewayRoute
+from .model import GatewayConfig, GatewayKey, GatewayRoute, PurposeRule
 from .reader import is_glob
 
 LONGEST_MODEL = 512
@@ -45,6 +46,10 @@ class Routing:
         self._routes = [
             (route, tuple(lookup.entry(model) for model in route.to)) for route in config.routes
         ]
+        self.rules: tuple[tuple[PurposeRule, tuple[ModelEntry, ...]], ...] = tuple(
+            (rule, tuple(lookup.entry(model) for model in rule.to)) for rule in config.rules
+        )
+        self.binds: bool = any(route.thinking.binds for route in config.routes)
         self._resolved = lru_cache(_KNOWN)(self._resolve)
 
     def resolve(self, requested: str) -> ResolvedRoute:
@@ -60,13 +65,30 @@ class Routing:
         """Return what is served, each name once.
 
         A glob lists the catalogued names it matches, ``*`` alone none. Servers that users run
-        themselves are not listed: the catalog does not know which models they loaded.
+        themselves are not listed: only they know which models they loaded (``find_served``).
         """
         return self._names
 
+    def local_providers(self) -> tuple[Provider, ...]:
+        """Return the servers that users run themselves, by the models of their own list."""
+        known = self._lookup.catalog.providers.values()
+        return tuple(each for each in known if each.name in self._open and each.auth == "none")
+
+    def find_served(self, provider: Provider, models: Iterable[str]) -> list[ServedRoute]:
+        """Return the models on a server's own list whose names mean them, and no level."""
+        found = []
+        for model in dict.fromkeys(models):
+            name = f"{provider.name}:{model}"
+            with suppress(UsageError):
+                resolved = self.resolve(name)
+                if (resolved.level, resolved.entries[0].model) == (None, model):
+                    found.append(ServedRoute(name, resolved.entries[0]))
+        return found
+
     def providers(self) -> tuple[Provider, ...]:
         """Return the providers that may be asked, each once."""
-        routed = {entry.provider.name for _, entries in self._routes for entry in entries}
+        listed = (entries for _, entries in (*self._routes, *self.rules))
+        routed = {entry.provider.name for entries in listed for entry in entries}
         known = self._lookup.catalog.providers
         return tuple(known[name] for name in known if name in routed | self._open)
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from ... import catalog, store
 from ...errors import MissingKey
-from .model import HASH, GatewayConfig, GatewayKey, ProviderOverride, ServerConfig
+from .model import HASH, REFERENCES, GatewayConfig, GatewayKey, ProviderOverride, ServerConfig
 
 _PREFIX = "pnd_"
 _LEAST_SECRET = 32  # characters: a shorter one may be guessed
@@ -123,3 +123,13 @@ _READERS: Mapping[str, tuple[Callable[[str], str], str]] = {
     "keyring": (_read_keyring, "keep one with 'pondero keys set PROVIDER'"),
 }
 """For each kind of reference: its reader, and the advice if it is empty."""
+
+
+def read_webhook(said: str) -> str:
+    """Return the address that a setting means; raises ValueError, without it, if it is invalid."""
+    address = read_reference(said) if said.startswith(REFERENCES) else said
+    parts = urlsplit(address)
+    _ = parts.port  # raises ValueError if it is not a number
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("this is not an address that begins with http:// or https://")
+    return address

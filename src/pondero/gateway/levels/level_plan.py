@@ -8,10 +8,10 @@ from ...catalog import ModelEntry
 from ...exchange import plan as make_plan
 from ...store import resolve_auto
 from ...thinking import Intent, Plan, Policy, RequestParameters
-from ..config.model import LevelRules
+from ..config.model import LevelRules, PurposeRule, RuleMatch
 from ..quotas.quota import find_quotas
 from ..requests.routed_request import RoutedRequest
-from .level_rules import AppliedLevel, RequestedLevel, apply_rules
+from .level_rules import RULE, AppliedLevel, RequestedLevel, apply_rules
 
 _NO_RULES = LevelRules()
 
@@ -28,23 +28,37 @@ def plan_attempt(
     rules = [holder.thinking for holder in holders if holder.thinking != _NO_RULES]
     policy, parameters = routed.policy, routed.parameters
     wanted = requested or routed.requested_level
-    if rules or wanted.intent.kind == "auto":
+    rule = routed.purpose.rule
+    if rule is not None and rule.thinking == _NO_RULES:
+        rule = None
+    if routed.lowered_to is not None:
+        rule = _lower_rule(rule, routed.lowered_to)
+    if rules or rule is not None or wanted.intent.kind == "auto":
         level = apply_rules(
             wanted,
             entry,
             rules,
+            rule=rule,
             asked=parameters,
             policy=policy,
             resolve=partial(resolve_auto, entry, policy=policy),
         )
     else:  # what no rule binds stays as requested
         level = AppliedLevel(wanted.intent, wanted)
+    if routed.lowered_to is not None and (level.why or "").startswith(RULE):
+        level = replace(level, why="exhausted")
     quotas = find_quotas(key, route)
     counts = bool(quotas) and any(quota.unit != "requests" for quota in quotas)
     level = replace(level, is_counted=counts) if counts else level
     # No two requests have the same fields of their own, so caching those plans would not help.
     plan = make_plan if level.intent.fields is not None else _plan_cached
     return level, plan(entry, level.intent, asked=parameters, policy=policy)
+
+
+def _lower_rule(rule: PurposeRule | None, most: str) -> PurposeRule:
+    """Return a rule with a lower maximum: route and key still have the last word."""
+    rules = rule.thinking if rule is not None else _NO_RULES
+    return PurposeRule(RuleMatch(), replace(rules, cap=most, floor=None))
 
 
 @lru_cache(maxsize=1024)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,8 +24,10 @@ from ...thinking import (
     parse_auto,
     parse_intent,
 )
-from ..config.model import LevelRules
+from ..config.model import LevelRules, PurposeRule
 
+RULE = "rule:"
+"""How ``why`` begins if the rule of a purpose changed a level; its name follows."""
 _NO_RULES = LevelRules()
 _SWITCHES = ("enabled", "disabled", "adaptive", "auto", "none", "on", "off")
 
@@ -41,15 +43,26 @@ class RequestedLevel(Struct, frozen=True):
 class AppliedLevel(Struct, frozen=True):
     """The level to plan with; ``why`` is the rule that changed it, if one did.
 
-    ``rules`` are those that say something, whether or not they changed this level. ``is_counted``:
-    a budget reserves what this level can take, so nothing else may be sent.
+    ``stages`` are the rules that say something, whether or not they changed this level: first that
+    of the purpose, then those of route and key, which override it. ``is_counted``: a budget
+    reserves what this level can take, so nothing else may be sent.
     """
 
     intent: Intent
     requested_level: RequestedLevel
     why: str | None = None
-    rules: tuple[LevelRules, ...] = ()
+    stages: tuple[tuple[LevelRules, ...], ...] = ()
     is_counted: bool = False
+
+    @property
+    def rules(self) -> tuple[LevelRules, ...]:
+        """Return all rules that say something."""
+        return tuple(rule for stage in self.stages for rule in stage)
+
+    @property
+    def bounds(self) -> "AppliedLevel":
+        """Return it under the rules of route and key alone: that of a purpose rejects nothing."""
+        return replace(self, stages=self.stages[-1:])
 
     @property
     def is_from_body(self) -> bool:
@@ -108,6 +121,7 @@ def apply_rules(
     entry: ModelEntry,
     rules: Sequence[LevelRules],
     *,
+    rule: PurposeRule | None = None,
     asked: RequestParameters | None = None,
     policy: Policy = DEFAULT,
     resolve: Callable[[Intent], Intent] = _keep_auto,
@@ -115,33 +129,68 @@ def apply_rules(
     """Return the level for one model; the narrower rule applies, a cap wins over a floor.
 
     Both also limit a model's default, and the level that ``auto`` stands for. They are compared in
-    the model's own tokens or levels, so ``asked`` must be the parameters that the plan gets.
+    the model's own tokens or levels, so ``asked`` must be the parameters that the plan gets. The
+    ``rule`` of a purpose applies first; then ``rules`` override it.
     """
+    apply = partial(
+        _apply_stage,
+        kind=level.kind,
+        entry=entry,
+        asked=asked or RequestParameters(),
+        policy=policy,
+        resolve=resolve,
+    )
+    intent, why = level.intent, ""
+    if rule is not None:
+        intent, changed = apply(intent, (rule.thinking,))
+        why = f"{RULE}{rule.name}" if changed else ""
+    intent, changed = apply(intent, rules)
+    stated = tuple(each for each in rules if each != _NO_RULES)
+    stages = ((rule.thinking,),) if rule is not None else ()
+    return AppliedLevel(intent, level, changed or why or None, (*stages, stated))
+
+
+def _apply_stage(
+    intent: Intent,
+    rules: Sequence[LevelRules],
+    *,
+    kind: str | None,
+    entry: ModelEntry,
+    asked: RequestParameters,
+    policy: Policy,
+    resolve: Callable[[Intent], Intent],
+) -> tuple[Intent, str]:
+    """Return a level under rules, and the one that changed it; empty if none did."""
     words = entry.capability.extra_words
+    why = ""
     if forced := _find_first(rule.force for rule in rules):
         intent, why = _parse_rule(forced, words), "force"
-    elif level.intent.kind == "unset" and (usual := _find_first(rule.default for rule in rules)):
+    elif intent.kind == "unset" and (usual := _find_first(rule.default for rule in rules)):
         intent, why = _parse_rule(usual, words), "default"
-    else:
-        intent, why = level.intent, ""
-    intent = resolve(_set_kind(intent, level.kind))
+    intent = resolve(_set_kind(intent, kind))
     if any(rule.cap is not None or rule.floor is not None for rule in rules):
         clamp = _clamp if intent.fields is not None else _clamp_cached
-        intent, bound = clamp(entry, intent, tuple(rules), asked or RequestParameters(), policy)
+        intent, bound = clamp(entry, intent, tuple(rules), asked, policy)
         why = bound or why
-    stated = tuple(rule for rule in rules if rule != _NO_RULES)
-    return AppliedLevel(intent, level, why or None, stated)
+    return intent, why
 
 
-def limit_value(value: Json, entry: ModelEntry, rules: Sequence[LevelRules]) -> Json:
+def limit_value(value: Json, entry: ModelEntry, level: AppliedLevel) -> Json:
     """Return a depth that a body states in some place, under the rules; None: leave it out.
 
     A switch stays: its depth is unknown, and such a place has no other values.
     """
+    for stage in level.stages:
+        if (value := _limit_value(value, entry, stage)) is None:
+            return None
+    return value
+
+
+def _limit_value(value: Json, entry: ModelEntry, rules: Sequence[LevelRules]) -> Json:
     if any(_parse_rule(rule.cap or rule.force or "max", ()).kind == "off" for rule in rules):
         return None
     if isinstance(value, str) and value.lower() not in _SWITCHES:
-        return limit_word(value, entry, rules)
+        return _limit_word(value, entry, rules)
     if isinstance(value, int) and not isinstance(value, bool):
         if forced := _find_first(rule.force for rule in rules):
             return _parse_rule(forced, ()).tokens  # a place for a number cannot say a level
@@ -149,8 +198,16 @@ def limit_value(value: Json, entry: ModelEntry, rules: Sequence[LevelRules]) -> 
     return value if isinstance(value, bool | str) else None
 
 
-def limit_word(word: str, entry: ModelEntry, rules: Sequence[LevelRules]) -> str | None:
+def limit_word(word: str, entry: ModelEntry, level: AppliedLevel) -> str | None:
     """Return a level that a conversation sets for itself, under the rules; None: leave it out."""
+    limited: str | None = word
+    for stage in level.stages:
+        if limited is not None:
+            limited = _limit_word(limited, entry, stage)
+    return limited
+
+
+def _limit_word(word: str, entry: ModelEntry, rules: Sequence[LevelRules]) -> str | None:
     if forced := _find_first(rule.force for rule in rules):
         intent = _parse_rule(forced, entry.capability.extra_words)
         if intent.kind != "level" or intent.level is None:

@@ -6,8 +6,9 @@ from functools import lru_cache
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import replace
 
-from ...canon import Json, get_decoder
+from ...canon import Json, Message, Part, Request, UnknownPart, get_decoder
 from ...dialects import DepthPlaces
 from ...exchange import fold_path, with_fields
 
@@ -60,6 +61,48 @@ def limit_turns(fields: Mapping[str, Raw], places: DepthPlaces, limit: Limit) ->
             if not (found and _is_empty(raw)):
                 kept.append(msgspec.json.encode(raw))
     return TurnLimits(_join(limited), _join(bare), stated)
+
+
+def drop_stated_turns(request: Request, places: DepthPlaces) -> Request:
+    """Return a request without the turns that only set a level, for a plan that states it.
+
+    Otherwise they would set another level than the plan, or one that the model does not have.
+    """
+    if not has_stated_turns(request, places):
+        return request
+    messages: list[Message] = []
+    for message in request.messages:
+        parts = tuple(part for part in message.parts if not _is_stated(part, places.marks))
+        if parts or not message.parts:
+            kept = len(parts) == len(message.parts)
+            messages.append(message if kept else replace(message, parts=parts))
+    return replace(request, messages=tuple(messages))
+
+
+def has_stated_turns(request: Request, places: DepthPlaces) -> bool:
+    """Return whether a request has turns that only set a level."""
+    marks = places.marks
+    return bool(marks) and any(
+        _is_stated(part, marks) for message in request.messages for part in message.parts
+    )
+
+
+def _is_stated(part: Part, marks: tuple[str, ...]) -> bool:
+    raw = part.raw if isinstance(part, UnknownPart) else None
+    return isinstance(raw, dict) and raw.get("type") in marks
+
+
+def find_last_level(body: bytes, places: DepthPlaces) -> str | None:
+    """Return the level that the last such turn of a conversation sets; None if none does."""
+    fields = _FIELDS.decode(body)
+    found: list[str] = []
+
+    def note(value: Json) -> Json:
+        found.append(str(value))
+        return value
+
+    limit_turns(fields, places, note)
+    return found[-1] if found else None
 
 
 def limit_fields(body: bytes, places: DepthPlaces, limit: Limit) -> bytes:

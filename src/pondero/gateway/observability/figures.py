@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from ...store import SecretRedactor
 from ...thinking import FIGURES, LEVELS
+from ..levels.level_rules import RULE
 from .ledger import round_dollars
 from .ledger_database import LedgerDatabase
 from .receipt import Receipt
@@ -19,7 +20,7 @@ _MOST = 200
 _COLUMNS = (
     "id, at, key, front, said, provider, model, road, asked, sent, why, adjustments, status, "
     "ended, verdict, input, cache_read, output, thinking, cost, first, seconds, offline, "
-    "estimated, reason"
+    "estimated, reason, purpose"
 )
 
 
@@ -51,6 +52,7 @@ class RequestRow(Struct, frozen=True, kw_only=True):
     offline: bool
     estimated: bool
     reason: str | None
+    purpose: str | None
 
 
 class UsageSlice(Struct, frozen=True, kw_only=True):
@@ -77,6 +79,32 @@ class RuleHit(Struct, frozen=True, kw_only=True):
     last: float
 
 
+class PurposeTotal(Struct, frozen=True, kw_only=True):
+    """The use of all requests with one purpose."""
+
+    purpose: str
+    requests: int
+    thinking: int
+    answer: int
+    cost: str | None
+
+
+class WatchTotal(Struct, frozen=True, kw_only=True):
+    """Answers of a model that were all thinking, or thought though off, at one level.
+
+    ``wasted``: the thinking tokens of the former.
+    """
+
+    route: str | None
+    model: str
+    level: str | None
+    key: str
+    answers: int
+    exhausted: int
+    wasted: int
+    though_off: int
+
+
 class ConsoleFigures(Struct, frozen=True, kw_only=True):
     """Usage in a time span; ``step``: seconds between two slices."""
 
@@ -87,6 +115,8 @@ class ConsoleFigures(Struct, frozen=True, kw_only=True):
     bites: list[RuleHit]
     adjustments: dict[str, int]
     ends: dict[str, int]
+    purposes: list[PurposeTotal]
+    watch: list[WatchTotal]
 
 
 def load_requests(receipts: Iterable[Receipt]) -> list[RequestRow]:
@@ -123,6 +153,7 @@ def _row_of(receipt: Receipt, redactor: SecretRedactor) -> RequestRow:
         offline=receipt.offline,
         estimated=receipt.estimated,
         reason=None if receipt.reason is None else redactor.text(receipt.reason)[:_MOST],
+        purpose=receipt.purpose,
     )
 
 
@@ -135,7 +166,7 @@ def latest(database: LedgerDatabase, *, count: int = _MOST) -> list[RequestRow]:
 def _row(*columns: Any) -> RequestRow:
     id, at, key, front, said, provider, model, road, asked, sent, why, notes = columns[:12]
     status, end, verdict, input, cached, answer, thinking, cost = columns[12:20]
-    first, seconds, offline, estimated, reason = columns[20:]
+    first, seconds, offline, estimated, reason, purpose = columns[20:]
     return RequestRow(
         id=id,
         at=at,
@@ -162,6 +193,7 @@ def _row(*columns: Any) -> RequestRow:
         offline=bool(offline),
         estimated=bool(estimated),
         reason=reason,
+        purpose=purpose,
     )
 
 
@@ -183,7 +215,57 @@ def load_figures(database: LedgerDatabase, span: str, *, now: float) -> ConsoleF
                 (since,),
             )
         ),
+        purposes=_load_purposes(database, since),
+        watch=_load_watch(database, since),
     )
+
+
+def _load_watch(database: LedgerDatabase, since: int) -> list[WatchTotal]:
+    """Return where answers were all thinking, or thought though off; the most such first."""
+    cut, odd = "verdict = 'exhausted'", "verdict = 'thought_though_off'"
+    found = database.rows(
+        "SELECT route, provider || ':' || model, sent, key, count(*), "  # noqa: S608 - all of it is ours
+        f"sum(CASE WHEN {cut} THEN 1 ELSE 0 END), "
+        f"sum(CASE WHEN {cut} THEN coalesce(thinking, 0) ELSE 0 END), "
+        f"sum(CASE WHEN {odd} THEN 1 ELSE 0 END) FROM pondero_receipts "
+        "WHERE minute >= ? AND model IS NOT NULL AND ended = 'done' "
+        "GROUP BY route, provider, model, sent, key "
+        f"HAVING sum(CASE WHEN {cut} OR {odd} THEN 1 ELSE 0 END) > 0 "
+        "ORDER BY 6 DESC, 8 DESC, 2, 3, 4 LIMIT 50",
+        (since,),
+    )
+    return [
+        WatchTotal(
+            route=route,
+            model=model,
+            level=level_bucket(sent),
+            key=key,
+            answers=count,
+            exhausted=int(exhausted),
+            wasted=int(wasted),
+            though_off=int(though_off),
+        )
+        for route, model, sent, key, count, exhausted, wasted, though_off in found
+    ]
+
+
+def _load_purposes(database: LedgerDatabase, since: int) -> list[PurposeTotal]:
+    """Return the use by purpose, the most frequent first."""
+    found = database.rows(
+        "SELECT purpose, count(*), sum(thinking), sum(output), sum(cost) FROM pondero_receipts "
+        "WHERE minute >= ? AND purpose IS NOT NULL GROUP BY purpose ORDER BY 2 DESC, 1",
+        (since,),
+    )
+    return [
+        PurposeTotal(
+            purpose=purpose,
+            requests=count,
+            thinking=int(thinking or 0),
+            answer=int(answer or 0),
+            cost=round_dollars(cost),
+        )
+        for purpose, count, thinking, answer, cost in found
+    ]
 
 
 def _load_slices(database: LedgerDatabase, since: int, step: int) -> list[UsageSlice]:
@@ -211,9 +293,9 @@ def _load_rule_hits(database: LedgerDatabase, since: int) -> list[RuleHit]:
     rules = ", ".join("?" for _ in RULES)
     applied = database.rows(
         "SELECT why, key, said, asked, sent, count(*), max(at) FROM pondero_receipts "  # noqa: S608 - only question marks
-        f"WHERE minute >= ? AND why IN ({rules}) "
+        f"WHERE minute >= ? AND (why IN ({rules}) OR why LIKE ?) "
         "GROUP BY why, key, said, asked, sent ORDER BY 6 DESC, 7 DESC LIMIT 50",
-        (since, *RULES),
+        (since, *RULES, f"{RULE}%"),
     )
     rejected = database.rows(
         "SELECT CASE status WHEN 429 THEN 'limit' ELSE 'model' END, key, said, asked, NULL, "

@@ -36,7 +36,7 @@ _COLUMNS = (
     *("id", "at", "minute", "key", "front", "said", "provider", "model", "road", "asked", "sent"),
     *("why", "adjustments", "status", "ended", "finish", "verdict", "input", "cache_read"),
     *("cache_write", "output", "thinking", "cost", "tries", "stream", "first", "seconds"),
-    *("offline", "estimated", "reason"),
+    *("offline", "estimated", "reason", "purpose", "route"),
 )
 _INSERT = (
     f"INSERT INTO pondero_receipts ({', '.join(_COLUMNS)}) "  # noqa: S608 - all of it is ours
@@ -250,7 +250,7 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         receipt.finish,
         receipt.verdict,
         *(count if count is None or abs(count) <= _BIGGEST else None for count in counts),
-        None if receipt.cost is None else int((receipt.cost * _BILLIONTHS).to_integral_value()),
+        None if receipt.cost is None else _billionths(receipt.cost),
         receipt.tries,
         int(receipt.stream),
         receipt.first,
@@ -258,7 +258,14 @@ def _row(receipt: Receipt, redactor: SecretRedactor) -> tuple[Any, ...]:
         int(receipt.offline),
         int(receipt.estimated),
         None if receipt.reason is None else _text(receipt.reason, redactor),
+        receipt.purpose,
+        receipt.route,
     )
+
+
+def _billionths(cost: Decimal) -> int:
+    """Return a cost as the databases take it: one row that they reject would stop all others."""
+    return min(int((cost * _BILLIONTHS).to_integral_value()), _BIGGEST)
 
 
 def _text(value: str, redactor: SecretRedactor) -> str:

@@ -58,6 +58,10 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE pondero_receipts ADD COLUMN estimated BIGINT NOT NULL DEFAULT 0",
         "ALTER TABLE pondero_receipts ADD COLUMN reason TEXT",
     ),
+    (
+        "ALTER TABLE pondero_receipts ADD COLUMN purpose TEXT",
+        "ALTER TABLE pondero_receipts ADD COLUMN route TEXT",
+    ),
 )
 SCHEMA = Schema(_MIGRATIONS, "SELECT id FROM pondero_receipts LIMIT 1")
 

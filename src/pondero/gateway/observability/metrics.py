@@ -20,6 +20,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from ...canon import HttpResponse
+from .dial_watch import Alarm
 from .receipt import Receipt
 
 OTHER = "other"
@@ -30,7 +31,7 @@ TOKENS = "tokens"
 _IN_MEMORY = "/dev/shm"  # noqa: S108 - the folder in it is private, with a name of its own
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
-_BREAKERS = {"closed": 0, "probing": 1, "open": 2}
+_BREAKERS = {"closed": 0, "probe_run": 1, "open": 2}
 M = TypeVar("M", Counter, Histogram)
 _KINDS = ("input", "cache_read", "cache_write", "output", "thinking")
 
@@ -57,6 +58,21 @@ class Metrics:
         self._changes = counter("adjustments", "Adjustments by code", "model code")
         self._levels_changed = counter(
             "dial", "Levels that were not sent as asked", "model key why"
+        )
+        self._purposes = counter("purposes", "Requests by purpose", "purpose key")
+        places = "route model level key"
+        self._answers = counter("answers", "Answers at each level", places)
+        self._exhausted = counter("exhausted", "Answers that were all thinking", places)
+        self._wasted = counter(
+            "wasted_thinking_tokens", "Thinking tokens of answers that were all thinking", places
+        )
+        self._though_off = counter("thought_though_off", "Answers that thought though off", places)
+        self._alarms = Gauge(
+            "pondero_alarm",
+            "Whether something is suspected of a route: dial_deaf, thinks_though_off, exhausted.",
+            ["alarm", "route", "model"],
+            registry=self._registry,
+            multiprocess_mode="livemax",
         )
         self._seconds = self._histogram("request_seconds", "Seconds to the end of an answer")
         self._first = self._histogram(
@@ -102,12 +118,29 @@ class Metrics:
             self._find_series(self._changes, model, code).inc()
         if receipt.why and receipt.asked != receipt.sent:
             self._find_series(self._levels_changed, model, key, receipt.why).inc()
+        if receipt.purpose is not None:
+            self._find_series(self._purposes, receipt.purpose, key).inc()
+        if receipt.end == "done" and receipt.sent is not None:
+            self._count_answer(receipt, model)
         self._find_series(self._seconds, model, receipt.road).observe(receipt.seconds)
         if receipt.first is not None:
             self._find_series(self._first, model, receipt.road).observe(receipt.first)
         self._update_breakers()
         self._count_tasks()
         self._count_lost()
+
+    def _count_answer(self, receipt: Receipt, model: str) -> None:
+        place = (receipt.route or "", model, _level(receipt.sent), receipt.key)
+        self._find_series(self._answers, *place).inc()
+        if receipt.verdict == "exhausted":
+            self._find_series(self._exhausted, *place).inc()
+            self._find_series(self._wasted, *place).inc(max(0, receipt.usage.thinking or 0))
+        elif receipt.verdict == "thought_though_off":
+            self._find_series(self._though_off, *place).inc()
+
+    def note_alarm(self, alarm: Alarm) -> None:
+        """Set the gauge of an alarm; when it is over, to 0."""
+        self._alarms.labels(alarm.kind, alarm.route, alarm.model).set(int(not alarm.is_over))
 
     def page(self) -> HttpResponse:
         """Return the metrics of all processes that share them."""

@@ -9,12 +9,14 @@ from msgspec import Struct
 from ...canon import Usage
 from ...errors import MissingExtra
 from ...store import has_prices, price_usage, redact_secrets
-from ..config.model import ServerConfig
+from ..config.model import AlertsConfig, ServerConfig
+from ..config.secrets import read_webhook
 from .access_log import AccessLog
 from .ledger import Ledger
 from .ledger_database import ledger_database
 from .receipt import Observer
 from .tracing import Tracing, is_traced
+from .webhook import Webhook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,15 +24,16 @@ if TYPE_CHECKING:
 
 
 class Observers(Struct, frozen=True):
-    """The observers of each request; ``ledger`` is None if it is off."""
+    """The observers of each request; ``ledger`` and ``webhook`` are None if they are off."""
 
     told: tuple[Observer, ...] = ()
     ledger: Ledger | None = None
     metrics: "Metrics | None" = None
+    webhook: Webhook | None = None
 
 
 @contextmanager
-def open_observers(server: ServerConfig) -> Iterator[Observers]:
+def open_observers(server: ServerConfig, alerts: AlertsConfig | None = None) -> Iterator[Observers]:
     """Open the observers for the duration of this block."""
     try:
         from .metrics import Metrics  # noqa: PLC0415 - an extra
@@ -59,4 +62,8 @@ def open_observers(server: ServerConfig) -> Iterator[Observers]:
             ledger.notice_killed = metrics.note
             open_.callback(ledger.close)
             told.insert(0, ledger.note)
-        yield Observers(tuple(told), ledger, metrics)
+        webhook = None
+        if alerts is not None and alerts.webhook is not None:
+            webhook = Webhook(read_webhook(alerts.webhook))
+            open_.callback(webhook.close)
+        yield Observers(tuple(told), ledger, metrics, webhook)

@@ -20,7 +20,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     the service did not report all of ``usage``, so part of it is the gateway's own count, never
     less than what was served. ``cost``: dollars, None if no price is known; if only
     the emulator answered (``offline``), what the service would have charged. ``trace``: the
-    client's ``traceparent``.
+    client's ``traceparent``. ``purpose``: what a conversation was for, such as a title.
+    ``route``: the ``match`` of its route, if it has one.
     """
 
     id: str
@@ -49,6 +50,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     cost: Decimal | None = None
     offline: bool = False
     trace: str | None = None
+    purpose: str | None = None
+    route: str | None = None
 
     @property
     def answered_by(self) -> str | None:

@@ -2,7 +2,8 @@
 
 from typing import Any, Protocol, runtime_checkable
 
-from ...store import SecretRedactor
+from ...exchange import usage_attributes
+from ...store import SecretRedactor, load_catalog
 from .receipt import Receipt
 
 _PATIENCE = 1_000  # milliseconds: ending has a deadline
@@ -63,20 +64,17 @@ def is_traced() -> bool:
 
 
 def _attributes(receipt: Receipt) -> dict[str, Any]:
-    usage = receipt.usage
-    read = [n for n in (usage.input, usage.cache_read, usage.cache_write) if n is not None]
-    written = [n for n in (usage.output, usage.thinking) if n is not None]
+    provider = receipt.provider
     said = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": receipt.provider,
+        "gen_ai.provider.name": provider and load_catalog().telemetry_name(provider),
         "gen_ai.request.model": receipt.model,
         "gen_ai.request.reasoning.level": receipt.sent,
         "gen_ai.response.finish_reasons": None if receipt.finish is None else [receipt.finish],
-        "gen_ai.usage.input_tokens": sum(read) if read else None,
-        "gen_ai.usage.output_tokens": sum(written) if written else None,
-        "gen_ai.usage.reasoning.output_tokens": usage.thinking,
+        **usage_attributes(receipt.usage),
         "http.response.status_code": receipt.status,
         "pondero.asked": receipt.asked,
+        "pondero.level": receipt.sent,
         "pondero.why": receipt.why,
         "pondero.adjustments": list(receipt.adjustments) or None,
         "pondero.verdict": receipt.verdict,

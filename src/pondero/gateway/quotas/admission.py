@@ -25,7 +25,7 @@ from ...errors import (
 from ...store import has_prices, price_usage
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
-from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
+from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest, find_usual_limit
 from ..server.context import GatewayContext
 from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
 from .output_bound import (
@@ -33,9 +33,9 @@ from .output_bound import (
     count_answers,
     find_limit,
     find_output_bound,
-    find_prompt_bound,
     runs_in_background,
 )
+from .prompt_bound import describe_unseen, find_prompt_bound
 from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
 from .usage_counter import QuotaShortfall, find_window
 from .usage_meter import Figures
@@ -87,10 +87,14 @@ class Admission:
 
 
 class _Need(Struct, frozen=True):
-    """What a request needs: the most it can use, with this output limit."""
+    """What a request needs: the most it can use, with this output limit.
+
+    ``prompts`` is the most of its prompt for each model, found once: media take time.
+    """
 
     routed: RoutedRequest
     amounts: Amounts
+    prompts: tuple[int, ...] = ()
 
 
 async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedRequest, Admission]:
@@ -113,7 +117,8 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
                 "has a budget or a token limit; ask without background"
             )
             raise BadParameter(message)
-        need = _find_need(_bound_output(routed), units)
+        prompts = tuple(find_prompt_bound(routed, entry) for entry in routed.resolved.entries)
+        need = _find_need(_bound_output(routed), units, prompts)
     tries = 0
     while True:
         uses = [_make_use(quota, need.amounts[quota.unit]) for quota in quotas]
@@ -139,7 +144,8 @@ def _bound_output(routed: RoutedRequest) -> RoutedRequest:
     known = [entry.capability.max_output for entry in routed.resolved.entries]
     if all(known):
         return routed
-    return replace(_limit_output(routed, UNKNOWN_OUTPUT), is_lowered=True)
+    usual = find_usual_limit(routed.resolved.entries)
+    return replace(_limit_output(routed, usual), is_lowered=True)
 
 
 def _limit_output(routed: RoutedRequest, limit: int) -> RoutedRequest:
@@ -147,11 +153,11 @@ def _limit_output(routed: RoutedRequest, limit: int) -> RoutedRequest:
     return replace(routed, request=request, output_limit=limit)
 
 
-def _find_need(routed: RoutedRequest, units: Iterable[Unit]) -> _Need:
+def _find_need(routed: RoutedRequest, units: Iterable[Unit], prompts: tuple[int, ...]) -> _Need:
     """Return the most a request can use of each unit, whichever of its models answers."""
     tokens = thinking = cost = 0
-    for entry in routed.resolved.entries:
-        bound, prompt = _find_bound(routed, entry), find_prompt_bound(routed, entry)
+    for entry, prompt in zip(routed.resolved.entries, prompts, strict=True):
+        bound = _find_bound(routed, entry)
         calls = [AddedTokens(entry, prompt, bound.output), *find_added(routed, entry, prompt)]
         tokens = max(tokens, sum(each.input + each.output for each in calls))
         thinking = max(thinking, bound.thinking)
@@ -163,7 +169,7 @@ def _find_need(routed: RoutedRequest, units: Iterable[Unit]) -> _Need:
         "thinking_tokens": thinking,
         "money": cost,
     }
-    return _Need(routed, amounts)
+    return _Need(routed, amounts, prompts)
 
 
 def _find_plan(routed: RoutedRequest, entry: ModelEntry) -> Plan | None:
@@ -190,7 +196,7 @@ async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quo
     units = {quota.unit for quota in quotas}
 
     def with_limit(routed: RoutedRequest, limit: int) -> _Need:
-        return _find_need(_limit_output(routed, limit), units)
+        return _find_need(_limit_output(routed, limit), units, need.prompts)
 
     def fits(tried: _Need) -> bool:
         return all(tried.amounts[quota.unit] <= room for quota, room in rooms)
@@ -212,14 +218,16 @@ async def _lower_need(gateway: GatewayContext, need: _Need, quotas: Sequence[Quo
             high = middle - 1
     limit = best.routed.output_limit or highest
     is_lowered = need.routed.is_lowered or limit < highest
-    return _Need(replace(best.routed, is_lowered=is_lowered), best.amounts)
+    return replace(best, routed=replace(best.routed, is_lowered=is_lowered))
 
 
 def _reject_short(gateway: GatewayContext, need: _Need, quota: Quota, room: int) -> ServiceError:
     amount = need.amounts[quota.unit]
     full = QuotaShortfall(quota, quota.most - room, amount, _wait(gateway, quota))
-    tools = describe_tools(need.routed) if quota.unit != "thinking_tokens" else ""
-    return _make_rejection(full, gateway.now(), tools)
+    if quota.unit == "thinking_tokens":
+        return _make_rejection(full, gateway.now())
+    cures = describe_tools(need.routed), describe_unseen(need.routed)
+    return _make_rejection(full, gateway.now(), "; ".join(filter(None, cures)))
 
 
 def _find_useful(routed: RoutedRequest) -> int:
@@ -268,7 +276,7 @@ def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
     raise PermissionDenied(message, status=403)
 
 
-def _make_rejection(full: QuotaShortfall, now: float, tools: str = "") -> ServiceError:
+def _make_rejection(full: QuotaShortfall, now: float, cure: str = "") -> ServiceError:
     quota, wait = full.bound, ceil(full.wait)
     most = f"{_format_amount(quota.unit, quota.most)} per {quota.per}"
     amount = _format_amount(quota.unit, full.amount)
@@ -278,14 +286,14 @@ def _make_rejection(full: QuotaShortfall, now: float, tools: str = "") -> Servic
     if full.amount > quota.most:
         message = (
             f"{quota.holder} may take {most}, and this request alone may take {amount}; "
-            f"{tools or 'ask for fewer max_tokens, or a lower level'}"
+            f"{cure or 'ask for fewer max_tokens, or a lower level'}"
         )
     else:
         restart = datetime.fromtimestamp(now, UTC) + timedelta(seconds=wait)
         message = (
             f"{quota.holder} may take {most}: {_format_amount(quota.unit, full.taken)} are taken, "
             f"and this request may take {amount}; the budget begins again at "
-            f"{restart:%Y-%m-%d %H:%M} UTC{tools and '; ' + tools}"
+            f"{restart:%Y-%m-%d %H:%M} UTC{cure and '; ' + cure}"
         )
     return QuotaSpent(message, status=429, retry_after=wait)
 

@@ -20,10 +20,11 @@ from ...store import load_catalog
 from ...thinking import Adjustment
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
 
-UNKNOWN_CONTEXT = 1_000_000
+_UNKNOWN_CONTEXT = 1_000_000
 """Tokens of a prompt whose model has an unknown window."""
 _FIELDS = get_decoder(dict[str, Raw])
 _RUNS = "web_search", "code_execution"  # kinds that are translated to the tool of another service
+_BY_VALUE = ("tool", "definition")
 _DATE = re.compile(r"_\d{8}$")
 _SUMMARY_FROM = 150_000  # tokens at which a compaction begins, unless a request says (SDK 2.8.0)
 
@@ -51,6 +52,12 @@ def find_hosted(routed: RoutedRequest, entry: ModelEntry) -> Sequence[HostedTool
     """Return the tools of a request that this model's service runs itself."""
     if routed.tool_uses == 0:
         return ()
+    marks = _rules_of(entry).models
+    named = [HostedTool(name=mark) for mark in marks if mark in entry.model.lower()]
+    return [*named, *_find_requested(routed, entry)]
+
+
+def _find_requested(routed: RoutedRequest, entry: ModelEntry) -> Sequence[HostedTool]:
     if entry.provider.dialect != routed.call.client_dialect:
         tools = routed.request.tools
         return [
@@ -59,7 +66,7 @@ def find_hosted(routed: RoutedRequest, entry: ModelEntry) -> Sequence[HostedTool
             if each.kind in _RUNS
         ]
     rules, body = routed.service.passthrough.hosted, routed.call.http.body
-    names = ("tools", *rules.fields)
+    names = ("tools", "definition", *rules.fields)
     if not (b"\\u" in body or any(b'"%b"' % name.encode() in body for name in names)):
         return ()
     try:
@@ -76,9 +83,20 @@ def _iter_hosted(fields: Mapping[str, Raw], rules: HostedTools) -> Iterator[Host
     for turn in turns if isinstance(turns, list) else ():
         if isinstance(turn, dict):
             yield from _iter_listed(turn.get("tools"), rules, is_top=False)
+            yield from _iter_listed(list(_iter_added(turn)), rules, is_top=False)
     for name in rules.fields:
         if _read(fields, name) is not None:
             yield HostedTool(name=name)
+
+
+def _iter_added(turn: dict[str, Json]) -> Iterator[Json]:
+    """Yield the tools that a turn adds by value (Anthropic, ``tool_addition``)."""
+    content = turn.get("content")
+    for block in content if isinstance(content, list) else ():
+        yield get_path(block, _BY_VALUE)
+        changes = get_path(block, ("tool_changes",))  # of a compaction (SDK 2.8.0)
+        for change in changes if isinstance(changes, list) else ():
+            yield get_path(change, _BY_VALUE)
 
 
 def _read(fields: Mapping[str, Raw], name: str) -> Json:
@@ -88,10 +106,12 @@ def _read(fields: Mapping[str, Raw], name: str) -> Json:
 
 def _offers_tools(turns: Raw | None) -> bool:
     text = b"" if turns is None else bytes(turns)
-    return b'"tools"' in text or b"\\u" in text
+    return b'"tools"' in text or b'"definition"' in text or b"\\u" in text
 
 
 def _iter_listed(tools: Json, rules: HostedTools, *, is_top: bool) -> Iterator[HostedTool]:
+    if rules.is_keyed and isinstance(tools, dict):  # protobuf's JSON may take it for a list of one
+        tools, is_top = [tools], False
     for tool in tools if isinstance(tools, list) else ():
         if not isinstance(tool, dict):
             continue
@@ -108,9 +128,9 @@ def _find_kind(tool: dict[str, Json], rules: HostedTools) -> str | None:
     given = tool.get("type")
     if given is None:
         return None
-    for name, word in rules.client_marks:
+    for kind, name, word in rules.client_marks:
         marked = tool.get(name)
-        if word == (marked.get("type") if isinstance(marked, dict) else marked):
+        if kind == given and word == (marked.get("type") if isinstance(marked, dict) else marked):
             return None
     kind = _DATE.sub("", str(given))
     return None if kind in rules.client_run else kind
@@ -134,7 +154,7 @@ def find_added(routed: RoutedRequest, entry: ModelEntry, prompt: int) -> Sequenc
     """Return the most that the service's own tools and summaries add to a prompt."""
     rules = _rules_of(entry)
     tools = find_hosted(routed, entry)
-    window = entry.context or UNKNOWN_CONTEXT
+    window = find_context(entry) * _count_windows(entry, rules)
     outside = any(each.kind not in rules.own_results for each in tools)
     added: list[AddedTokens] = []
     if not rules.passes:
@@ -147,6 +167,12 @@ def find_added(routed: RoutedRequest, entry: ModelEntry, prompt: int) -> Sequenc
     if _may_summarize(routed, entry, rules, longest):
         added.append(AddedTokens(entry, longest, entry.capability.max_output or UNKNOWN_OUTPUT))
     return added
+
+
+def _count_windows(entry: ModelEntry, rules: HostedTools) -> int:
+    """Return how many windows a model that searches on its own may use."""
+    name = entry.model.lower()
+    return max((each for mark, each in rules.windows if mark in name), default=1)
 
 
 def _find_uses(tool: HostedTool, routed: RoutedRequest, rules: HostedTools) -> int:
@@ -164,7 +190,15 @@ def _iter_advice(
             advisor = find_advisor(entry, tool.advisor)
             uses = _find_uses(tool, routed, rules)
             most = tool.output or advisor.capability.max_output or UNKNOWN_OUTPUT
-            yield AddedTokens(advisor, uses * (advisor.context or UNKNOWN_CONTEXT), uses * most)
+            yield AddedTokens(advisor, uses * (find_context(advisor)), uses * most)
+
+
+def find_context(entry: ModelEntry) -> int:
+    """Return the tokens of a model's window; a variant (``:online``) has that of its model."""
+    if entry.context:
+        return entry.context
+    stem = entry.model.rpartition(":")[0]
+    return (find_advisor(entry, stem).context if stem else None) or _UNKNOWN_CONTEXT
 
 
 def find_advisor(entry: ModelEntry, name: str) -> ModelEntry:
@@ -217,13 +251,20 @@ def iter_limited(routed: RoutedRequest) -> Iterator[RoutedRequest]:
 def _may_leave_out(routed: RoutedRequest, tools: Sequence[HostedTool]) -> bool:
     """Return whether a request makes sense without these tools: it has others, and forces none."""
     names = {each.name for each in tools}
-    if not all(each.is_listed for each in tools) or names >= {t.name for t in routed.request.tools}:
+    if not all(each.is_listed for each in tools) or not _has_others(routed):
         return False
     body = routed.call.http.body
     if b"server_tool_use" in body:  # the history has a call of one, which needs its tool
         return False
     choice = get_path(parse_json_or_none(body), ("tool_choice",))
     return not (isinstance(choice, dict) and names & {*map(str, choice.values())})
+
+
+def _has_others(routed: RoutedRequest) -> bool:
+    """Return whether the client's request has tools that the client runs."""
+    rules = routed.service.passthrough.hosted
+    tools = get_path(parse_json_or_none(routed.call.http.body), ("tools",))
+    return isinstance(tools, list) and any(_limit_tool(tool, rules, 0) for tool in tools)
 
 
 def describe_tools(routed: RoutedRequest) -> str:

@@ -9,8 +9,6 @@ from ...catalog import ModelEntry
 from ...framing import parse_json_or_none
 from ...thinking import Plan
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
-from ..requests.token_count import estimate_most
-from .hosted_tools import UNKNOWN_CONTEXT
 
 _MOST_ANSWERS = 10**6
 
@@ -52,37 +50,13 @@ def find_limit(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> int:
 
 
 def count_answers(routed: RoutedRequest, entry: ModelEntry) -> int:
-    """Return how many answers a request asks for; another API than the client's gives one."""
-    if entry.provider.dialect != routed.call.client_dialect:
-        return 1
-    values = _values(routed, routed.service.passthrough.answers_at)
+    """Return how many answers a request asks for; another API is asked for as many."""
+    if entry.provider.dialect == routed.call.client_dialect:
+        places = routed.service.passthrough.answers_at
+    else:
+        places = routed.service.portability.answers.places.get("count", ())
+    values = _values(routed, places)
     return min(max((_whole(each) for each in values), default=1), _MOST_ANSWERS)
-
-
-def find_prompt_bound(routed: RoutedRequest, entry: ModelEntry) -> int:
-    """Return the most tokens of the prompt; what the service has stored may fill its window."""
-    estimated = estimate_most(routed.request)
-    if entry.provider.dialect == routed.call.client_dialect and _names_stored(routed):
-        return max(estimated, entry.context or UNKNOWN_CONTEXT)
-    return estimated
-
-
-def _names_stored(routed: RoutedRequest) -> bool:
-    """Return whether a request names text that is not in it: an answer, a cache, a file."""
-    names = routed.service.passthrough.stored_at
-    body = routed.call.http.body
-    if not names or not (b"\\u" in body or any(name.encode() in body for name in names)):
-        return False
-    waiting: list[Json] = [parse_json_or_none(body)]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            if any(value.get(name) for name in names):
-                return True
-            waiting += value.values()
-        elif isinstance(value, list):
-            waiting += value
-    return False
 
 
 def runs_in_background(routed: RoutedRequest) -> bool:

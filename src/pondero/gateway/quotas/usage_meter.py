@@ -31,12 +31,8 @@ from ...store import price_usage
 from ...thinking import Plan
 from ..requests.routed_request import RoutedRequest
 from .hosted_tools import find_added, find_advisor
-from .output_bound import (
-    OutputBound,
-    find_output_bound,
-    find_prompt_bound,
-    runs_in_background,
-)
+from .output_bound import OutputBound, count_answers, find_output_bound, runs_in_background
+from .prompt_bound import find_prompt_bound
 from .quota import BILLION, Unit
 
 _LONGEST_TOKEN = 8
@@ -88,14 +84,37 @@ class ServiceCall:
             return [], False
         reply, entry = self.reply, self.entry
         if reply is not None and reply.usage.output is not None:
+            usage, is_raised = _raise_to_total_and_text(reply.usage, reply.message)
             usage, is_split = _split_thinking(
-                reply.usage, reply.message, may_think=self._plan.will_think is not False
+                usage, reply.message, may_think=self._plan.will_think is not False
             )
+            usage, is_guessed = self._raise_thinking(usage, reply.extras)
+            is_raised = is_raised or is_guessed
+            if usage.total is not None:
+                usage = replace(usage, total=usage.known_total)
             beside = list(_iter_beside_totals(entry, reply.extras)) if reply.extras else []
-            if usage.input is not None:
-                return [(entry, usage), *beside], is_split
-            return self._with_added(replace(usage, input=self._prompt())), True
+            if usage.input or usage.cache_read or usage.cache_write:  # no prompt has no tokens
+                return [(entry, usage), *beside], is_split or is_raised
+            return self._with_added(replace(usage, input=self._prompt(), total=None)), True
         return self._with_added(self._find_most()), True
+
+    def _raise_thinking(self, usage: Usage, extras: Json) -> tuple[Usage, bool]:
+        """Return counts with all tokens that may have been thinking, and whether there were more.
+
+        Some services report more thinking than output, and some only a total, which is then read
+        as a prompt: what is above the most that the prompt can have was written.
+        """
+        reported = extras.get("reported_thinking") if isinstance(extras, dict) else None
+        if isinstance(reported, int) and reported > (usage.thinking or 0):
+            return replace(usage, thinking=reported), True
+        if usage.output or usage.thinking or not usage.input:
+            return usage, False
+        prompt = self._prompt() + sum(
+            each.input for each in find_added(self._routed, self.entry, self._prompt())
+        )
+        if usage.input <= prompt:
+            return usage, False
+        return replace(usage, input=prompt, thinking=usage.input - prompt), True
 
     def _with_added(self, usage: Usage) -> list[tuple[ModelEntry, Usage]]:
         """Return counts and the most that the service's own tools add; a long prompt costs more."""
@@ -119,7 +138,8 @@ class ServiceCall:
             read = so_far.read_usage() if so_far.read_usage is not None else None
             known = read or so_far.usage or known
         bound = find_output_bound(self._routed, self.entry, self._plan)
-        if self.reply is not None and not runs_in_background(self._routed):
+        is_all = count_answers(self._routed, self.entry) == 1  # else only the first is known
+        if self.reply is not None and is_all and not runs_in_background(self._routed):
             bound = self._limit_by_text(bound, self.reply.message)
         said = len(message.text) // _LONGEST_TOKEN
         thinking = max(0, min(bound.thinking, bound.output - said))
@@ -233,6 +253,21 @@ class MeteredTransport:
 
     async def aclose(self) -> None:
         """Leave the connections open: other requests share them."""
+
+
+def _raise_to_total_and_text(usage: Usage, message: Message) -> tuple[Usage, bool]:
+    """Return counts that are no less than their total and the text, and whether they were.
+
+    Tokens that only the total has were thinking, as far as anybody can know.
+    """
+    rest = (usage.total or 0) - usage.known_total
+    if rest > 0:
+        usage = replace(usage, thinking=(usage.thinking or 0) + rest)
+    said = len(message.text) // _LONGEST_TOKEN
+    is_short = (usage.output or 0) + (usage.thinking or 0) < said
+    if is_short:
+        usage = replace(usage, output=said)
+    return usage, rest > 0 or is_short
 
 
 def _split_thinking(usage: Usage, message: Message, *, may_think: bool) -> tuple[Usage, bool]:

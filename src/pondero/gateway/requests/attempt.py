@@ -3,7 +3,7 @@
 The path: pass-through if the model speaks the client's API and nothing has to change.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -12,17 +12,20 @@ from msgspec.structs import replace
 from ...canon import Event, HttpResponse, Reply
 from ...catalog import ModelEntry
 from ...errors import PonderoError
-from ...exchange import AsyncTransport, Exchange
+from ...exchange import AsyncTransport, Exchange, find_emulator
 from ...thinking import Adjustment
 from ..levels.level_plan import plan_attempt
 from ..levels.level_rules import AppliedLevel
+from ..levels.stored_level import check_stored_level
 from ..levels.thinking_edits import drop_thinking_edits
 from ..quotas.hosted_tools import limit_tools, note_tools
 from ..server.context import GatewayContext
 from ..state.answer_cache import CachedAnswer
+from .other_models import leave_out_askers
 from .passthrough import Passthrough, can_pass_through, readdress_request
-from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest
-from .translation import Translation, translate_request
+from .portability import passes_answer
+from .routed_request import ModelTarget, RoutedRequest, find_usual_limit
+from .translation import Translation, translate_for_own_answer, translate_request
 
 
 class AnswerConverter(Protocol):
@@ -56,8 +59,8 @@ class AnswerConverter(Protocol):
         """Return an answer in one piece."""
         ...
 
-    def make_cached_answer(self, reply: Reply) -> CachedAnswer:
-        """Return the answer for the answer cache."""
+    def make_cached_answers(self, reply: Reply) -> Sequence[CachedAnswer]:
+        """Return the answers for the answer cache, the first one first."""
         ...
 
 
@@ -71,6 +74,8 @@ class Path(Struct, frozen=True):
 
 PASSTHROUGH = Path("passed", readdress_request, Passthrough)
 """Both sides speak one dialect: the bytes stay, but for the level and the model's name."""
+OWN_ANSWER = Path("fitted", translate_for_own_answer, Passthrough)
+"""One dialect, and a request that must change: written from canon, but the answer's bytes stay."""
 TRANSLATION = Path("translated", translate_request, Translation)
 """Two dialects, or a history that must change: all bytes are written from canon."""
 
@@ -94,11 +99,22 @@ def make_attempt(gateway: GatewayContext, routed: RoutedRequest, entry: ModelEnt
     if routed.withheld:
         plan = replace(plan, adjustments=(*plan.adjustments, _note_withheld(routed)))
     url, key = gateway.address(entry.provider)
-    path = PASSTHROUGH if can_pass_through(routed, entry) else TRANSLATION
-    target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key)
-    exchange = drop_thinking_edits(path.build(gateway, routed, target), entry)
-    exchange = limit_tools(exchange, routed, entry)
+    emulator = find_emulator(gateway.transport, entry.provider, url)
+    target = ModelTarget(entry=entry, level=level, plan=plan, url=url, key=key, emulator=emulator)
+    path = _choose_path(routed, target)
+    exchange = path.build(gateway, routed, target)
+    if path is OWN_ANSWER and exchange.restores:
+        path = TRANSLATION
+    exchange = drop_thinking_edits(exchange, entry)
+    exchange = leave_out_askers(limit_tools(exchange, routed, entry), routed, entry)
+    check_stored_level(exchange, routed, entry, level)
     return Attempt(entry=entry, exchange=exchange, level=level, path=path)
+
+
+def _choose_path(routed: RoutedRequest, target: ModelTarget) -> Path:
+    if can_pass_through(routed, target):
+        return PASSTHROUGH
+    return OWN_ANSWER if passes_answer(routed, target.entry) else TRANSLATION
 
 
 def _note_withheld(routed: RoutedRequest) -> Adjustment:
@@ -111,6 +127,6 @@ def _note_limit(routed: RoutedRequest) -> Adjustment:
     """Return the adjustment for an output limit that a budget lowered, or made necessary."""
     asked, got = routed.parsed.request.max_tokens, routed.output_limit
     why = "a budget of this key or route covers no longer answer"
-    if asked is None and got == UNKNOWN_OUTPUT:
+    if asked is None and got == find_usual_limit(routed.resolved.entries):
         why = "a budget needs a limit, and the model's own is not known"
     return Adjustment("budget_max_tokens", "max_tokens", asked, got, why)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import msgspec
 from msgspec.structs import replace
 
-from ...canon import HttpResponse, Json
+from ...canon import HttpResponse, Json, get_path
 from ...catalog import ModelEntry
 from ...dialects import Rejected, Service
 from ...errors import (
@@ -84,6 +84,7 @@ TOO_DEEP = "the JSON of this request is nested too deeply"
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d{4,}")
 _QUOTED = re.compile(r"(['\"`]).*?\1", re.DOTALL)
 _LONGEST_REASON = 200
+_SAMPLE = "-"
 _AGAIN = ("retry-after", "retry-after-ms", "x-should-retry")
 
 
@@ -95,11 +96,13 @@ def write_error(
     *,
     id: str = "",
 ) -> HttpResponse:
-    """Return an error's response; one of the client's own dialect is passed on, key redacted.
+    """Return an error's response; one in the client API's own format is passed on, key redacted.
+
+    Some services of the client's dialect have error formats of their own: those are translated.
 
     ``id`` is the request's, and in every place where the API names one.
     """
-    if isinstance(error, ServiceError) and _is_own(error, client_dialect, entry):
+    if isinstance(error, ServiceError) and is_passed_on(error, client_dialect, service, entry):
         return _pass_on(error, service)
     response = _write(error, service, entry)
     if _is_unquotable(error):
@@ -185,19 +188,40 @@ def add_response_headers(response: HttpResponse, more: Mapping[str, str]) -> Htt
     return replace(response, headers={**response.headers, **more})
 
 
-def _is_own(error: ServiceError, client_dialect: str, entry: ModelEntry | None) -> bool:
+def is_passed_on(
+    error: ServiceError, client_dialect: str, service: Service[Json], entry: ModelEntry | None
+) -> bool:
+    """Return whether the client gets a service's error as it is: it has the client's format."""
     same = entry is not None and entry.provider.dialect == client_dialect
     if not same or isinstance(error, AuthFailed | BillingFailed | ContextTooLong):
         return False
-    return (error.status or 500) >= 400 and _is_object(error.body)
+    return (error.status or 500) >= 400 and _has_format(error.body, service)
 
 
-def _is_object(body: bytes) -> bool:
-    """Return whether a service's error is JSON; a proxy on the way may send a web page."""
-    try:
-        return isinstance(msgspec.json.decode(body), dict)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+def _has_format(body: bytes, service: Service[Json]) -> bool:
+    """Return whether an error has its message where the client's API has it."""
+    if not isinstance(sent := _parse(body), dict):
         return False
+    usual = msgspec.json.decode(service.error(500, _SAMPLE, code=None, retry_after=None).body)
+    return isinstance(get_path(sent, _find_message(usual)), str)
+
+
+def _find_message(usual: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the path of the message in an API's error."""
+    for name, value in usual.items():
+        if value == _SAMPLE:
+            return (name,)
+        if isinstance(value, dict) and (path := _find_message(value)):
+            return (name, *path)
+    return ()
+
+
+def _parse(body: bytes) -> Json:
+    """Return a service's error; None if it is no JSON: a proxy on the way may send a web page."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def redact_bytes(body: bytes) -> bytes:
@@ -210,7 +234,7 @@ def redact_bytes(body: bytes) -> bytes:
 def _is_unquotable(error: Exception) -> bool:
     """Return whether an error's words are a library's, a service's bytes, or name a file."""
     if isinstance(error, ServiceError):
-        return bool(error.body) and not _is_object(error.body)
+        return bool(error.body) and not isinstance(_parse(error.body), dict | list)
     return isinstance(error, TransportError | WireError | MissingKey)
 
 

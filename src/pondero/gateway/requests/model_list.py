@@ -1,26 +1,76 @@
 """Lists the served models in the shape of each client API, which its dialect owns."""
 
+from asyncio import gather, timeout
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
 from ...canon import HttpRequest, HttpResponse, Json
-from ...catalog import ModelEntry
+from ...catalog import ModelEntry, Provider
 from ...dialects import NAMES, ModelEndpoints, Rejected, ServedModel, Service, get_dialect
-from ...errors import UsageError
+from ...errors import PonderoError, UsageError
+from ...exchange import Timeouts, auth_header
 from ...thinking import LEVELS
 from ..config.model import GatewayKey
 from ..config.routing import Routing, ServedRoute, allows
+from ..config.secrets import is_self
+from ..server.context import GatewayContext
 from .errors import error_response, redact_bytes
+
+_PATIENCE = 2.0  # seconds; a client waits for the list
+_QUICK = Timeouts(connect=1.0, first_byte=_PATIENCE, between_bytes=_PATIENCE)
+
+
+async def answer_models(
+    gateway: GatewayContext, http: HttpRequest, key: GatewayKey | None
+) -> HttpResponse | None:
+    """Return what ``answer_model_list`` does, with the models of servers that users run."""
+    every = any(models.requested_model(http) is None for _, models in _iter_matching(http))
+    running = await _ask_servers(gateway) if every else ()
+    return answer_model_list(http, gateway.routing, key, running)
+
+
+async def _ask_servers(gateway: GatewayContext) -> list[ServedRoute]:
+    """Return the models of all servers without a key; those that do not answer have none."""
+    if not gateway.transport.needs_key:  # the emulator takes any name there, and has no list
+        return []
+    asked = [
+        _ask_server(gateway, provider)
+        for provider in gateway.routing.local_providers()
+        if not is_self(gateway.config, provider)
+    ]
+    return [served for found in await gather(*asked) for served in found]
+
+
+async def _ask_server(gateway: GatewayContext, provider: Provider) -> list[ServedRoute]:
+    listing = get_dialect(provider.dialect).caller().listing
+    if listing is None:
+        return []
+    try:
+        url, key = gateway.address(provider)
+    except PonderoError:
+        return []
+    request = HttpRequest(
+        "GET", listing.address(url), {**listing.headers, **auth_header(provider, key)}
+    )
+    try:
+        async with timeout(_PATIENCE):  # for the whole list, also from a server that drips
+            raw = await gateway.fetch_json(request, gateway.transport, _QUICK)
+    except TimeoutError:
+        return []
+    return gateway.routing.find_served(provider, listing.read(raw))
 
 
 def answer_model_list(
-    http: HttpRequest, routing: Routing, key: GatewayKey | None = None
+    http: HttpRequest,
+    routing: Routing,
+    key: GatewayKey | None = None,
+    running: Sequence[ServedRoute] = (),
 ) -> HttpResponse | None:
     """Return the list of models, or the one requested; None for any other request.
 
     A key sees the models it may use. Several dialects list models at one address: the client's
-    headers tell which one is meant.
+    headers tell which one is meant. ``running`` are listed too.
     """
     matching = list(_iter_matching(http))
     if not matching:
@@ -29,7 +79,7 @@ def answer_model_list(
     service, models = next((pair for pair in matching if pair[0].own_headers & sent), matching[0])
     try:
         return models.write_any_list(
-            http, [_facts(each) for each in _list_served(models, http, routing, key)]
+            http, [_facts(each) for each in _list_served(models, http, routing, key, running)]
         )
     except Rejected as rejection:
         return replace(rejection.response, body=redact_bytes(rejection.response.body))
@@ -46,11 +96,15 @@ def _iter_matching(http: HttpRequest) -> Iterator[tuple[Service[Json], ModelEndp
 
 
 def _list_served(
-    models: ModelEndpoints, http: HttpRequest, routing: Routing, key: GatewayKey | None
+    models: ModelEndpoints,
+    http: HttpRequest,
+    routing: Routing,
+    key: GatewayKey | None,
+    running: Sequence[ServedRoute],
 ) -> Sequence[ServedRoute]:
     """Return all served names, or the requested one if it is served."""
     if (name := models.requested_model(http)) is None:
-        every = routing.names()
+        every = (*routing.names(), *running)
         if key is None or not key.models:
             return every
         return [each for each in every if allows(key, routing.resolve(each.name))]

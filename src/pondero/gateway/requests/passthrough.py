@@ -13,6 +13,7 @@ from ...canon import (
     HttpRequest,
     HttpResponse,
     Json,
+    LevelUpdate,
     Message,
     Reply,
     Request,
@@ -21,10 +22,11 @@ from ...canon import (
     Thinking,
     ToolResult,
     get_decoder,
+    get_path,
     merge_json,
 )
 from ...catalog import ModelEntry
-from ...dialects import DepthPlaces, SignatureSlots
+from ...dialects import DepthPlaces, PassthroughRules, SignatureSlots
 from ...errors import PonderoError, ServiceError
 from ...exchange import (
     AsyncResponse,
@@ -36,13 +38,14 @@ from ...exchange import (
     fold_path,
     make_destination,
     matches_plan,
+    needs_thinking_first,
     plan,
     states_only,
     thinking_paths,
     with_fields,
 )
-from ...handoff import allows_system_turns
-from ...thinking import DEFAULT, UNSET, Plan, Policy, RequestParameters
+from ...handoff import allows_system_turns, find_loop_start
+from ...thinking import DEFAULT, UNSET, Adjustment, Plan, Policy, RequestParameters
 from ..answers.model_name import ModelRenamer, rename_model
 from ..answers.usage_filter import UsageFilter
 from ..levels.level_plan import plan_attempt
@@ -52,11 +55,12 @@ from ..server.context import GatewayContext
 from ..signatures import envelope
 from ..state.answer_cache import CachedAnswer
 from .errors import SHUTDOWN, redact_bytes
-from .portability import is_same_dialect, needs_own_answer
-from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest
+from .portability import is_same_dialect
+from .routed_request import UNKNOWN_OUTPUT, ModelTarget, RoutedRequest, is_unknown
 from .translation import (
     Translation,
     copy_client_headers,
+    fits_unchanged,
     note_other_models,
 )
 
@@ -66,6 +70,7 @@ _SENT_BACK = re.compile(
 _FIELDS = get_decoder(dict[str, Raw])
 _NULL = Raw(b"null")
 _SSE = "text/event-stream"
+_GAPS = (b"\n\n", b"\n\r\n")
 _MODEL = ("model",)  # in every spelling, so that no server reads another name
 _POLICY = Policy()
 
@@ -75,11 +80,20 @@ def _is_sent_back(name: str) -> bool:
     return _SENT_BACK.fullmatch(name) is not None
 
 
-def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
-    """Return whether the body can go to a model unchanged: one dialect, nothing to restore."""
-    if routed.hides_thinking:
-        return False  # the service may show thinking whatever it is asked for
-    if not _takes_body(routed, entry) or envelope.contains_envelope(routed.call.http.body):
+def can_pass_through(routed: RoutedRequest, target: ModelTarget) -> bool:
+    """Return whether the body can go to a model unchanged: nothing to restore or to fit."""
+    if not _is_whole(routed, target.entry) or not fits_unchanged(routed, target):
+        return False
+    # A loop that the client wrote itself, or this model began, is between it and the service.
+    messages, entry = routed.request.messages, target.entry
+    return not (needs_thinking_first(entry, target.plan) and _is_loop_of_others(messages, entry))
+
+
+def _is_whole(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether a body is written in the model's dialect, and has all that it needs."""
+    if routed.hides_thinking or routed.is_wrapped:
+        return False  # the service may show thinking whatever it is asked for, and wraps nothing
+    if not is_same_dialect(routed, entry) or envelope.contains_envelope(routed.call.http.body):
         return False
     sent, restored = routed.parsed.request.messages, routed.request.messages
     if len(sent) == len(restored) == 1 and sent[0] is restored[0]:  # the first question
@@ -88,19 +102,11 @@ def can_pass_through(routed: RoutedRequest, entry: ModelEntry) -> bool:
         return False  # one answer in several messages, as some clients keep it: it must be joined
     if _count_results(sent) != _count_results(restored):
         return False  # the client sent a result twice
-    if _has_lost_part(sent, restored, routed.service.slots):
-        return False
+    if _has_lost_part(sent, restored, routed.service.slots) or _has_our_ids(sent, restored, entry):
+        return False  # no service knows the ids that we wrote for another model's answer
     if any(message.role == "system" for message in sent) and not _takes_system(sent, entry):
         return False  # a route may lead to a model that rejects them, or ignores them
     return not any(_is_foreign(message, entry) for message in restored)
-
-
-def _takes_body(routed: RoutedRequest, entry: ModelEntry) -> bool:
-    """Return whether a body may go as it is: one API, or one whose answers the client needs."""
-    if is_same_dialect(routed, entry):
-        return True
-    alike = entry.provider.dialect == routed.call.client_dialect
-    return alike and needs_own_answer(routed)
 
 
 def _takes_system(messages: Sequence[Message], entry: ModelEntry) -> bool:
@@ -120,6 +126,24 @@ def _count_results(messages: Sequence[Message]) -> int:
     return sum(isinstance(part, ToolResult) for message in messages for part in message.parts)
 
 
+def _has_our_ids(sent: Sequence[Message], restored: Sequence[Message], entry: ModelEntry) -> bool:
+    """Return whether restoring took ids out of calls that this model did not make."""
+    own_kind = _count_calls(sent) != _count_calls(restored)  # items that became functions
+    signed = _count_signed_calls(sent) > _count_signed_calls(restored)
+    return (own_kind or signed) and not _is_own(restored, entry)
+
+
+def _count_calls(messages: Sequence[Message]) -> int:
+    return sum(len(message.tool_calls) for message in messages)
+
+
+def _is_own(messages: Sequence[Message], entry: ModelEntry) -> bool:
+    """Return whether this model made every answer with calls."""
+    own = (entry.provider.name, entry.model)
+    makers = (message.origin for message in messages if message.tool_calls)
+    return all(maker is not None and (maker.provider, maker.model) == own for maker in makers)
+
+
 def _count_signed_calls(messages: Sequence[Message]) -> int:
     return sum(call.signature is not None for message in messages for call in message.tool_calls)
 
@@ -135,16 +159,23 @@ def _count_thinking(messages: Sequence[Message]) -> int:
     return count
 
 
+def _is_loop_of_others(messages: Sequence[Message], entry: ModelEntry) -> bool:
+    """Return whether another model began the tool loop that a conversation ends with."""
+    return any(_is_of_other(first, entry) for first in messages[find_loop_start(messages) :][:1])
+
+
 def _is_foreign(message: Message, entry: ModelEntry) -> bool:
     """Return whether an answer has thinking or signatures of another model."""
-    origin = message.origin
-    if origin is None or (origin.provider, origin.model) == (entry.provider.name, entry.model):
-        return False
-    return any(
+    return _is_of_other(message, entry) and any(
         isinstance(part, Thinking)
-        or (not isinstance(part, ToolResult) and part.signature is not None)
+        or (not isinstance(part, ToolResult | LevelUpdate) and part.signature is not None)
         for part in message.parts
     )
+
+
+def _is_of_other(message: Message, entry: ModelEntry) -> bool:
+    own, origin = (entry.provider.name, entry.model), message.origin
+    return origin is not None and (origin.provider, origin.model) != own
 
 
 def readdress_request(
@@ -152,9 +183,8 @@ def readdress_request(
 ) -> Exchange:
     """Return the client's request with the model's address, key, name, level, and own fields."""
     http, rules = routed.call.http, routed.service.passthrough
-    template, own = _make_template(
-        target.entry, stream=routed.request.stream, url=target.url, key=target.key
-    )
+    address = (target.url, target.key, target.emulator)
+    template, own = _make_template(target.entry, address, stream=routed.request.stream)
     sent = _FIELDS.decode(http.body)
     added = (name for name in rules.added_fields if name in own and name not in sent)
     unknown = target.entry.capability.max_output is None  # its service says what it needs
@@ -166,23 +196,38 @@ def readdress_request(
     if "model" in own:
         fields["model"] = own["model"]
     written = _write_level(routed, target, sent)
-    without = (_MODEL, *written.without)
-    adjustments = written.plan.adjustments
+    untied = _list_untied(written, sent, routed.service.depth)
+    without = (_MODEL, *written.without, *untied)
+    adjustments = (*written.plan.adjustments, *map(_note_untied, untied))
+    rewritten = written.rewritten
     if routed.is_limited:
         without += rules.models_at
         adjustments += note_other_models(sent, rules)
+        rewritten |= _list_ruled(rules)
     fields |= written.fields
     if (limit := _find_sent_limit(routed, target, sent)) is not None:
         without += rules.limits_at
         fields = merge_json(fields, limit)
     known = sent if written.body is http.body else None
-    body = with_fields(written.body, without, fields, rewritten=written.rewritten, fields=known)
+    body = with_fields(written.body, without, fields, rewritten=rewritten, fields=known)
     ours = msgspec.structs.replace(template.http, method=http.method, body=body)
     ours = copy_client_headers(http, rules, ours, written.headers)
     plan = written.plan
-    if adjustments is not plan.adjustments:
+    if adjustments != plan.adjustments:
         plan = msgspec.structs.replace(plan, adjustments=adjustments)
     return msgspec.structs.replace(template, http=ours, plan=plan)
+
+
+@lru_cache(maxsize=16)
+def _list_ruled(rules: PassthroughRules) -> frozenset[str]:
+    """Return the folded names of objects with places that rules are about.
+
+    They are encoded again even if nothing in them changes: no name occurs twice in them, so the
+    service reads the same values as the rules did.
+    """
+    edits = (rules.hosted.compacts_at,) if rules.hosted.compacts_at else ()
+    paths = (*rules.models_at, *rules.limits_at, *rules.answers_at, *edits)
+    return frozenset(fold_path(path)[0] for path in paths if len(path) > 1)
 
 
 class _LevelEdit(Struct, frozen=True, kw_only=True):
@@ -202,9 +247,12 @@ def _write_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, 
     if not level.is_binding:
         if _keeps_level(routed, target, sent):
             return _LevelEdit(body=body, plan=plan)
-        paths = thinking_paths(target.entry, plan)
+        opening = plan
+        if (turns := _limit_turns(routed, target, sent)) is not None and turns.stated:
+            _, opening = _plan_opening(routed, target, turns.bare)  # the turns stay as they are
+        paths = thinking_paths(target.entry, opening)
         return _LevelEdit(
-            body=body, plan=plan, without=paths, fields=plan.fields, headers=plan.headers
+            body=body, plan=plan, without=paths, fields=opening.fields, headers=opening.headers
         )
     places = routed.service.depth
     opening, turns = plan, _limit_turns(routed, target, sent)
@@ -213,10 +261,13 @@ def _write_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, 
             level, opening = _plan_opening(routed, target, turns.bare)
         sent = {**sent, places.turns: Raw(turns.limited)}
         body = msgspec.json.encode(sent)
-    if _is_unknown(target.entry):
+    if is_unknown(target.entry):
         return _limit_in_place(body, target, places)
     paths, rewritten = _list_places(
-        thinking_paths(target.entry, opening), places, capped=level.has_maximum
+        thinking_paths(target.entry, opening),
+        places,
+        model=target.entry.model,
+        capped=level.has_maximum,
     )
     same = routed.parsed.request.model == target.entry.model and not opening.adjustments
     if level.why is None and level.is_from_body and same:
@@ -233,6 +284,26 @@ def _write_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, 
     )
 
 
+def _list_untied(
+    written: _LevelEdit, sent: Mapping[str, Raw], places: DepthPlaces
+) -> tuple[tuple[str, ...], ...]:
+    """Return the client's fields that the service does not take with the level we write."""
+    if not written.without:
+        return ()  # the client's own level stays
+    return tuple(
+        path
+        for path, needed, value in places.tied
+        if path[0] in sent
+        and get_path(written.fields, needed) != value
+        and get_path({path[0]: msgspec.json.decode(sent[path[0]])}, path) is not None
+    )
+
+
+def _note_untied(path: tuple[str, ...]) -> Adjustment:
+    why = "the service takes it only with the kind of thinking that the client asked for"
+    return Adjustment("dropped_parameter", ".".join(path), "set", None, why)
+
+
 def _limit_turns(
     routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, Raw]
 ) -> TurnLimits | None:
@@ -245,7 +316,7 @@ def _limit_turns(
     def limit(value: Json) -> Json:
         if not level.is_from_body or not isinstance(value, str):
             return None
-        return limit_word(value, entry, level.rules)
+        return limit_word(value, entry, level)
 
     return limit_turns(sent, routed.service.depth, limit)
 
@@ -264,20 +335,16 @@ def _plan_opening(
     return plan_attempt(routed, target.entry, RequestedLevel(intent, said_in))
 
 
-def _is_unknown(entry: ModelEntry) -> bool:
-    """Return whether nothing is known about a model: its client may know what it takes."""
-    return entry.inferred and entry.capability.thinks and entry.capability.style is None
-
-
 def _limit_in_place(body: bytes, target: ModelTarget, places: DepthPlaces) -> _LevelEdit:
     """Limit the client's own fields for a model that no plan can be made for."""
     level, plan = target.level, target.plan
 
     def limit(value: Json) -> Json:
-        return limit_value(value, target.entry, level.rules) if level.is_from_body else None
+        return limit_value(value, target.entry, level) if level.is_from_body else None
 
     limited = limit_fields(body, places, limit)
-    if level.is_from_body and level.intent.kind in ("level", "budget"):
+    said = level.requested_level.said_in == "body" and level.why is None
+    if said and level.intent.kind in ("level", "budget"):  # what the client's own fields say
         plan = msgspec.structs.replace(plan, level=level.intent.level, budget=level.intent.tokens)
     more = places.more if level.has_maximum else ()
     return _LevelEdit(body=limited, plan=plan, without=more)
@@ -285,11 +352,12 @@ def _limit_in_place(body: bytes, target: ModelTarget, places: DepthPlaces) -> _L
 
 @lru_cache(maxsize=512)
 def _list_places(
-    own: tuple[tuple[str, ...], ...], places: DepthPlaces, *, capped: bool
+    own: tuple[tuple[str, ...], ...], places: DepthPlaces, *, model: str, capped: bool
 ) -> tuple[tuple[tuple[str, ...], ...], frozenset[str]]:
     """Return the paths to remove, each once in all its spellings, and their first names."""
     more = places.more if capped else ()
-    paths = {fold_path(path): path for path in (*own, *places.fields, *more)}
+    fields = places.list_fields(model)
+    paths = {fold_path(path): path for path in (*own, *fields, *more)}
     return tuple(paths.values()), frozenset(folded[0] for folded in paths)
 
 
@@ -299,8 +367,8 @@ def _list_depth(
 ) -> tuple[tuple[str, ...], ...]:
     """Return every path with depth, each once in all its spellings."""
     more = places.more if capped else ()
-    own = depth_paths_of(entry)
-    return tuple({fold_path(path): path for path in (*own, *places.fields, *more)}.values())
+    own, fields = depth_paths_of(entry), places.list_fields(entry.model)
+    return tuple({fold_path(path): path for path in (*own, *fields, *more)}.values())
 
 
 def _find_sent_limit(
@@ -339,9 +407,10 @@ def _keeps_level(routed: RoutedRequest, target: ModelTarget, sent: Mapping[str, 
 
 @lru_cache(maxsize=256)
 def _make_template(
-    entry: ModelEntry, *, stream: bool, url: str, key: str | None
+    entry: ModelEntry, address: tuple[str, str | None, str | None], *, stream: bool
 ) -> tuple[Exchange, Mapping[str, Json]]:
     """Return the shortest request to a model that pondero itself would write, and its fields."""
+    url, key, emulator = address
     unknown = entry.capability.max_output is None
     request = Request(
         entry.model,
@@ -350,7 +419,7 @@ def _make_template(
         stream=stream,
     )
     no_level = plan(entry, UNSET, asked=RequestParameters(), policy=DEFAULT)
-    exchange = compose(entry, request, no_level, url=url, key=key)
+    exchange = compose(entry, request, no_level, url=url, key=key, emulator=emulator)
     return exchange, msgspec.json.decode(exchange.http.body)
 
 
@@ -413,11 +482,14 @@ class Passthrough:
     def fail(self, response: HttpResponse, error: PonderoError) -> bytes:
         """Return the bytes that report an error inside the stream, once.
 
-        The service's own error event is passed on unchanged. A broken connection has none.
+        The service's own error event is passed on unchanged if it has the client API's format.
+        A broken connection has none.
         """
-        if isinstance(error, ServiceError) and error is not SHUTDOWN:
-            return redact_bytes(self.feed([]))
         told = Translation(self._routed, self._exchange, self._capture).fail(response, error)
+        if isinstance(error, ServiceError) and error is not SHUTDOWN:
+            sent, is_own = self.feed([]), response.body == redact_bytes(error.body)
+            at = -1 if is_own else sent.find(error.body)
+            return redact_bytes(sent if at < 0 else sent[: _find_event(sent, at)] + told)
         sse = self._capture.head.headers.get("content-type", "").startswith(_SSE)
         whole = not sse or not self._last or self._last.endswith((b"\n\n", b"\n\r\n"))
         return told if whole else b"\n\n" + told
@@ -429,11 +501,17 @@ class Passthrough:
         renamed = rename_model(body, places, self._routed.parsed.request.model)
         return HttpResponse(self._capture.head.status, self.headers, renamed)
 
-    def make_cached_answer(self, reply: Reply) -> CachedAnswer:
+    def make_cached_answers(self, reply: Reply) -> Sequence[CachedAnswer]:
         """Return the answer for the answer cache; the client knows its calls by their own ids."""
         message = reply.message
         ids = tuple(call.id for call in message.tool_calls)
-        return CachedAnswer(self._routed.call.id, message, ids, message.text)
+        return (CachedAnswer(self._routed.call.id, message, ids, message.text),)
+
+
+def _find_event(sent: bytes, at: int) -> int:
+    """Return where the server-sent event begins that a place is in."""
+    ends = (sent.rfind(gap, 0, at) + len(gap) for gap in _GAPS if gap in sent[:at])
+    return max(ends, default=0)
 
 
 class CapturingTransport:

@@ -11,6 +11,7 @@ from ...errors import Overloaded, PonderoError, ServiceError
 from ...exchange import is_deployment_fault, is_fallback_error
 from ..answers.delivery import deliver
 from ..answers.response_writer import ResponseWriter
+from ..levels.level_window import keep_level_window
 from ..observability.request_record import RequestRecord
 from ..quotas.admission import admit
 from ..server.context import GatewayContext
@@ -31,9 +32,13 @@ async def answer_request(
     record = RequestRecord(gateway, call)
     try:
         routed = await parse_and_route(gateway, call, service)
-        await check_stored_ids(gateway, routed)
+        routed = await check_stored_ids(gateway, routed)
         record.requested_model = routed.parsed.request.model
-        record.note(stream=routed.parsed.request.stream)
+        record.note(
+            stream=routed.parsed.request.stream,
+            purpose=routed.purpose.purpose,
+            route=routed.resolved.route.match if routed.resolved.route is not None else None,
+        )
         routed, admission = await admit(gateway, routed)
         record.admit(admission)
         await _attempt_in_order(gateway, routed, writer, record)
@@ -77,7 +82,9 @@ async def _attempt_in_order(
             continue
         record.note(provider=entry.provider.name, model=entry.model)
         try:
-            await deliver(gateway, routed, make_attempt(gateway, routed, entry), writer, record)
+            attempt = make_attempt(gateway, routed, entry)
+            attempt = await keep_level_window(gateway, routed, attempt)
+            await deliver(gateway, routed, attempt, writer, record)
         except PonderoError as error:
             failed = error.with_traceback(None)  # it would keep this frame, which keeps it
             await _find_breaker_step(gateway, error)(entry.id)

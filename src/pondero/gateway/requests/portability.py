@@ -26,13 +26,17 @@ from ...canon import (
     get_path,
 )
 from ...catalog import Lookup, ModelEntry
-from ...dialects import NeededField, Portability
+from ...dialects import AnswerOptions, NeededField, Portability, get_dialect
 from ...errors import BadParameter, UsageError
+from ...exchange import fold_path, make_destination, states_only
 from ...store import load_catalog
+from ...thinking import Plan, Policy
 from .routed_request import RoutedRequest
 
 SILENCE = Message("user", (Text("[The user has not written anything yet.]"),))
-"""The user turn of a conversation without one; models of some APIs cannot begin alone."""
+"""The user turn of a conversation of empty ones, which most APIs reject."""
+FAILED = Text("[The tool reports an error:]")
+_POLICY = Policy()
 _FIELDS = get_decoder(dict[str, Raw])
 
 
@@ -57,15 +61,127 @@ def _may_be_meant(lookup: Lookup, name: str, entry: ModelEntry) -> bool:
     return named.family == entry.family
 
 
+def is_asked_for(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether the client names this very model, so that the body was written for it.
+
+    Without a provider, a name means the model at the home of the client's API.
+    """
+    home = routed.service.default_provider
+    return routed.resolved.route is None or _is_name_of(
+        load_catalog(), routed.resolved.name, entry, home
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_name_of(lookup: Lookup, name: str, entry: ModelEntry, home: str) -> bool:
+    if name == entry.id or (name == entry.model and entry.provider.name == home):
+        return True
+    names = (name, f"{home}:{name}") if entry.provider.name == home else (name,)
+    for each in names:
+        try:
+            if lookup.entry(each, unknown="error").id == entry.id:
+                return True
+        except UsageError:
+            continue
+    return False
+
+
 def takes_field(routed: RoutedRequest, entry: ModelEntry, name: str) -> bool:
     """Return whether a provider takes a field of the client's API under the same name."""
     provider = entry.provider
     if provider.dialect != routed.call.client_dialect:
         return False
+    needed = [each for each in routed.service.portability.needed if each.path[0] == name]
     if provider.exact:
-        needed = any(each.path[0] == name for each in routed.service.portability.needed)
-        return needed or is_same_dialect(routed, entry)
+        return bool(needed) or is_same_dialect(routed, entry)
+    if not provider.fields:  # nothing is known: its own 400 says what it lacks
+        return any(each.in_answer for each in needed)
     return not {name, "*"}.isdisjoint(provider.fields)
+
+
+def list_rejected(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> list[tuple[str, ...]]:
+    """Return the paths of the request's fields that the model's service would reject."""
+    extras = routed.parsed.request.extras
+    if not extras or entry.provider.dialect != routed.call.client_dialect:
+        return []
+    return [path for path in _find_rejected(routed, entry, plan) if _is_set(extras, path)]
+
+
+def _is_set(fields: Json, path: tuple[str, ...]) -> bool:
+    return get_path(fields, path) is not None
+
+
+def _find_rejected(
+    routed: RoutedRequest, entry: ModelEntry, plan: Plan
+) -> tuple[tuple[str, ...], ...]:
+    thinking, stream = plan.will_think is not False, routed.parsed.request.stream
+    return _list_all_rejected(entry, thinking=thinking, stream=stream)
+
+
+@lru_cache(maxsize=1024)
+def _list_all_rejected(
+    entry: ModelEntry, *, thinking: bool, stream: bool
+) -> tuple[tuple[str, ...], ...]:
+    return tuple(dict.fromkeys(entry.rejected_fields(thinking=thinking, stream=stream)))
+
+
+def _is_rejected(routed: RoutedRequest, entry: ModelEntry, plan: Plan, field: NeededField) -> bool:
+    """Return whether the model's service rejects a field of the client's API."""
+    path = fold_path(field.like or field.path)
+    return any(fold_path(each) == path for each in _find_rejected(routed, entry, plan))
+
+
+def suits(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> bool:
+    """Return whether a model takes all fields of a body in its dialect as they are."""
+    if not {"tools", "tool_choice"}.isdisjoint(plan.dropped):
+        return False
+    sent = _FIELDS.decode(routed.call.http.body)
+    limit = entry.provider.parameters.get("max_tokens")
+    others = [place for place in routed.service.passthrough.limits_at if len(place) == 1]
+    if limit in others and any(place != limit and place[0] in sent for place in others):
+        return False  # OpenAI: the older name is rejected, and so are both
+    asked = [field for field, _ in _iter_asked(routed)]
+    if any(_is_rejected(routed, entry, plan, field) for field in asked):
+        return False
+    needed = {fold_path(field.path) for field in routed.service.portability.needed}
+    rejected = _find_rejected(routed, entry, plan)
+    return states_only(sent, [path for path in rejected if fold_path(path) not in needed], plan)
+
+
+def keep_needed(
+    routed: RoutedRequest, entry: ModelEntry, taken: dict[str, Json]
+) -> tuple[dict[str, Json], list[str]]:
+    """Return fields with only those elements of lists that the client's API must honour.
+
+    Also the names of lists that lost some. The others may be rejected by a model of another family.
+    """
+    if is_same_dialect(routed, entry):
+        return taken, []
+    asks = {each.path[0]: each.asks for each in routed.service.portability.needed if each.asks}
+    lists = {name: value for name, value in taken.items() if name in asks and type(value) is list}
+    kept = {name: [each for each in lists[name] if each in asks[name]] for name in lists}
+    cut = [name for name in lists if kept[name] != lists[name]]
+    return {**taken, **kept}, cut
+
+
+def asks_for_nothing(routed: RoutedRequest, path: tuple[str, ...]) -> bool:
+    """Return whether a field that the client's API must honour has a value that asks for nothing.
+
+    Such a field can be left out without a word.
+    """
+    needed = [
+        each
+        for each in routed.service.portability.needed
+        if fold_path(each.path) == fold_path(path)
+    ]
+    value = get_path(routed.parsed.request.extras, path)
+    return bool(needed) and not needed[0].is_asked(value)
+
+
+def passes_answer(routed: RoutedRequest, entry: ModelEntry) -> bool:
+    """Return whether the client needs the model's own answer, and may have it."""
+    alike = entry.provider.dialect == routed.call.client_dialect
+    return alike and not routed.hides_thinking and needs_own_answer(routed)
 
 
 def needs_own_answer(routed: RoutedRequest) -> bool:
@@ -73,15 +189,95 @@ def needs_own_answer(routed: RoutedRequest) -> bool:
     return any(each.in_answer for each, _ in _iter_asked(routed))
 
 
-def check_fields(routed: RoutedRequest, entry: ModelEntry) -> None:
-    """Raise BadParameter for a field that a model's answer could not honour, once translated."""
-    for field, _ in _iter_asked(routed):
-        if field.in_answer or not takes_field(routed, entry, field.path[0]):
+def is_translatable(routed: RoutedRequest) -> bool:
+    """Return whether a translated answer has all that needs an answer of the client's own API."""
+    asked = [field for field, _ in _iter_asked(routed) if field.in_answer]
+    return all(field.option is not None for field in asked)
+
+
+def name_own_answer(routed: RoutedRequest) -> str:
+    """Return the name of the first field for which the client needs an answer of its own API."""
+    return next(".".join(each.path) for each, _ in _iter_asked(routed) if each.in_answer)
+
+
+def check_fields(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> None:
+    """Raise BadParameter for a field that a model's answer could not honour."""
+    passed = passes_answer(routed, entry)
+    for field, value in _iter_asked(routed):
+        if not passed and field.option is not None:
+            honoured = _carries_option(routed, entry, plan, field, value)
+        else:
+            lost = field.in_answer and not passed
+            taken = takes_field(routed, entry, field.path[0])
+            honoured = not lost and taken and not _is_rejected(routed, entry, plan, field)
+        if not honoured:
             message = (
                 f"{'.'.join(field.path)}: {entry.id} cannot honour it through this gateway, and "
                 f"{field.why}; leave it out, or ask a model that has it"
             )
             raise BadParameter(message)
+
+
+def _carries_option(
+    routed: RoutedRequest, entry: ModelEntry, plan: Plan, field: NeededField, value: Json
+) -> bool:
+    """Return whether a translated answer can have what a field asks of the answers.
+
+    Log probabilities tell the tokens, so they cannot be given where thinking is hidden. Raises
+    BadParameter for a number that is too large.
+    """
+    option = field.option or "count"
+    fields = get_dialect(entry.provider.dialect).caller().answers
+    if option not in fields.places or not _has_field(entry, fields.places[option][0]):
+        return False
+    if option == "count" and routed.service.several is None:
+        return False
+    path = ".".join(field.path)
+    if option != "count" and find_answer_options(routed).top is None:
+        needed = ".".join(routed.service.portability.answers.places["logprobs"][0])
+        raise BadParameter(f"{path}: it needs {needed}, which asks for log probabilities")
+    if option != "count" and routed.hides_thinking:
+        return False
+    if isinstance(value, int) and value > (most := fields.most.get(option, value)):
+        raise BadParameter(f"{path}: {value} is more than {entry.id} gives, which is {most}")
+    tops = fields.places["top"] if option == "logprobs" and "top" in fields.places else ()
+    paths = {fold_path(path) for path in (fields.places[option][0], *tops[:1])}
+    return paths.isdisjoint(map(fold_path, _find_rejected(routed, entry, plan)))
+
+
+def _has_field(entry: ModelEntry, path: tuple[str, ...]) -> bool:
+    """Return whether a provider takes a field of its API, as far as it is known."""
+    provider = entry.provider
+    return provider.exact or not provider.fields or not {path[0], "*"}.isdisjoint(provider.fields)
+
+
+def find_answer_options(routed: RoutedRequest) -> AnswerOptions:
+    """Return how many answers a request asks for, and which log probabilities."""
+    body = routed.call.http.body
+    names = {each.path[-1] for each in routed.service.portability.needed if each.option is not None}
+    if not any(b'"%b"' % name.encode() in body for name in names) and b"\\u" not in body:
+        return AnswerOptions()  # nearly all requests
+    asked = [field for field, _ in _iter_asked(routed) if field.option is not None]
+    tops = {field.path[0] for field in asked}
+    sent = _FIELDS.decode(body)
+    fields = {name: msgspec.json.decode(sent[name]) for name in tops}
+    return routed.service.portability.answers.read(fields)
+
+
+def carry_answer_options(
+    routed: RoutedRequest, entry: ModelEntry
+) -> tuple[dict[str, Json], set[str]]:
+    """Return the fields by which a model's API asks for the same answers, and their names here."""
+    if entry.provider.dialect == routed.call.client_dialect:
+        return {}, set()
+    options = find_answer_options(routed)
+    carried: dict[str, Json] = {}
+    for path, value in get_dialect(entry.provider.dialect).caller().answers.write(options).items():
+        _put(carried, path, value)
+    said = {"count": options.count > 1, "logprobs": options.top is not None}
+    said["top"] = said["logprobs"]  # also 0 alternatives, which every API gives unless told
+    places = routed.service.portability.answers.places
+    return carried, {".".join(path) for name in places if said[name] for path in places[name]}
 
 
 def _iter_asked(routed: RoutedRequest) -> Iterator[tuple[NeededField, Json]]:
@@ -145,20 +341,37 @@ def _find_key(value: Json, names: tuple[str, ...]) -> str | None:
     return next((found for each in inner if (found := _find_key(each, names))), None)
 
 
-def with_user_turn(routed: RoutedRequest, entry: ModelEntry, request: Request) -> Request:
-    """Return the request with a user turn if it has none and the client's own API needs none.
+def with_user_turn(routed: RoutedRequest, request: Request) -> Request:
+    """Return the request with a user turn if it has only empty ones and the client's API takes it.
 
-    The APIs that take a system prompt alone, or an empty message, answer it; others reject it.
+    A system prompt alone is sent as the service takes it (``require_turn`` of the exchange).
     """
-    if not routed.service.portability.answers_silence or any(map(_says, request.messages)):
+    if any(map(_says, request.messages)):
         return request
-    alone = not request.messages and bool(request.system)
-    same = entry.provider.exact and entry.provider.dialect == routed.call.client_dialect
-    if alone and same:  # a host that only speaks the dialect may want a user's turn
+    if not routed.service.portability.answers_silence:
+        raise BadParameter("messages: there is no message with anything in it")
+    if request.system or not request.messages:
         return request
-    if not alone and not request.messages:
-        return request  # nothing at all: every API rejects it
     return replace(request, messages=(*request.messages, SILENCE))
+
+
+def with_told_errors(entry: ModelEntry, request: Request) -> Request:
+    """Return the request with words for failed tool calls, if the model's API has no field."""
+    if make_destination(entry, _POLICY).takes.result_errors:
+        return request
+    messages = tuple(
+        replace(message, parts=tuple(map(_tell_error, message.parts)))
+        if any(isinstance(part, ToolResult) and part.error for part in message.parts)
+        else message
+        for message in request.messages
+    )
+    return replace(request, messages=messages)
+
+
+def _tell_error(part: Part) -> Part:
+    if not isinstance(part, ToolResult) or not part.error:
+        return part
+    return replace(part, content=(FAILED, *part.content))
 
 
 def _says(message: Message) -> bool:
@@ -179,16 +392,23 @@ def carry_common(routed: RoutedRequest, entry: ModelEntry) -> tuple[dict[str, Js
     if not common:
         return carried, names
     sent = _FIELDS.decode(routed.call.http.body)
+    missing = entry.quirks.get("missing_fields", ())
     for name, places in common.items():
-        target = entry.provider.parameters.get(name)
+        target = entry.provider.parameters.get(name) if name not in missing else None
         for path in places if target is not None else ():
             if path[0] not in sent:
                 continue
             value = get_path({path[0]: msgspec.json.decode(sent[path[0]])}, path)
-            if value is not None and target is not None:
+            if value is not None and target is not None and _is_within(value, entry, name):
                 _put(carried, target, value)
                 names.add(".".join(path))
     return carried, names
+
+
+def _is_within(value: Json, entry: ModelEntry, name: str) -> bool:
+    """Return whether a number is in the range that the provider has for it, if it has one."""
+    known = entry.provider.ranges.get(name)
+    return not known or not isinstance(value, int | float) or known[0] <= value <= known[-1]
 
 
 def _put(fields: dict[str, Json], path: tuple[str, ...], value: Json) -> None:

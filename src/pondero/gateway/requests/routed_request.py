@@ -1,9 +1,11 @@
 """A conversation before a model is chosen, and the steps that lead there."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import HttpRequest, Json, Request
+from ...canon import HttpRequest, Json, Message, Request
 from ...catalog import ModelEntry
 from ...dialects import ParsedRequest, Service, get_dialect
 from ...errors import PermissionDenied
@@ -11,14 +13,23 @@ from ...thinking import Plan, Policy, RequestParameters
 from ..config.model import GatewayKey, GatewayRoute, LevelRules
 from ..config.routing import ResolvedRoute, allows
 from ..levels.level_rules import AppliedLevel, RequestedLevel, parse_requested_level
+from ..purposes.rules import RequestPurpose, find_rule, recognise_purpose
 from ..server.context import GatewayContext, Requester
 from ..signatures.envelope import ClientEnvelopes
 from ..signatures.restore import cache_keys, restore_history
 from ..signatures.turns import ClientTurn, split_turns
-from .kept_items import put_kept_items
+from .kept_items import StoredContent, resolve_stored
+from .repeated_fields import check_repeated
 
 UNKNOWN_OUTPUT = 32_000
 """Tokens, for a model with an unknown maximum; under a budget it is sent as the limit."""
+
+
+def find_usual_limit(entries: Iterable[ModelEntry]) -> int:
+    """Return a limit for models whose own is not known: no more than public lists say of one."""
+    return min([UNKNOWN_OUTPUT, *(entry.max_output for entry in entries if entry.max_output)])
+
+
 _NO_RULES = LevelRules()
 _POLICIES = {
     (strict, hidden): Policy(
@@ -38,18 +49,30 @@ class ClientRequest(Struct, frozen=True, kw_only=True):
     requester: Requester
 
 
+class StoredLevel(Struct, frozen=True):
+    """The level that a stored conversation ended with, if a turn of it set one and it is known."""
+
+    id: str
+    word: str | None
+    is_known: bool
+
+
 class RoutedRequest(Struct, frozen=True, kw_only=True):
     """A conversation and its models; ``parsed`` as sent, ``request`` with history restored.
 
     ``output_limit``: the most tokens of an answer, which quotas rely on; it is sent whatever the
     client said. ``is_lowered``: a budget covers no more than that. ``tool_uses``: the most uses of
     each tool that the service runs, if a budget covers no more; 0 leaves these tools out.
-    ``withheld``: answers whose signatures a client put into another answer. ``resolved_http``: the
+    ``withheld``: answers whose signatures a client put into another answer. ``stored``: the
     client's request with the items that its references mean, which ``parsed`` was read from.
+    ``is_wrapped``: ``call`` has the request alone, without the wrapping that its answer needs.
+    ``stored_level``: that of the stored conversation which this request continues. ``purpose``:
+    what it is for, and the rule for such requests. ``is_retry``: an earlier answer was all
+    thinking; ``lowered_to``: the highest level for this one.
     """
 
     call: ClientRequest
-    resolved_http: HttpRequest
+    stored: StoredContent
     service: Service[Json]
     parsed: ParsedRequest[Json]
     request: Request
@@ -60,7 +83,12 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
     withheld: tuple[str, ...] = ()
     output_limit: int | None = None
     is_lowered: bool = False
+    is_wrapped: bool = False
+    stored_level: StoredLevel | None = None
     tool_uses: int | None = None
+    purpose: RequestPurpose = RequestPurpose()
+    lowered_to: str | None = None
+    is_retry: bool = False
 
     @property
     def is_limited(self) -> bool:
@@ -69,6 +97,14 @@ class RoutedRequest(Struct, frozen=True, kw_only=True):
         if key is not None and (key.models or _has_rules(key)):
             return True
         return route is not None and _has_rules(route)
+
+    @property
+    def limits_models(self) -> bool:
+        """Return whether a rule says which models may be asked, or with which levels."""
+        key, route = self.call.requester.key, self.resolved.route
+        if key is not None and (key.models or key.thinking != _NO_RULES):
+            return True
+        return route is not None and route.thinking != _NO_RULES
 
     @property
     def show(self) -> str | None:
@@ -110,13 +146,17 @@ def _has_rules(holder: GatewayKey | GatewayRoute) -> bool:
 
 
 class ModelTarget(Struct, frozen=True, kw_only=True):
-    """One model to ask: its level and plan, and its provider's address and key."""
+    """One model to ask: its level and plan, and its provider's address and key.
+
+    ``emulator``: what may answer in the place of the provider, as in a destination.
+    """
 
     entry: ModelEntry
     level: AppliedLevel
     plan: Plan
     url: str
     key: str | None
+    emulator: str | None = None
 
 
 def route(
@@ -146,28 +186,48 @@ def read_level(
 def as_functions(
     service: Service[Json], request: Request, entries: tuple[ModelEntry, ...]
 ) -> Request:
-    """Return the request with a vendor's own calls as functions, if only other APIs read it."""
+    """Return the request with a vendor's own calls as functions, unless the vendor made them.
+
+    If only other APIs read the request, they all are.
+    """
     rewrite = service.portability.as_functions
-    if rewrite is None or any(
-        get_dialect(e.provider.dialect).service() is service for e in entries
-    ):
+    if rewrite is None:
         return request
-    return rewrite(request)
+    own = {
+        entry.provider.name
+        for entry in entries
+        if get_dialect(entry.provider.dialect).service() is service
+    }
+
+    def is_foreign(message: Message) -> bool:
+        return not own or (message.origin is not None and message.origin.provider not in own)
+
+    return rewrite(request, is_foreign)
 
 
 async def parse_and_route(
     gateway: GatewayContext, call: ClientRequest, service: Service[Json]
 ) -> RoutedRequest:
     """Return the conversation in a request; raises PonderoError, Rejected and RecursionError."""
-    http = await put_kept_items(gateway, call.http, service, client=call.requester.id)
-    parsed = service.parse(http)
+    sent_http = call.http
+    plain = sent_http if service.unwrap is None else service.unwrap(sent_http)
+    is_wrapped = plain is not sent_http
+    if is_wrapped:  # all that looks into the request sees what the service will get
+        call = replace(call, http=plain)
+    stored = await resolve_stored(gateway, call.http, service, client=call.requester.id)
+    http = stored.http
+    parsed = service.parse(sent_http if is_wrapped else http)
     resolved = route(gateway, call, parsed)
+    purpose = recognise_purpose(call.http, parsed.request)
+    if gateway.routing.rules:
+        purpose, resolved = find_rule(gateway.routing, purpose, resolved, call.requester.key)
     level = read_level(call, parsed, resolved)  # ``make_attempt`` applies the rules of each model
     sent = as_functions(service, parsed.request, resolved.entries)
     request, turns, envelopes, withheld = await restore(gateway, replace(call, http=http), sent)
-    return RoutedRequest(
+    request = as_functions(service, request, resolved.entries)  # now the answers' makers are known
+    routed = RoutedRequest(
         call=call,
-        resolved_http=http,
+        stored=stored,
         service=service,
         parsed=parsed,
         request=request,
@@ -176,7 +236,56 @@ async def parse_and_route(
         requested_level=level,
         envelopes=envelopes,
         withheld=withheld,
+        is_wrapped=is_wrapped,
+        purpose=purpose,
     )
+    _check_presets(routed)
+    if routed.is_limited:
+        check_repeated(call.http.body, service.passthrough.hosted)
+    return _leave_out_unknown(routed)
+
+
+def is_unknown(entry: ModelEntry) -> bool:
+    """Return whether nothing is known of how a model is told how much to think."""
+    return entry.inferred and entry.capability.thinks and entry.capability.style is None
+
+
+def _leave_out_unknown(routed: RoutedRequest) -> RoutedRequest:
+    """Return the request without models that no rule on levels can bind.
+
+    Raises PermissionDenied if no other is left: a cap must not fail open.
+    """
+    holders = (routed.resolved.route, routed.call.requester.key)
+    bounds = any(each is not None and each.thinking.binds for each in holders)
+    if not bounds or not any(map(is_unknown, routed.resolved.entries)):
+        return routed
+    known = tuple(entry for entry in routed.resolved.entries if not is_unknown(entry))
+    if not known:
+        unknown = routed.resolved.entries[0]
+        message = (
+            f"this key or route limits how much models think, and nothing is known of {unknown.id} "
+            "that could be limited; the operator can say what it is like in models.toml "
+            f'([[model]] provider = "{unknown.provider.name}", match = ["..."], like = "...")'
+        )
+        raise PermissionDenied(message, status=403)
+    return replace(routed, resolved=replace(routed.resolved, entries=known))
+
+
+def _check_presets(routed: RoutedRequest) -> None:
+    """Raise PermissionDenied if a client names settings of the service that no rule limits."""
+    name = routed.parsed.request.model
+    marks = (
+        mark
+        for entry in routed.resolved.entries
+        for mark in get_dialect(entry.provider.dialect).service().passthrough.preset_marks
+        if mark in entry.model.lower()
+    )
+    if any(mark in name.lower() for mark in marks) and routed.is_limited:
+        message = (
+            f"this key or route has rules, and the preset in {name!r} may ask other models "
+            "without them; name a model, or a route to the preset"
+        )
+        raise PermissionDenied(message, status=403)
 
 
 async def restore(

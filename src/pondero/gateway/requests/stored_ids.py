@@ -4,42 +4,92 @@ All clients of a gateway share one account at the provider, which would hand any
 of the others.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 
-from ...dialects import Rejected, StoredId
+from msgspec.structs import replace
+
+from ...dialects import Rejected, StoredId, StoredIds
+from ...errors import PermissionDenied
+from ...exchange import Exchange
+from ..levels.stated_depth import find_last_level
 from ..server.context import GatewayContext
 from .portability import is_same_dialect
-from .routed_request import RoutedRequest
+from .routed_request import RoutedRequest, StoredLevel
 from .translation import check_translatable
 
+_END = b"\0"  # between an owner and the level that its conversation ended with
 
-async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> None:
+
+async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> RoutedRequest:
     """Reject ids that are not the client's, or that no model of the route can know.
 
-    Raises Rejected and BadParameter.
+    Returns the request with the level that the stored conversation has set for itself. Raises
+    Rejected, PermissionDenied and BadParameter.
     """
-    rules = routed.service.stored_ids
-    found = rules.find(routed.call.http) if rules is not None else ()
+    rules, found = routed.service.stored_ids, routed.stored.named
     if rules is None or not found:
-        return
+        return routed
     if not any(is_same_dialect(routed, entry) for entry in routed.resolved.entries):
         check_translatable(routed)
     dialect = routed.call.client_dialect
     if not any(entry.provider.dialect == dialect for entry in routed.resolved.entries):
-        return  # no other API is sent such an id
-    key, client = routed.call.requester.key, routed.call.requester.id.encode()
-    if key is None or key.account_state:
-        return
-    owners = await _load_owners(gateway, found)
+        return routed  # no other API is sent such an id
+    key = routed.call.requester.key
+    records = await _load_records(gateway, found)
+    if key is not None and not key.account_state:
+        _check_owners(routed, rules, found, records)
+    _check_prompts(routed, found)
+    return replace(routed, stored_level=_find_level(rules, found, records))
+
+
+def _check_owners(
+    routed: RoutedRequest,
+    rules: StoredIds,
+    found: Iterable[StoredId],
+    records: Mapping[str, bytes],
+) -> None:
+    client = routed.call.requester.id.encode()
     for each in found:
-        owner = owners.get(each.id, client if each.has_content else None)
-        if each.of_account or owner != client:
+        stored = records.get(each.id)
+        owner = stored.partition(_END)[0] if stored is not None else None
+        is_open = owner is None and (each.has_content or each.is_shared)
+        if each.of_account or (owner != client and not is_open):
             raise Rejected(rules.reject(each))
 
 
-async def _load_owners(gateway: GatewayContext, found: Iterable[StoredId]) -> dict[str, bytes]:
-    """Return the clients whose answers gave these ids."""
+def _check_prompts(routed: RoutedRequest, found: Iterable[StoredId]) -> None:
+    """Raise PermissionDenied for a prompt of the account, which has settings of its own."""
+    prompt = next((each for each in found if each.field == "prompt"), None)
+    if prompt is not None and routed.limits_models:
+        message = (
+            f"this key or route has rules, and the stored prompt {prompt.id!r} has settings that "
+            "no rule limits; send its text"
+        )
+        raise PermissionDenied(message, status=403)
+
+
+def _find_level(
+    rules: StoredIds, found: Iterable[StoredId], records: Mapping[str, bytes]
+) -> StoredLevel | None:
+    """Return the level that a stored conversation ended with; None if none is named."""
+    named = [each for each in found if each.field in rules.levels_at and not _is_plain(each)]
+    # An item of an answer sets no level; only one that no answer gave may be such a turn.
+    named = [each for each in named if not (each.is_item and each.id in records)]
+    if not named:
+        return None
+    known = [records[each.id] for each in named if each.id in records]
+    words = [record.partition(_END)[2].decode() for record in known if _END in record]
+    return StoredLevel(named[0].id, words[-1] if words else None, len(known) == len(named))
+
+
+def _is_plain(each: StoredId) -> bool:
+    """Return whether an id cannot stand for a turn that sets a level."""
+    return each.may_be_dropped or each.is_shared or each.has_content
+
+
+async def _load_records(gateway: GatewayContext, found: Iterable[StoredId]) -> dict[str, bytes]:
+    """Return the clients whose answers gave these ids, and the levels that those ended with."""
     keys = {_make_owner_key(each.id): each.id for each in found if not each.of_account}
     owners = await gateway.shared.owners.get(keys) if keys else {}
     return {keys[key]: owner for key, owner in owners.items()}
@@ -48,29 +98,57 @@ async def _load_owners(gateway: GatewayContext, found: Iterable[StoredId]) -> di
 class GivenIdRecorder:
     """Records the ids that an answer gives to a client; it sees the client's bytes."""
 
-    def __init__(self, routed: RoutedRequest) -> None:
-        self._rules = routed.service.stored_ids if routed.call.requester.key is not None else None
-        self._client = routed.call.requester.id
+    def __init__(self, gateway: GatewayContext, routed: RoutedRequest, exchange: Exchange) -> None:
+        rules = routed.service.stored_ids
+        needed = routed.call.requester.key is not None or (
+            rules is not None and bool(rules.levels_at) and gateway.routing.binds
+        )
+        self._rules = rules if needed else None
+        self._record = routed.call.requester.id.encode()
+        if rules is not None and rules.levels_at and self._rules is not None:
+            self._record += _describe_level(routed, exchange)
+        body = routed.call.http.body
+        wanted = rules is not None and any(mark in body for mark in rules.answer_marks)
+        self._find_answer = rules.find_answer if rules is not None and wanted else None
         self._ids: set[str] = set()
+        # A shared file that an answer repeats from its request is not made by it.
+        self._recorded: set[str] = {each.id for each in routed.stored.named if each.is_shared}
 
     def feed(self, data: bytes) -> None:
         """Take some whole lines of a stream."""
-        if self._rules is None or self._rules.mark not in data:
+        if self._rules is None:
+            return
+        marks = self._rules.marks
+        if self._find_answer is None and not any(mark in data for mark in marks):
             return
         for line in data.split(b"\n"):
-            if self._rules.mark in line:
-                self._ids.update(self._rules.find_given(line.removeprefix(b"data:"), stream=True))
+            event = line.removeprefix(b"data:")
+            if any(mark in line for mark in marks):
+                self._ids.update(self._rules.find_given(event, stream=True))
+            if self._find_answer is not None and line.startswith(b"data:"):
+                self._ids.update(self._find_answer(event, stream=True))
 
     def take_whole(self, body: bytes) -> None:
         """Take an answer in one piece."""
         if self._rules is not None:
             self._ids.update(self._rules.find_given(body, stream=False))
+            if self._find_answer is not None:
+                self._ids.update(self._find_answer(body, stream=False))
 
     async def record(self, gateway: GatewayContext) -> None:
-        """Store whose they are."""
-        if self._ids:
-            owner = self._client.encode()
-            await gateway.shared.owners.put({_make_owner_key(id): owner for id in self._ids})
+        """Store whose they are, each once."""
+        ids, self._ids = self._ids - self._recorded, set()
+        if ids:
+            self._recorded |= ids
+            await gateway.shared.owners.put({_make_owner_key(id): self._record for id in ids})
+
+
+def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
+    """Return the level with which a conversation ends, for the record; empty if it set none."""
+    word = find_last_level(exchange.http.body, routed.service.depth)
+    if word is None and routed.stored_level is not None:
+        word = routed.stored_level.word
+    return b"" if word is None else _END + word.encode("utf-8", "replace")
 
 
 def _make_owner_key(id: str) -> str:

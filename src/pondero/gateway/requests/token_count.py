@@ -1,36 +1,20 @@
 """Counts a prompt's tokens by the model's service, else estimates, as a header says."""
 
-from math import ceil
-
 import msgspec
 
 from ...canon import (
-    Blob,
     HttpRequest,
     HttpResponse,
-    Image,
     Json,
-    Request,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    UnknownPart,
 )
 from ...dialects import NAMES, ModelEndpoints, Rejected, Service, get_dialect
 from ...errors import PonderoError
-from ...framing import parse_json_or_none
+from ...exchange import estimate_tokens
 from ..server.context import GatewayContext, Requester
 from .attempt import make_attempt
 from .errors import add_response_headers, write_error
 from .routed_request import ClientRequest, RoutedRequest, parse_and_route
-
-CHARACTERS = 3.6  # per token, in a usual mix of prose and code
-_MARGIN = 1.25  # an estimated prompt may be this much larger
-_AROUND = 4  # extra tokens of each message, part and tool
-_PICTURE = 1_500
-_MEDIA = 3_000
-_LONGEST = 1 << 20  # bytes of a response that has only a number
+from .stored_ids import check_stored_ids
 
 
 async def count_prompt(
@@ -58,12 +42,13 @@ async def _count(
     try:
         call = msgspec.structs.replace(call, http=models.parse_count(call.http))
         routed = await parse_and_route(gateway, call, service)
+        routed = await check_stored_ids(gateway, routed)
     except (PonderoError, Rejected, RecursionError) as error:
         return write_error(error, call.client_dialect, service)
     tokens = await _ask_service(gateway, routed)
     if tokens is not None:
         return models.write_count(tokens)
-    guess = models.write_count(estimate(routed.request))
+    guess = models.write_count(estimate_tokens(routed.request))
     return add_response_headers(guess, {"x-pondero-count": "estimate"})
 
 
@@ -71,73 +56,14 @@ async def _ask_service(gateway: GatewayContext, routed: RoutedRequest) -> int | 
     """Return the count of the model's own service; None if it has none, or fails."""
     entry = routed.resolved.entries[0]
     caller = get_dialect(entry.provider.dialect).caller()
-    if caller.count_request is None:
+    if (count := caller.find_count(entry.quirks)) is None:
         return None
     try:
         exchange = make_attempt(gateway, routed, entry).exchange
-        answer = await gateway.transport_for(exchange).send(
-            caller.count_request(exchange.http), gateway.timeouts
-        )
-        try:
-            body = bytearray()
-            async for piece in answer:
-                body += piece
-                if len(body) > _LONGEST:
-                    return None
-        finally:
-            await answer.aclose()
     except PonderoError:
         return None
-    raw = parse_json_or_none(bytes(body)) if answer.head.status == 200 else None
-    tokens = raw.get(caller.count_field) if isinstance(raw, dict) else None
-    return tokens if isinstance(tokens, int) else None
-
-
-def estimate_most(request: Request) -> int:
-    """Return an estimate of a request's tokens that few prompts exceed."""
-    return ceil(estimate(request) * _MARGIN)
-
-
-def estimate(request: Request) -> int:
-    """Return an estimate of a request's tokens."""
-    characters = sum(_measure(text.text) for text in request.system)
-    characters += sum(
-        len(tool.name)
-        + len(tool.description)
-        + len(msgspec.json.encode(tool.parameters or tool.raw))
-        for tool in request.tools
+    raw = await gateway.fetch_json(
+        count.request(exchange.http), gateway.transport_for(exchange), gateway.timeouts
     )
-    tokens = _AROUND * (len(request.messages) + len(request.tools))
-    for message in request.messages:
-        for part in message.parts:
-            tokens += _AROUND
-            text, more = _size(part)
-            characters += text
-            tokens += more
-    return max(1, tokens + ceil(characters / CHARACTERS))
-
-
-def _size(part: object) -> tuple[int, int]:
-    """Return the characters of a part, and the tokens of media."""
-    match part:
-        case Text() | Thinking():
-            return _measure(part.text), 0
-        case ToolCall():
-            return len(part.name) + len(msgspec.json.encode(part.arguments)), 0
-        case ToolResult():
-            sizes = [_size(inner) for inner in part.content]
-            return sum(size[0] for size in sizes), sum(size[1] for size in sizes)
-        case Image():
-            return 0, _PICTURE
-        case Blob():
-            return 0, _MEDIA
-        case UnknownPart():
-            return len(msgspec.json.encode(part.raw)), 0
-    return 0, 0
-
-
-def _measure(text: str) -> int:
-    """Return the size of a text in characters of English: others take a token for two bytes."""
-    if text.isascii():
-        return len(text)
-    return len(text) + ceil((len(text.encode("utf-8", "replace")) - len(text)) * CHARACTERS / 2)
+    tokens = raw.get(count.field) if isinstance(raw, dict) else None
+    return tokens if isinstance(tokens, int) else None

@@ -24,7 +24,7 @@ from ..requests.errors import (
     read_reason,
     write_error,
 )
-from ..requests.model_list import answer_model_list
+from ..requests.model_list import answer_models
 from ..requests.pipeline import answer_request
 from ..requests.read_request import (
     BodyProblem,
@@ -71,6 +71,9 @@ class App:
         self.seen: Observers = seen or Observers()
         if self.seen.metrics is not None:
             self.seen.metrics.breakers = gateway.breakers.states
+            gateway.dial_watch.told.append(self.seen.metrics.note_alarm)
+        if self.seen.webhook is not None:
+            gateway.dial_watch.told.append(self.seen.webhook.send)
         self.rejections: Rejections = Rejections(gateway)
         self._admin = Admin(gateway)
         self._readiness = Readiness(gateway, self.seen.ledger)
@@ -238,7 +241,7 @@ class App:
             found = await count_prompt(gateway, http, requester)
             if found is None:
                 what = "model list"
-                found = answer_model_list(http, gateway.routing, requester.key)
+                found = await answer_models(gateway, http, requester.key)
             found = found or write_not_found(http)
             _note_response(record, found, what)
             named = name_request(found, service, arrival.id) if found.status >= 400 else found

@@ -9,9 +9,10 @@ from typing import ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Message
+from ...canon import HttpRequest, Json, Message
 from ...catalog import ModelEntry, Provider
 from ...dialects import Repair
+from ...errors import PonderoError
 from ...exchange import (
     PATIENCE,
     AsyncTransport,
@@ -21,6 +22,7 @@ from ...exchange import (
     gave_last_answer,
     make_rejection,
 )
+from ...framing import parse_json_or_none
 from ...handoff import Rejection
 from ...store import load_catalog
 from ...transport import AsyncSigningTransport
@@ -28,6 +30,7 @@ from ..answers.response_writer import ClientWatch
 from ..config.model import GatewayConfig, GatewayKey, GatewayRoute
 from ..config.routing import Routing
 from ..config.secrets import find_provider_key, find_provider_url
+from ..observability.dial_watch import DialWatch
 from ..observability.feed import Feed
 from ..observability.ledger_database import LedgerDatabase
 from ..observability.log_redaction import redact_log
@@ -41,6 +44,7 @@ from ..state.shared_state import BreakerStore, SharedState, make_shared_state
 LOG = logging.getLogger("pondero.gateway")
 
 _REMEMBERED = 512
+_LONGEST = 1 << 20  # bytes of a count or a list of models
 _USUAL = GatewayRoute(match="*", to=("*",))
 
 
@@ -88,9 +92,14 @@ class GatewayContext:
         self.keys: KeyRing = KeyRing(lambda: self.config.keys, self.shared.keys)
         self.watch: ClientWatch = ClientWatch()
         self.feed: Feed = Feed()
+        self.dial_watch: DialWatch = DialWatch()
         self.ledger = ledger
         self.save_begun = save_begun
-        self.observers: tuple[Observer, ...] = (self.feed.note, *observers)
+        self.observers: tuple[Observer, ...] = (
+            self.feed.note,
+            self.dial_watch.note,
+            *observers,
+        )
         self.timeouts: Timeouts = timeouts or Timeouts()
         self._rejections: dict[Rejection, None] = {}
 
@@ -123,6 +132,25 @@ class GatewayContext:
         return AsyncSigningTransport(self.transport, exchange.signing)
 
     @staticmethod
+    async def fetch_json(
+        request: HttpRequest, transport: AsyncTransport, timeouts: Timeouts
+    ) -> Json | None:
+        """Return the JSON of a short answer; None if the service fails, or says anything else."""
+        body = bytearray()
+        try:
+            answer = await transport.send(request, timeouts)
+            try:
+                async for piece in answer:
+                    body += piece
+                    if len(body) > _LONGEST:
+                        return None
+            finally:
+                await answer.aclose()
+        except PonderoError:
+            return None
+        return parse_json_or_none(bytes(body)) if answer.head.status == 200 else None
+
+    @staticmethod
     def retry(route: GatewayRoute | None) -> Retry:
         """Return how often to try a model before the next."""
         return Retry(attempts=(route or _USUAL).retries + 1, patience=PATIENCE)
@@ -136,8 +164,12 @@ class GatewayContext:
         return tuple(self._rejections)
 
     def learn(self, exchange: Exchange, repair: Repair) -> None:
-        """Remember a rejection whose repair worked; the oldest are forgotten."""
-        if repair.holds_for == "request":
+        """Remember a rejection whose repair worked; the oldest are forgotten.
+
+        Only what holds for every conversation with the model: a rejected signature is known by its
+        digest wherever it comes from, but another cure of one conversation says nothing of others.
+        """
+        if repair.holds_for != "model" and not repair.unsealed:
             return
         self._rejections[make_rejection(exchange.origin, repair)] = None
         while len(self._rejections) > _REMEMBERED:

@@ -6,8 +6,11 @@ HEAD_LINES = 128
 """Maximum header lines of a request."""
 HEAD_SECONDS = 10.0
 """How long a head may take, from the connection or its first byte on."""
-KEEP_ALIVE = 5
-"""Seconds until an idle connection is closed after an answer."""
+KEEP_ALIVE = 120
+"""Seconds until an idle connection is closed after an answer.
+
+Clients and proxies keep them for 5 (httpx), 15 (aiohttp), 60 (nginx, AWS) or 90 seconds (Go,
+reqwest). A client that keeps them longer loses a request that it sends just as they are closed."""
 PIPELINED = 16
 """Maximum requests that wait on one connection for the answer before them."""
 READ_SECONDS = 30.0

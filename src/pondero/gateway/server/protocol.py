@@ -7,7 +7,7 @@ body is the application's (``requests/read_request.py``), which can answer in th
 A client that reads too little of its answers is cut off, so that they do not wait here for ever.
 """
 
-from asyncio import AbstractEventLoop, Transport
+from asyncio import AbstractEventLoop, Protocol, Transport
 from collections.abc import Callable
 from itertools import islice
 from typing import Any, ClassVar
@@ -68,7 +68,7 @@ class _Sweep:
             self.start(loop, connections, _SWEEP if count < _AT_ONCE else _BREATH)
 
 
-class LimitedProtocol(HttpToolsProtocol):
+class _LimitedProtocol(HttpToolsProtocol):
     """One connection."""
 
     sweep: ClassVar["_Sweep"]
@@ -329,10 +329,10 @@ def _format(response: HttpResponse) -> bytes:
     return head + b"\r\n" + response.body
 
 
-def make_protocol(reject: Reject) -> type[LimitedProtocol]:
+def make_protocol(reject: Reject) -> type[Protocol]:
     """Return the protocol of one server, which calls ``reject`` for each rejection."""
 
-    class ServerProtocol(LimitedProtocol):
+    class ServerProtocol(_LimitedProtocol):
         sweep: ClassVar[_Sweep] = _Sweep()
 
         def reject(

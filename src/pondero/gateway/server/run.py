@@ -109,7 +109,7 @@ def _serve_process(
     observers: Sequence[Observer],
     shutdown: "_Shutdown",
 ) -> None:
-    with open_observers(config.server) as seen:
+    with open_observers(config.server, config.alerts) as seen:
         told = (*observers, *seen.told)
         ledger = seen.ledger.database if seen.ledger is not None else None
         shared, network = (

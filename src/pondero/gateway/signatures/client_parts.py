@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Part, Text, ToolResult, UnknownPart
+from ...canon import LevelUpdate, Part, Text, ToolResult, UnknownPart
 from .envelope import (
     Entry,
     Envelope,
@@ -39,7 +39,7 @@ def open_parts(parts: Sequence[Part], open_envelope: OpenEnvelope) -> list[Clien
         withheld: tuple[str, ...] = ()
         if isinstance(part, UnknownPart) and has_envelope(part.raw):
             continue
-        if not isinstance(part, ToolResult) and part.signature is not None:
+        if not isinstance(part, ToolResult | LevelUpdate) and part.signature is not None:
             found = dict.fromkeys(iter_envelopes(part.signature.value))
             fresh = (open_envelope(text) for text in found if text not in seen)
             opened = [envelope for envelope in fresh if envelope is not None]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ...canon import (
@@ -13,6 +13,7 @@ from ...canon import (
     Finished,
     Image,
     Json,
+    LevelUpdate,
     Message,
     Origin,
     Part,
@@ -54,7 +55,7 @@ _KINDS: dict[type, PartKind] = {
 
 def read_envelope(part: Part, _shown: str, _before: Sequence[Json], /) -> Json | None:
     """Return the envelope on a part: the signer of a translated answer."""
-    signature = None if isinstance(part, ToolResult) else part.signature
+    signature = None if isinstance(part, ToolResult | LevelUpdate) else part.signature
     return signature.value if signature is not None and signature.dialect == DIALECT else None
 
 
@@ -124,7 +125,7 @@ class SignatureEmbedder:
         """Return an answer in one piece as the client is to see it."""
         events: list[Event] = []
         for index, part in enumerate(message.parts):
-            if isinstance(part, ToolResult):
+            if isinstance(part, ToolResult | LevelUpdate):
                 continue
             start = PartStart(index, _KINDS[type(part)], signature=part.signature)
             if isinstance(part, ToolCall):
@@ -142,7 +143,7 @@ class SignatureEmbedder:
         out: list[Event] = []
         for event in events:
             if isinstance(event, PartEnd):
-                self._parts[event.index] = event.part
+                self._parts[event.index] = _leave_out_logprobs(event.part)
         for event in self._sequence.feed(events):
             if isinstance(event, DELTAS):
                 self._delta(event, out)
@@ -261,7 +262,8 @@ class SignatureEmbedder:
         if part.signature is not None and entry != opened.entry:
             self._waiting.append(entry)
         self._texts.append((at, part.text))
-        out.append(PartEnd(opened.index or 0, Text(part.text, opened.signature, part.citations)))
+        shown = Text(part.text, opened.signature, part.citations, tokens=part.tokens)
+        out.append(PartEnd(opened.index or 0, shown))
 
     def _end_call(self, opened: _OpenPart, part: ToolCall, out: list[Event]) -> None:
         id = self._ids[opened.start.index]
@@ -326,6 +328,11 @@ class SignatureEmbedder:
         it.
         """
         return any(self._has_envelope or not _has_no_signature(entry) for entry in self._waiting)
+
+
+def _leave_out_logprobs(part: Part) -> Part:
+    """Return a part as the answer cache has it: no client sends log probabilities back."""
+    return replace(part, tokens=UNSET) if isinstance(part, Text) and part.logprobs else part
 
 
 def _has_no_signature(entry: Entry) -> bool:

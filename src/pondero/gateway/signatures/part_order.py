@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
 from ...canon import (
@@ -50,7 +50,9 @@ class _Open(Struct):
         text = "".join(self.texts)
         if self.start.kind == "text" and isinstance(part, Thinking):
             return Text(text)  # a late closing tag made all this thinking
-        if self.resumed and isinstance(part, Text | Thinking):
+        if self.resumed and isinstance(part, Text):
+            return replace(part, text=text, tokens=UNSET)  # its pieces had them
+        if self.resumed and isinstance(part, Thinking):
             return replace(part, text=text)
         return part
 

@@ -11,6 +11,7 @@ from msgspec import MsgspecError
 from msgspec.structs import replace
 
 from ...canon import (
+    LevelUpdate,
     Message,
     Origin,
     Part,
@@ -232,7 +233,7 @@ def _drop_envelopes(part: Part) -> Iterator[Part]:
     if isinstance(part, UnknownPart) and has_envelope(part.raw):
         return
     if (
-        isinstance(part, ToolResult)
+        isinstance(part, ToolResult | LevelUpdate)
         or part.signature is None
         or not any(iter_envelopes(part.signature.value))
     ):
@@ -268,7 +269,7 @@ def _find_proofs(parts: Sequence[Part]) -> set[str]:
     return {
         text
         for part in parts
-        if not isinstance(part, ToolResult) and part.signature is not None
+        if not isinstance(part, ToolResult | LevelUpdate) and part.signature is not None
         for text in iter_strings(part.signature.value)
         if len(text) >= _PROOF and not (isinstance(part, Thinking) and text in part.text)
     }
@@ -348,7 +349,7 @@ class _AnswerEnvelopes:
     def _drop_client_signature(self, part: Part) -> Part:
         """Return a part without data that the client's dialect added: ids, field names."""
         if (
-            isinstance(part, ToolResult)
+            isinstance(part, ToolResult | LevelUpdate)
             or part.signature is None
             or part.signature.dialect != self._client_dialect
         ):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ...canon import Json, convert_json, dump_json
 from ...errors import BadParameter, BadThinking, StoreError
-from ...store import Database, Schema, data_folder, write_atomic
+from ...store import Database, Schema, check_auto, data_folder, write_atomic
 from ...thinking import parse_intent
 from ..config.model import MOST_COST, GatewayKey, find_name_problem, parse_expiry
 from ..config.secrets import hash_key, make_key
@@ -303,6 +303,7 @@ def _build_key(row: Mapping[str, Json]) -> GatewayKey:
         key = convert_json(row, GatewayKey)
         for word in (key.thinking.default, key.thinking.force):
             parse_intent(word)
+            check_auto(word)
         for word in (key.thinking.floor, key.thinking.cap):
             if parse_intent(word).kind == "auto":
                 message = f"invalid {word!r}; use a level"

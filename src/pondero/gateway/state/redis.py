@@ -179,7 +179,11 @@ class RedisKeys:
 
     async def rows(self) -> Rows:
         """Return the current keys; raises SharedStateLost if they are unknown or unreadable."""
-        if self._rows is None or self._snapshot is None or self._snapshot.version != self._version:
+        if self._rows is not None and self._link.is_away:
+            self._use_later()
+        elif (
+            self._rows is None or self._snapshot is None or self._snapshot.version != self._version
+        ):
             try:
                 await self._read()
             except KeysUnreadable:
@@ -204,7 +208,8 @@ class RedisKeys:
         await self._change(name, "")
 
     async def _change(self, name: str, text: str) -> None:
-        await self._link.run_in_epoch("change_key", [_KEYS, _CHANGES, _VERSION], [name, text])
+        keys = [_KEYS, _CHANGES, _VERSION]
+        await self._link.run_in_epoch("change_key", keys, lambda: [name, text])
         await self._read()
 
     async def _read(self) -> None:
@@ -261,6 +266,12 @@ class RedisKeys:
         except (msgspec.MsgspecError, ValueError, AttributeError) as error:
             raise KeysUnreadable("the shared state", error) from None
         self._saved = saved
+
+    def _use_later(self) -> None:
+        """Take over what other processes of this machine, which may reach Redis, have learnt."""
+        known = self._find_known(needed=False)
+        rows = {name: row for name, row in known.rows.items() if row}
+        self._use(SavedKeys(rows, known.changed))
 
     def _load(self) -> SavedKeys | None:
         return self._file.load() if self._file is not None else None

@@ -25,9 +25,14 @@ AWAY = 1.0
 """Seconds between attempts to reach a Redis that failed."""
 EPOCH = "epoch"
 """The name under which Redis keeps the id of its data; without it, its data was lost."""
+REPLICAS = "replicas"
+"""The name under which Redis keeps the epoch that each replica knows."""
+_PROCESS = "process"  # the process of Redis that has the epoch
+_COUNTERS = (f"{PREFIX}budget:*", f"{PREFIX}limit:*")
 _PATIENCE = 1.0  # for a connection, and for an answer
 _LONGEST = 3 * _PATIENCE  # for a command with all its answers and a retry
 _CONNECTIONS = 32
+_POLICY = "maxmemory-policy"
 _TRIES = 5  # to find an epoch that does not change meanwhile
 
 Value = TypeVar("Value")
@@ -98,8 +103,24 @@ class RedisLink:
             socket_timeout=_PATIENCE,
             socket_connect_timeout=_PATIENCE,
             retry=Retry(NoBackoff(), 1, (ConnectionError,)),
+            redis_connect_func=self._greet,
         )
         return Redis(connection_pool=pool)
+
+    async def _greet(self, connection: Any) -> None:
+        """Look, before a new connection is used, whether another process of Redis has the data."""
+        from redis.exceptions import ResponseError  # noqa: PLC0415 - an extra
+
+        await connection.on_connect()
+        keys, arguments = self._begin()
+        await connection.send_command(
+            "EVAL", _script("begin").text, len(keys), *(PREFIX + key for key in keys), *arguments
+        )
+        with suppress(ResponseError):  # it is full or read-only; ``_return`` looks again
+            await connection.read_response()
+
+    def _begin(self) -> tuple[Sequence[str], Sequence[Argument]]:
+        return (EPOCH, _PROCESS), (self.now, token_hex(8), *_COUNTERS)
 
     @property
     def now(self) -> Argument:
@@ -127,15 +148,16 @@ class RedisLink:
         return await self.ask(run_script)
 
     async def run_in_epoch(
-        self, name: str, keys: Sequence[str], arguments: Sequence[Argument] = ()
+        self, name: str, keys: Sequence[str], list_arguments: Callable[[], Sequence[Argument]]
     ) -> tuple[str, Any]:
         """Run a script that rejects data this replica has not seen; raises SharedStateLost.
 
-        Return the epoch it ran in, and its answer.
+        Return the epoch it ran in, and its answer. Its arguments are listed for each attempt,
+        because what this replica gives back in between may change them.
         """
         for _ in range(_TRIES):
             if epoch := self.epoch:
-                answer = await self.run(name, [EPOCH, *keys], [epoch, *arguments])
+                answer = await self.run(name, [EPOCH, *keys], [epoch, *list_arguments()])
                 if answer is not None:
                     return epoch, answer
             await self.adopt()
@@ -155,6 +177,16 @@ class RedisLink:
             self._lose(error)
             raise self.make_lost() from None
 
+    async def read_policy(self) -> str | None:
+        """Return what Redis does when its memory is full; None if it does not say."""
+        from redis.exceptions import RedisError  # noqa: PLC0415 - an extra
+
+        with suppress(RedisError, OSError, TimeoutError):  # the question may be forbidden
+            async with asyncio.timeout(_LONGEST):
+                found: dict[str, str] = await self._redis.config_get(_POLICY)
+                return found.get(_POLICY)
+        return None
+
     def _check(self) -> None:
         if self._is_lost and asyncio.current_task() is not self._returning:
             raise self.make_lost()
@@ -165,9 +197,15 @@ class RedisLink:
             epoch = await self._read_epoch()
             if epoch == self.epoch:
                 return
-            for each in self.on_epoch:
-                await each(epoch)
-            if epoch != await self._read_epoch():
+            if self.epoch:
+                LOG.error("the shared state lost data; this replica gives back what it saw")
+            for _ in range(_TRIES):
+                for each in self.on_epoch:
+                    await each(epoch)
+                before, epoch = epoch, await self._read_epoch()
+                if epoch == before:
+                    break
+            else:
                 raise self.make_lost()
             self.epoch = epoch
         for report in self.on_return:
@@ -178,7 +216,7 @@ class RedisLink:
         if found is None:
             for check in self.before_epoch:
                 check()
-            found = await self.run("epoch", [EPOCH], [token_hex(8)])
+            found = await self.run("epoch", [EPOCH, _PROCESS, REPLICAS], [token_hex(8)])
         return str(found.decode())
 
     def _lose(self, error: Exception) -> None:
@@ -201,6 +239,8 @@ class RedisLink:
     async def _return(self) -> None:
         # A write, because a Redis that is full or a replica can still be read.
         await self.ask(lambda redis: redis.set(f"{PREFIX}probe", 1, px=1000))
+        keys, (_, *arguments) = self._begin()
+        await self.run("begin", keys, arguments)
         await self.adopt()
         for each in self.on_return:
             await each()

@@ -1,11 +1,12 @@
 """Counts use for all replicas in Redis, atomic by ``lua/``.
 
 While Redis is lost, a replica counts alone from the last counts it saw, if it may. Redis gets this
-use once, as soon as it is back. If Redis lost its data, the replicas give back what they saw.
+use once, as soon as it is back. If Redis lost its data, all or a single counter, the replicas give
+back what they saw.
 """
 
 import asyncio
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from secrets import token_hex
 from time import monotonic
@@ -14,15 +15,22 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ..quotas.quota import Quota, QuotaUse
+from ..quotas.quota import Quota, QuotaUse, Window
 from ..quotas.usage_counter import LocalUsageCounter, QuotaShortfall, find_window, now_ms
 from .pending_use import Owed, OwedUse, PendingUse, SlotUse
-from .redis_link import PREFIX, Argument, RedisLink, SharedStateLost
+from .redis_link import AWAY, PREFIX, REPLICAS, Argument, RedisLink, SharedStateLost
 
+PATIENCE = 10_000
+"""Milliseconds to wait, after a counter was lost, for replicas that have not given back theirs."""
 _RESERVATIONS = "reservations"
-_RESTORED = "restored"
 _ANY = 1 << 52  # a quota that is never exceeded, for use that has been admitted already
 _LAST = 5.0  # seconds to send use at the end
+
+_Row = tuple[Quota, Sequence[Argument]]  # a counter, and what a script is told about it
+
+
+class MissingCounts(SharedStateLost):
+    """Another replica has not yet given back what it saw of lost counts; nothing is reserved."""
 
 
 class Reservation(Struct, frozen=True):
@@ -84,6 +92,9 @@ class RedisUsageCounter:
         self._ahead: float | None = None  # the clock of Redis in advance of our monotonic clock
         self._mirror = CountMirror(self._now)
         self._bounds: dict[str, Quota] = {}
+        self._births: dict[str, str] = {}  # of the counters that have what this replica saw
+        self._replica = token_hex(6)
+        self._listed = False  # by Redis, among the replicas
         self._open: dict[str, Reservation] = {}
         self._owed: Owed = pending.load() if pending is not None else {}
         self._unsent: dict[tuple[Quota, int], int] = {}  # sums, so that a long loss needs no room
@@ -100,6 +111,8 @@ class RedisUsageCounter:
         self._note_bounds(each.bound for each in uses)
         try:
             return await self._reserve_shared(id, uses)
+        except MissingCounts:
+            raise
         except BaseException as error:
             if not isinstance(error, SharedStateLost) or not self._alone:
                 if asked:
@@ -129,7 +142,7 @@ class RedisUsageCounter:
                 place = (each.bound, each.slot)
                 self._unsent[place] = self._unsent.get(place, 0) + each.amount
             return
-        self._owe(id, OwedUse(used, reservation.epoch or ""))
+        self._owe(id, OwedUse(used, reservation.epoch or ""), reservation)
 
     async def wait_until_counted(self) -> None:
         """Wait until Redis has the use, or is unreachable."""
@@ -137,7 +150,19 @@ class RedisUsageCounter:
 
     async def current_use(self, quotas: Sequence[Quota]) -> list[int]:
         """Return the current use of each quota, by all replicas."""
+        try:
+            return await self._read_use(quotas)
+        except SharedStateLost:
+            return await self._mirror.current_use(quotas)
 
+    async def _read_use(self, quotas: Sequence[Quota]) -> list[int]:
+        found = await self._read_counters(quotas)
+        return [
+            _sum_slots(fields, find_window(each, self._now()))
+            for each, fields in zip(quotas, found, strict=True)
+        ]
+
+    async def _read_counters(self, quotas: Sequence[Quota]) -> list[dict[bytes, bytes]]:
         async def read(redis: Any) -> list[dict[bytes, bytes]]:
             pipeline = redis.pipeline(transaction=False)
             for each in quotas:
@@ -145,15 +170,7 @@ class RedisUsageCounter:
             found: list[dict[bytes, bytes]] = await pipeline.execute()
             return found
 
-        try:
-            found = await self._link.ask(read)
-        except SharedStateLost:
-            return await self._mirror.current_use(quotas)
-        spans = [find_window(each, self._now()) for each in quotas]
-        return [
-            sum(int(count) for slot, count in slots.items() if span.since <= int(slot) <= span.last)
-            for slots, span in zip(found, spans, strict=True)
-        ]
+        return await self._link.ask(read)
 
     async def aclose(self) -> None:
         """Send Redis the use it does not have yet; keep on disk what it does not take."""
@@ -164,6 +181,8 @@ class RedisUsageCounter:
                     await self._link.retry_now()
                 elif self._owed or self._unsent:
                     await self._send_owed()
+                name = PREFIX + REPLICAS
+                await self._link.ask(lambda redis: redis.hdel(name, self._replica))
         if self._pending is not None:
             for id, each in self._open.items():  # their service may have served them
                 if not each.epoch:
@@ -174,21 +193,30 @@ class RedisUsageCounter:
     # -- sending ----------------------------------------------------------------------------------
 
     async def _reserve_shared(self, id: str, uses: Sequence[QuotaUse]) -> QuotaShortfall | None:
-        rows = [(*_window_of(each.bound), each.bound.most, each.amount) for each in uses]
-        keys = [_RESERVATIONS, *(each.bound.name for each in uses)]
-        epoch, answer = await self._link.run_in_epoch("reserve", keys, [id, *_flat(rows)])
+        rows = [
+            (each.bound, (*_window_of(each.bound), each.bound.most, each.amount, ""))
+            for each in uses
+        ]
+        patience = 0 if self._alone else PATIENCE
+        epoch, answer = await self._run(
+            "reserve", [id, self._replica, int(self._listed), patience], rows
+        )
+        self._listed = True
+        if not answer:
+            message = "the gateway's counts are being restored; try again in a moment"
+            raise MissingCounts(message, status=503, retry_after=AWAY)
         granted, now, *rest = (int(each) for each in answer)
         self._ahead = now - monotonic() * 1000
         if not granted:
-            at, slot, taken, wait = rest
-            self._mirror.note_count(uses[at].bound, slot, taken)
+            at, slot, taken, birth, wait = rest
+            self._note_count(uses[at].bound, slot, taken, birth)
             return QuotaShortfall(uses[at].bound, taken, uses[at].amount, wait / 1000)
-        slots, counts = rest[::2], rest[1::2]
+        slots, counts, births = rest[::3], rest[1::3], rest[2::3]
         placed = tuple(
             SlotUse(each.bound, slot, each.amount) for each, slot in zip(uses, slots, strict=True)
         )
-        for each, count in zip(placed, counts, strict=True):
-            self._mirror.note_count(each.bound, each.slot, count)
+        for each, count, birth in zip(placed, counts, births, strict=True):
+            self._note_count(each.bound, each.slot, count, birth)
         self._mirror.note_reservation(id, placed)
         self._open[id] = Reservation(placed, epoch)
         return None
@@ -197,22 +225,59 @@ class RedisUsageCounter:
         """Give back a reservation that Redis may have made although no answer came."""
         self._owe(id, OwedUse(tuple(replace(each, amount=0) for each in self._place(uses))))
 
-    def _owe(self, id: str, owed: OwedUse) -> None:
+    def _owe(self, id: str, owed: OwedUse, reservation: Reservation | None = None) -> None:
         self._owed[id] = owed
         if not self._link.is_away:
-            telling = asyncio.ensure_future(self._tell(id, owed))
+            telling = asyncio.ensure_future(self._tell(id, owed, reservation))
             self._telling.add(telling)
             telling.add_done_callback(self._telling.discard)
 
-    async def _tell(self, id: str, owed: OwedUse) -> None:
+    async def _tell(self, id: str, owed: OwedUse, reservation: Reservation | None) -> None:
         with suppress(SharedStateLost):
-            await self._send_use(id, owed)
+            await self._send_use(id, owed, reservation)
 
-    async def _send_use(self, id: str, owed: OwedUse) -> None:
-        rows = [(*_window_of(each.bound), each.amount, each.slot) for each in owed.uses]
-        keys = [_RESERVATIONS, *(each.bound.name for each in owed.uses)]
-        await self._link.run_in_epoch("settle", keys, [owed.epoch, id, *_flat(rows)])
+    async def _send_use(
+        self, id: str, owed: OwedUse, reservation: Reservation | None = None
+    ) -> None:
+        """Send use; with its reservation, for the first time: Redis may have lost that alone."""
+        held = {each.bound: each.amount for each in reservation.uses} if reservation else {}
+        rows = [
+            (
+                each.bound,
+                (*_window_of(each.bound), each.amount, each.slot, held.get(each.bound, 0)),
+            )
+            for each in owed.uses
+        ]
+        first = reservation is not None
+        await self._run("settle", [owed.epoch, id, int(first)], rows, notices=first)
         self._owed.pop(id, None)
+
+    async def _run(
+        self,
+        script: str,
+        arguments: Sequence[Argument],
+        rows: Sequence[_Row],
+        *,
+        notices: bool = True,
+    ) -> tuple[str, Any]:
+        """Run a script on counters, each with its arguments and the birth this replica has seen.
+
+        ``notices``: whether it looks for losses. Use that is sent after one does not: each loss
+        would begin the sending again.
+        """
+        keys = [REPLICAS, _RESERVATIONS, *(bound.name for bound, _ in rows)]
+
+        def list_arguments() -> list[Argument]:
+            births = self._births if notices else {}
+            seen = ((*values, births.get(bound.name, "")) for bound, values in rows)
+            return [*arguments, *_flat(seen)]
+
+        return await self._link.run_in_epoch(script, keys, list_arguments)
+
+    def _note_count(self, bound: Quota, slot: int, count: int, birth: int) -> None:
+        """Take over a count; not of a counter that began again since: the next script notices."""
+        if not birth or self._births.setdefault(bound.name, str(birth)) == str(birth):
+            self._mirror.note_count(bound, slot, count)
 
     async def _send_owed(self) -> None:
         """Send Redis the use since it was lost, and the reservations of running requests."""
@@ -226,13 +291,32 @@ class RedisUsageCounter:
             await self._send_use(id, owed)
         if self._pending is not None:
             self._pending.save({})
+        await self._see_counts()
+
+    async def _see_counts(self) -> None:
+        """Take over the counts of Redis, in which the use of others during the loss is now, too.
+
+        The replica that wrote last has seen all of it, and can give it back.
+        """
+        bounds = list(self._bounds.values())
+        found = await self._read_counters(bounds)
+        for bound, fields in zip(bounds, found, strict=True):
+            span = find_window(bound, self._now())
+            count, birth = _sum_slots(fields, span), int(fields.get(b"born", 0))
+            if birth:
+                self._births.setdefault(bound.name, str(birth))
+            if [count] > await self._mirror.current_use([bound]):
+                self._note_count(bound, span.slot, count, birth)
 
     async def _join(self, id: str, reservation: Reservation) -> None:
         """Reserve in Redis for a request that was admitted without it."""
-        rows = [(*_window_of(each.bound), _ANY, each.amount) for each in reservation.uses]
-        keys = [_RESERVATIONS, *(each.bound.name for each in reservation.uses)]
+        rows = [
+            (each.bound, (*_window_of(each.bound), _ANY, each.amount, each.slot))
+            for each in reservation.uses
+        ]
         self._open[id] = replace(reservation, epoch="")  # it may end meanwhile
-        epoch, _ = await self._link.run_in_epoch("reserve", keys, [id, *_flat(rows)])
+        arguments: list[Argument] = [id, self._replica, 0, 0]
+        epoch, _ = await self._run("reserve", arguments, rows, notices=False)
         if id in self._open:
             self._open[id] = replace(reservation, epoch=epoch)
 
@@ -248,27 +332,36 @@ class RedisUsageCounter:
             (id, each) for id, each in self._open.items() if each.epoch and each.epoch != epoch
         ]
         if self._link.epoch:
-            counts = [use for use in self._list_lost() if use.amount > 0]
-            rows = [
-                (
-                    PREFIX + use.bound.name,
-                    int(use.bound.rolling),
-                    use.bound.per,
-                    use.slot,
-                    use.amount,
-                )
-                for use in counts
-            ]
-            reserved = [
-                (id, PREFIX + use.bound.name, use.slot, use.amount)
-                for id, each in known
-                for use in each.uses
-            ]
-            keys = [_RESERVATIONS, _RESTORED]
-            await self._link.run("restore", keys, [len(rows), *_flat(rows), *_flat(reserved)])
+            await self._give_back(epoch, known)
         for id, each in known:
             if id in self._open:
                 self._open[id] = replace(each, epoch=epoch)
+
+    async def _give_back(self, epoch: str, reservations: Sequence[tuple[str, Reservation]]) -> None:
+        births = dict(self._births)
+        counts = [use for use in self._list_lost() if use.amount > 0]
+        rows = [
+            (
+                PREFIX + use.bound.name,
+                *_window_of(use.bound),
+                use.slot,
+                use.amount,
+                births.get(use.bound.name, ""),
+            )
+            for use in counts
+        ]
+        reserved = [
+            (id, PREFIX + use.bound.name, use.slot, use.amount)
+            for id, each in reservations
+            for use in each.uses
+        ]
+        arguments = [self._replica, epoch, len(rows), *_flat(rows), *_flat(reserved)]
+        found = await self._link.run("restore", [REPLICAS, _RESERVATIONS], arguments)
+        given = {use.bound.name: birth.decode() for use, birth in zip(counts, found, strict=True)}
+        for name, birth in births.items():
+            if self._births.get(name) == birth:  # else a later answer told another
+                del self._births[name]
+        self._births = given | self._births
 
     def _list_lost(self) -> list[SlotUse]:
         """Return the counts that Redis had, without the use that is sent to it anyway."""
@@ -316,6 +409,15 @@ class RedisUsageCounter:
 def _window_of(bound: Quota) -> tuple[int, str]:
     """Return the arguments of a script that say which slots of a quota count."""
     return int(bound.rolling), bound.per
+
+
+def _sum_slots(fields: Mapping[bytes, bytes], span: Window) -> int:
+    """Return the count of a counter in Redis; its other fields are not slots."""
+    return sum(
+        int(count)
+        for slot, count in fields.items()
+        if slot.isdigit() and span.since <= int(slot) <= span.last
+    )
 
 
 def _flat(rows: Iterable[Sequence[Argument]]) -> list[Argument]:

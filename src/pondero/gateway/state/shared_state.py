@@ -143,6 +143,21 @@ def resolve_address(server: ServerConfig) -> str:
     return read_reference(server.state) if server.state.startswith(REFERENCES) else server.state
 
 
+async def find_eviction_policy(server: ServerConfig) -> str | None:
+    """Return the policy by which a server's Redis may remove counts; None if it removes none.
+
+    None too if it does not say. Raises MissingKey.
+    """
+    if server.state == "memory":
+        return None
+    link = RedisLink(resolve_address(server))
+    try:
+        policy = await link.read_policy()
+    finally:
+        await link.aclose()
+    return None if policy == "noeviction" else policy
+
+
 async def rotate_envelope_secret(config: GatewayConfig) -> None:
     """Make a new secret of envelopes; those made with older ones still open.
 

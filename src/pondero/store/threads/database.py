@@ -73,6 +73,12 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("ALTER TABLE threads ADD COLUMN refusals TEXT NOT NULL DEFAULT '[]'",),
     # The emulator's answers cost nothing.
     ("ALTER TABLE kept ADD COLUMN offline INTEGER NOT NULL DEFAULT 0",),
+    # Origins did not say that the emulator wrote an answer: no service may get what it signed. The
+    # answers of recordings are marked as well: nothing tells them from the emulator's.
+    (
+        """UPDATE kept SET body = json_set(body, '$.message.origin.emulator', 'offline')
+        WHERE offline AND json_valid(body) AND json_type(body, '$.message.origin') = 'object'""",
+    ),
 )
 THREADS = Schema(_MIGRATIONS, "SELECT id FROM threads ORDER BY updated DESC LIMIT 1")
 VERSION = THREADS.version

@@ -12,6 +12,7 @@ from ...canon import (
     Blob,
     Image,
     Json,
+    LevelUpdate,
     Part,
     Text,
     Thinking,
@@ -109,6 +110,8 @@ def _part(part: Part, kept: StoredMessage) -> Iterator[str]:
                 yield _fence(each.text) if isinstance(each, Text) else f"[{media_caption(each)}]"
         case Image() | Blob() | UnknownPart():
             yield f"[{media_caption(part)}]"
+        case LevelUpdate():
+            yield f"[level {part.level}]"
 
 
 def _fence(text: str, kind: str = "") -> str:
@@ -195,6 +198,8 @@ def _html_part(part: Part, kept: StoredMessage) -> Iterator[str]:
                 yield _code(each.text) if isinstance(each, Text) else _medium(each)
         case Image() | Blob() | UnknownPart():
             yield _medium(part)
+        case LevelUpdate():
+            yield f"<p>[level {escape(part.level)}]</p>"
 
 
 def _medium(part: Image | Blob | UnknownPart) -> str:

@@ -3,20 +3,25 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from decimal import Decimal
+from math import ceil
 from time import time
 from typing import Any
 
-from ...batch import EVERY, BatchAnswer, BatchFile, batches_of
+from ...batch import EVERY, BatchAnswer, BatchFile, Patience, batches_of
 from ...client import AsyncBatch, AsyncClient
 from ...errors import Refused
 from ...exchange import AsyncTransport
+from ...store import list_cost
 from ...thinking import Policy
 from ..arms import sweep_policy
 from ..grading.judges import Judge
 from .engine import BudgetSpent, CostBudget, Trial, TrialResult
 
-LOOKS = 2
-"""Each look needs a batch, and a batch may take a day."""
+BLOCKS = 3
+"""Blocks that a pool is sent in."""
+
+LEAST = 40
+"""Units of the smallest block."""
 
 _TICK = 0.5  # seconds between two checks whether the budget was closed
 
@@ -24,7 +29,6 @@ _TICK = 0.5  # seconds between two checks whether the budget was closed
 class BatchEngine:
     """Sends to batch services, or to the transport of a repeat, such as an emulator."""
 
-    looks = LOOKS
     outlives = True
 
     def __init__(
@@ -32,13 +36,16 @@ class BatchEngine:
         *,
         transport: Callable[[int], AsyncTransport] | None = None,
         policy: Policy | None = None,
-        every: tuple[float, float] | None = None,
     ) -> None:
         self._given = transport
         self._policy = policy or sweep_policy()
-        self._every = every or (EVERY if transport is None else (0.0, 0.0))
+        self._waits = transport is None
         self._clients: dict[int, AsyncClient] = {}
         self._owner = "sweep"
+
+    def ahead(self, units: int) -> int:
+        """Return the size of a block: each takes a batch, and a batch may take a day."""
+        return max(LEAST, ceil(units / BLOCKS))
 
     def begin(self, run: str) -> bool:
         """Return True: a trial in no batch was never sent; batches at an emulator cost nothing."""
@@ -103,10 +110,10 @@ class BatchEngine:
         self, batches: Sequence[AsyncBatch], todo: dict[str, Trial], budget: CostBudget
     ) -> AsyncIterator[TrialResult]:
         yielded: set[str] = set()
-        waiting, seconds = list(batches), self._every[0]
+        waiting, seconds, patience = list(batches), EVERY[0], Patience()
         while waiting:
             for batch in tuple(waiting):
-                state = await batch.look()
+                state = await batch.look(patience)
                 for answer in batch.answers.values():
                     if answer.id in todo and answer.id not in yielded:
                         yielded.add(answer.id)
@@ -115,9 +122,10 @@ class BatchEngine:
                     batch.take()
                     await batch.aclose()
                     waiting.remove(batch)
-            if waiting and not await _sleep(seconds, budget):
+            if waiting and not await _sleep(seconds if self._waits else 0.0, budget):
                 return
-            seconds = min(self._every[1], seconds * 1.5)
+            patience.add(seconds)
+            seconds = min(EVERY[1], seconds * 1.5)
 
     def _client(self, repeat: int) -> AsyncClient:
         if repeat not in self._clients:
@@ -128,10 +136,10 @@ class BatchEngine:
 
 async def _sleep(seconds: float, budget: CostBudget) -> bool:
     for _ in range(max(1, round(seconds / _TICK))):
-        if budget.closed:
+        if budget.is_spent:
             return False
         await asyncio.sleep(min(seconds, _TICK))
-    return not budget.closed
+    return not budget.is_spent
 
 
 def _take_affordable(trials: Iterable[Trial], budget: CostBudget) -> list[Trial]:
@@ -157,14 +165,15 @@ def _by_repeat(trials: Iterable[Trial]) -> dict[int, list[Trial]]:
 def _settle(trial: Trial, answer: BatchAnswer, budget: CostBudget) -> TrialResult:
     reply, error = answer.reply, answer.error
     if reply is not None:
-        budget.settle(trial, None if answer.cost is None else Decimal(answer.cost))
+        cost = list_cost(reply)
+        budget.settle(trial, None if cost is None else Decimal(cost))
         return TrialResult(
             key=trial.key,
             text=reply.text,
             finish=reply.finish,
             verdict=reply.verdict,
             usage=reply.usage,
-            cost=answer.cost,
+            cost=cost,
             at=time(),
             model=reply.model,
         )

@@ -16,10 +16,14 @@ from ...errors import PonderoError
 from ..grading.judges import Judge
 
 REFUSALS = ("refusal", "content_filter")
+_CUT = ("length", "context_full")
 
 
 class Trial(Struct, frozen=True):
-    """One question to one arm. ``bound`` is the most it can cost, or None without a price."""
+    """One question to one arm. ``bound`` is the most it can cost, or None without a price.
+
+    ``grading`` is the most that a model that judges can cost for its answer.
+    """
 
     key: str
     arm: int
@@ -31,6 +35,7 @@ class Trial(Struct, frozen=True):
     system: str | None = None
     max_tokens: int | None = None
     bound: Decimal | None = None
+    grading: Decimal | None = None
 
 
 class TrialResult(Struct, frozen=True, kw_only=True):
@@ -46,11 +51,23 @@ class TrialResult(Struct, frozen=True, kw_only=True):
     at: float = 0.0
     model: str | None = None
     error: str | None = None
+    reused: bool = False
+    """Whether an earlier run asked and paid for it."""
 
     @property
     def is_exhausted(self) -> bool:
-        """Return whether all output went into thinking; that counts as wrong."""
+        """Return whether all output went into thinking."""
         return self.verdict == "exhausted" or self.finish == "exhausted"
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether a limit of tokens cut the answer off, all of it or its end."""
+        return self.is_exhausted or self.finish in _CUT
+
+    @property
+    def is_missing(self) -> bool:
+        """Return whether there is no answer to grade; it counts against the cheaper arm."""
+        return self.error is not None or self.is_cut
 
     @property
     def is_refused(self) -> bool:
@@ -85,39 +102,58 @@ class SpendJournal(Protocol):
 
 
 class CostBudget:
-    """What is spent, and the most that requests in flight can cost: together at most ``cap``."""
+    """What is spent, and the most that requests in flight can cost: together at most ``cap``.
+
+    ``admits`` says which trials may begin now; the others wait for answers to earlier ones.
+    """
 
     def __init__(self, ledger: SpendJournal, *, cap: Decimal | None = None, spent: Decimal) -> None:
         self.spent: Decimal = spent
         self.flying: Decimal = Decimal(0)
         self.flights: int = 0
-        self.closed: str = ""
+        self.admits: Callable[[Trial], bool] = lambda _: True
+        self.wake: Callable[[], None] = lambda: None
+        """Called when more trials may be admitted; an engine that waits sets it."""
+        self._closed = ""
+        self._held = ""
         self._ledger = ledger
         self._cap = cap
+        self._grading: dict[str, Decimal] = {}
+
+    @property
+    def closed(self) -> str:
+        """Return why no further trial may begin, or nothing."""
+        return self._closed or self._held
+
+    @property
+    def is_spent(self) -> bool:
+        """Return whether it is closed for good, and not only held."""
+        return bool(self._closed)
+
+    @property
+    def left(self) -> Decimal | None:
+        """Return what may still be spent, or None without a cap."""
+        return None if self._cap is None else max(Decimal(0), self._cap - self.spent)
 
     def take(self, trial: Trial) -> bool:
         """Return whether this fits now, or may once others end; raise BudgetSpent if never."""
         if self.closed:
             raise BudgetSpent(self.closed)
-        bound = trial.bound or Decimal(0)
-        if self._cap is not None and self.spent + self.flying + bound > self._cap:
-            if self.flights:
-                return False
-            self.close(
-                f"the next answer may cost ${bound:.4f}, and ${self.spent:.4f} of the "
-                f"${self._cap:g} of --max-cost are spent"
-            )
-            raise BudgetSpent(self.closed)
-        self._ledger.begin(trial.key, trial.bound)
-        self.flying += bound
-        self.flights += 1
+        if not self.admits(trial):
+            return False
+        bound = (trial.bound or Decimal(0)) + (trial.grading or Decimal(0))
+        if not self._fits(bound, "answer"):
+            return False
+        self.resume(trial)
         return True
 
     def resume(self, trial: Trial) -> None:
-        """Count a trial of an earlier process that is still at a service as in flight."""
+        """Count a trial as in flight, such as one of an earlier process at a batch service."""
         self._ledger.begin(trial.key, trial.bound)
         self.flying += trial.bound or Decimal(0)
         self.flights += 1
+        if trial.grading:
+            self.reserve_grading(trial.key, trial.grading)
 
     def settle(self, trial: Trial, cost: Decimal | None) -> None:
         """Replace a trial's bound by its cost; an answer without a price counts as its bound."""
@@ -131,13 +167,53 @@ class CostBudget:
         """End an attempt without an answer; ``charged``: it may have cost something."""
         bound = trial.bound or Decimal(0)
         self._land(bound)
+        self.settle_grading(trial.key, Decimal(0))
         if charged and bound:
             self._ledger.lose(trial.key, bound)
             self.spent += bound
 
+    def take_grading(self, key: str, bound: Decimal) -> bool:
+        """Return whether a grade fits now, or may once others end; raise BudgetSpent if never."""
+        if key in self._grading or self._cap is None:
+            return True
+        if not self._fits(bound, "grade"):
+            return False
+        self.reserve_grading(key, bound)
+        return True
+
+    def reserve_grading(self, key: str, bound: Decimal) -> None:
+        """Keep the most that a grade can cost, until it is settled."""
+        if key not in self._grading:
+            self._grading[key] = bound
+            self.flying += bound
+
+    def settle_grading(self, key: str, cost: Decimal) -> None:
+        """Replace what was kept for a grade by its cost."""
+        self.flying -= self._grading.pop(key, Decimal(0))
+        self.spent += cost
+
+    def hold(self, why: str) -> None:
+        """Let no trial of this round begin: the bets have ended it."""
+        self._held = self._held or why
+
+    def release(self) -> None:
+        """Let trials begin again after ``hold``."""
+        self._held = ""
+
     def close(self, why: str) -> None:
         """Let no further trial begin."""
-        self.closed = self.closed or why
+        self._closed = self._closed or why
+
+    def _fits(self, bound: Decimal, noun: str) -> bool:
+        if self._cap is None or self.spent + self.flying + bound <= self._cap:
+            return True
+        if self.flights or self._grading:
+            return False
+        self.close(
+            f"the next {noun} may cost ${bound:.4f}, and ${self.spent:.4f} of the "
+            f"${self._cap:g} of --budget are spent"
+        )
+        raise BudgetSpent(self.closed)
 
     def _land(self, bound: Decimal) -> None:
         self.flying -= bound
@@ -177,9 +253,8 @@ async def iter_results(
 class Engine(Protocol):
     """Runs trials and yields their results."""
 
-    @property
-    def looks(self) -> int:
-        """Return the number of looks of a sweep on this engine."""
+    def ahead(self, units: int) -> int:
+        """Return how many of so many units may be asked before the earlier ones are bet on."""
         ...
 
     @property

@@ -4,8 +4,11 @@ The driver records the bounds of a lease before a worker gets it, so all leases 
 cap. A worker reports what it is about to send: if it dies, that counts as its bound, the rest as 0.
 """
 
+import os
 from collections.abc import Callable, Iterable
 from decimal import Decimal
+from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
@@ -149,11 +152,13 @@ class KeyBudget:
         self._sent.setdefault(lease, {})[key] = attempt
         return True
 
-    def record_rejection(self, lease: int, key: str, attempt: int) -> None:
-        """Record that an attempt was rejected, unless a later attempt is already recorded."""
+    def record_rejection(self, lease: int, key: str, attempt: int) -> bool:
+        """Record that an attempt was rejected; return False if a later one is already recorded."""
         sent = self._sent.get(lease, {})
-        if sent.get(key) == attempt:
-            del sent[key]
+        if sent.get(key) != attempt:
+            return False
+        del sent[key]
+        return True
 
     def close(self, lease: int) -> frozenset[str]:
         """Close a lease, and return the keys that were sent."""
@@ -184,3 +189,36 @@ def tokens_of(trial: Trial) -> int:
     """Return roughly the most tokens of a trial: a byte of its prompt is at most one."""
     prompt = len(dump_json(trial.prompt).encode()) + len((trial.system or "").encode())
     return prompt + (trial.max_tokens or _USUAL_ANSWER)
+
+
+SendMark = Literal["?", "+", "-"]
+"""What became of a trial: ``?`` it was leased, ``+`` it is being sent, ``-`` it was rejected."""
+
+
+class SendLog:
+    """A file next to a run that outlives the driver: which leased trials were sent.
+
+    Without it, everything leased would count as lost after the driver's death. The driver and the
+    budgets on its machine append to it, each line in one write.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+
+    def add(self, mark: SendMark, keys: Iterable[str]) -> None:
+        """Append a line for each key."""
+        lines = "".join(f"{mark}{key}\n" for key in keys)
+        os.write(self._file, lines.encode())
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+def read_unsent(path: Path) -> frozenset[str]:
+    """Return the keys that were leased and not sent, or rejected; none if there is no file."""
+    last: dict[str, str] = {}
+    if path.exists():
+        for line in path.read_text("utf-8").splitlines():
+            last[line[1:]] = line[:1]
+    return frozenset(key for key, mark in last.items() if mark != "+")

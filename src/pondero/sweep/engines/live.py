@@ -6,61 +6,59 @@ Retries are here, so that the limiter sees every rejection and the budget pays e
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from decimal import Decimal
 from random import random
 from time import monotonic, time
-from typing import cast
 
 from ...canon import HttpRequest, Reply, ResponseHead
-from ...client import AsyncClient, reply_cost
+from ...client import AsyncClient
 from ...emulator import Emulator, ErrorProneResponder
 from ...errors import (
     AuthFailed,
     BillingFailed,
     MissingExtra,
     NotFound,
-    Overloaded,
     PermissionDenied,
     PonderoError,
     QuotaSpent,
-    RateLimited,
     Refused,
     ServerFailed,
     ServiceError,
-    Timeout,
+    TransportError,
     Truncated,
-    Unreachable,
     UsageError,
 )
 from ...exchange import AsyncResponse, AsyncTransport, Retry, Timeouts, parse_rate_limits
-from ...thinking import Policy, ThinkingLike
+from ...store import list_cost
+from ...thinking import Policy
 from ..arms import sweep_policy
+from ..busy_service import BUSY, PATIENCE, find_pause
+from ..charges import may_be_charged
 from ..grading.judges import Judge
-from ..statistics.looks import LOOKS
 from .engine import BudgetSpent, CostBudget, Trial, TrialResult, iter_results
 from .limiter import START, Limiter
 
 OFFLINE_AT_ONCE = 64
 """Requests in flight to an emulator at the start."""
 
+AHEAD = 8
+"""Units in flight: enough to keep a service busy, and at most this many too many at the end."""
+
 ATTEMPTS = 6
 """Attempts of a trial that the service fails; waits for a busy service count separately."""
 
-PATIENCE = 40
-"""How often in a row a service may tell one trial to wait."""
+_SENDING: ContextVar[Trial] = ContextVar("the trial of this task")
 
 _SPREAD = 0.1  # of a wait, so that requests rejected together do not return together
 
 _FATAL = (AuthFailed, BillingFailed, NotFound, PermissionDenied, QuotaSpent, UsageError)
-_BUSY = (RateLimited, Overloaded)
-_MAY_BE_CHARGED = (Timeout, Truncated)
-_TRANSIENT = (ServerFailed, Unreachable, *_MAY_BE_CHARGED)
+_TRANSIENT = (ServerFailed, TransportError, Truncated)
 
 
 class LiveEngine:
     """Sends to services or a transport; an emulator's answers cost nothing, but have prices."""
 
-    looks = LOOKS
     outlives = False
 
     def __init__(
@@ -70,6 +68,7 @@ class LiveEngine:
         policy: Policy | None = None,
         retry: Retry | None = None,
         start: int = START,
+        ahead: int = AHEAD,
         stream: bool = True,
         keys: Mapping[str, str] | None = None,
         limiter: Callable[[str], Limiter] | None = None,
@@ -79,12 +78,17 @@ class LiveEngine:
         self._policy = policy or sweep_policy()
         self._retry = retry or Retry(attempts=ATTEMPTS)
         self._limiter = limiter or (lambda _model: Limiter(start))
+        self._ahead = ahead
         self._stream = stream
         self._keys = keys
         self._before_send = before_send or _nothing
         self._shared: AsyncTransport | None = None
         self._lanes: dict[str, _Lane] = {}
         self._change = asyncio.Event()
+
+    def ahead(self, units: int) -> int:
+        """Return how many units are asked at once: few, since a decision ends the asking."""
+        return min(units, self._ahead)
 
     def begin(self, _run: str) -> bool:
         """Return False: an answer is lost if its process ends."""
@@ -97,6 +101,7 @@ class LiveEngine:
     def answers(self, trials: Sequence[Trial], budget: CostBudget) -> AsyncIterator[TrialResult]:
         """Yield the result of each trial; see ``Engine``."""
         done: asyncio.Queue[TrialResult | None] = asyncio.Queue()
+        budget.wake = self._change.set
         lanes: dict[str, list[Trial]] = {}
         for trial in trials:
             lanes.setdefault(trial.model, []).append(trial)
@@ -155,21 +160,20 @@ class LiveEngine:
         while True:
             began = monotonic()
             try:
-                await self._before_send(trial)
+                _SENDING.set(trial)
                 reply = await lane.ask(trial, stream=self._stream)
-            except _BUSY as error:
+            except BUSY as error:
                 waits += 1
                 lane.slow(error)
                 if waits > PATIENCE:
                     return self._fail(trial, error, budget)
                 budget.give_back(trial, charged=False)
-                await lane.again(self._retry.wait(error, min(waits, 8), random))
+                await lane.again(find_pause(self._retry, error, waits))
             except _TRANSIENT as error:
                 tries += 1
-                charged = isinstance(error, _MAY_BE_CHARGED)
                 if not self._retry.again(error, tries):
-                    return self._fail(trial, error, budget, charged=charged)
-                budget.give_back(trial, charged=charged)
+                    return self._fail(trial, error, budget)
+                budget.give_back(trial, charged=may_be_charged(error))
                 await lane.again(self._retry.wait(error, tries, random))
             except Refused as error:
                 budget.settle(trial, Decimal(0))
@@ -185,16 +189,14 @@ class LiveEngine:
                 )  # cancelled in flight: the service still answers
                 raise
             else:
-                cost = reply_cost(reply)
+                cost = list_cost(reply)
                 budget.settle(trial, None if cost is None else Decimal(cost))
                 return _make_result(trial, reply, cost, monotonic() - began)
             if not await lane.take(trial, budget):
                 return None
 
-    def _fail(
-        self, trial: Trial, error: PonderoError, budget: CostBudget, *, charged: bool = False
-    ) -> TrialResult:
-        budget.give_back(trial, charged=charged)
+    def _fail(self, trial: Trial, error: PonderoError, budget: CostBudget) -> TrialResult:
+        budget.give_back(trial, charged=may_be_charged(error))
         message = f"{type(error).__name__}: {error}"
         return TrialResult(key=trial.key, finish="error", error=message, at=time())
 
@@ -209,7 +211,7 @@ class LiveEngine:
         else:
             inner = self._shared = self._shared or _network()
         return AsyncClient(
-            transport=_RateLimitTransport(inner, on_head),
+            transport=_ReportingTransport(inner, on_head, self._before_send),
             policy=self._policy,
             retry=Retry(attempts=1),
             keys=self._keys,
@@ -237,7 +239,7 @@ class _Lane:
         return await client.ask(
             trial.model,
             trial.prompt,
-            cast("ThinkingLike", trial.level),
+            trial.level,
             system=trial.system,
             max_tokens=trial.max_tokens,
             stream=stream,
@@ -295,18 +297,25 @@ class _Lane:
             await client.aclose()
 
 
-class _RateLimitTransport:
-    """A transport that reports the head of every answer."""
+class _ReportingTransport:
+    """A transport that reports each trial just before it is sent, and the head of every answer."""
 
-    def __init__(self, inner: AsyncTransport, on_head: Callable[[ResponseHead], None]) -> None:
+    def __init__(
+        self,
+        inner: AsyncTransport,
+        on_head: Callable[[ResponseHead], None],
+        before_send: Callable[[Trial], Awaitable[None]],
+    ) -> None:
         self._inner = inner
         self._read_limits = on_head
+        self._before_send = before_send
 
     @property
     def needs_key(self) -> bool:
         return self._inner.needs_key
 
     async def send(self, request: HttpRequest, timeouts: Timeouts) -> AsyncResponse:
+        await self._before_send(_SENDING.get())
         answer = await self._inner.send(request, timeouts)
         self._read_limits(answer.head)
         return answer

@@ -19,15 +19,18 @@ from ...errors import MissingExtra, PonderoError, UsageError
 from ...store import Credentials, load_catalog
 from ..grading.judges import Grade, Judge
 from ..questions import Question
-from ..statistics.looks import LOOKS
+from ..run.store import sends_path
 from .engine import BudgetSpent, CostBudget, Trial, TrialResult, iter_results
-from .leases import REQUESTS, Lease, LeaseResult, take_lease
+from .leases import REQUESTS, Lease, LeaseResult, SendLog, take_lease
 from .limiter import START
 from .live import ATTEMPTS, OFFLINE_AT_ONCE
 from .ray_workers import Account, BudgetActor, DriverLocation, Worker, WorkerSetup, grade_answer
 
 GRADED_THERE = ("python", "command")
 """Judges that may need much processor time, and so grade on the cluster."""
+
+AHEAD = 32
+"""Units in flight."""
 
 DEATHS = 5
 """Workers that may die in a row without an answer."""
@@ -62,7 +65,6 @@ class _Todo(Struct):
 class RayEngine:
     """Sends from a Ray cluster: ``address``, else RAY_ADDRESS, else one here that ends with it."""
 
-    looks = LOOKS
     outlives = False
 
     def __init__(
@@ -95,10 +97,16 @@ class RayEngine:
         self._losses: dict[str, int] = {}  # attempts that may have been charged, by trial
         self._hiring = asyncio.Lock()
         self._change = asyncio.Event()
+        self._sends_path = sends_path("none")  # of the run that begins
         self._place = DriverLocation(str(Path.cwd()), tuple(sys.path))
 
-    def begin(self, _run: str) -> bool:
-        """Return False: an answer is lost if its process ends."""
+    def ahead(self, units: int) -> int:
+        """Return how many units are asked at once: enough for many workers."""
+        return min(units, AHEAD)
+
+    def begin(self, run: str) -> bool:
+        """Return False: an answer is lost if its process ends; the run's sends say which."""
+        self._sends_path = sends_path(run)
         return False
 
     @property
@@ -127,6 +135,7 @@ class RayEngine:
     ) -> AsyncIterator[TrialResult]:
         """Yield the result of each trial; see ``Engine``."""
         done: asyncio.Queue[TrialResult | None] = asyncio.Queue()
+        cost_budget.wake = self._change.set
         todo: dict[str, _Todo] = {}
         for trial in reversed(trials):
             todo.setdefault(trial.model, _Todo([])).trials.append(trial)
@@ -181,11 +190,17 @@ class RayEngine:
                 if places > len(trials):
                     budget.leave.remote(model, places - len(trials))
                 if trials:
+                    self._log_leased(trials)
                     todo.leased += len(trials)
                     lease = Lease(next(self._numbers), account.name, model, tuple(trials))
                     group.create_task(self._follow(lease, todo, cost_budget, done))
                 elif places:
                     await self._wait_for_change()  # the budget may be freed by requests in flight
+
+    def _log_leased(self, trials: Iterable[Trial]) -> None:
+        log = SendLog(self._sends_path)
+        log.add("?", (trial.key for trial in trials))
+        log.close()
 
     async def _follow(
         self,
@@ -303,16 +318,23 @@ class RayEngine:
         """Return a new budget on this machine, so that it ends with the driver."""
         here = ray.get_runtime_context().get_node_id()
         start = OFFLINE_AT_ONCE if self._offline else START
-        return self._actor(BudgetActor, here, soft=False).remote(start)
+        return self._actor(BudgetActor, here, soft=False).remote(start, self._sends_path)
 
-    async def _hire(self) -> _CrewMember:
+    async def _hire(self, *avoided: str) -> _CrewMember:
+        """Return a new worker on the node with the fewest, if possible on none of those avoided.
+
+        A node that died is listed as alive for some more seconds.
+        """
         nodes = [each["NodeID"] for each in self._ray.nodes() if each["Alive"]]
         taken_up = [each.node for each in self._crew if not each.is_dead]
-        node = min(nodes, key=taken_up.count)
+        node = min(nodes, key=lambda each: (each in avoided, taken_up.count(each)))
         handle = self._actor(Worker, node, soft=True).remote()
         try:
             return _CrewMember(handle, await self._set_up(handle), node)
         except self._ray.exceptions.RayError as error:
+            died = isinstance(error, self._ray.exceptions.RayActorError)
+            if died and len(avoided) < DEATHS:
+                return await self._hire(*avoided, node)
             raise ClusterFailed(f"a worker could not begin: {error}") from error
 
     def _actor(self, made: type, node: str, *, soft: bool) -> Any:
@@ -332,7 +354,7 @@ class RayEngine:
         async with self._hiring:
             for at, worker in enumerate(self._crew):
                 if worker.is_dead:
-                    self._crew[at] = await self._hire()
+                    self._crew[at] = await self._hire(worker.node)
         found = min(self._crew, key=lambda each: each.leases)
         found.leases += 1
         return found

@@ -17,7 +17,7 @@ from ...exchange import RateLimit
 from ..grading.judges import Grade, Judge, make_judge
 from ..questions import Question
 from .engine import BudgetSpent, Trial
-from .leases import KeyBudget, Lease, LeaseCostBudget, LeaseResult
+from .leases import KeyBudget, Lease, LeaseCostBudget, LeaseResult, SendLog
 from .limiter import MOST, Limiter
 from .live import LiveEngine, emulators
 
@@ -156,8 +156,9 @@ class _Relay(Limiter):
 class BudgetActor:
     """The budget of one key that all workers share: ``KeyBudget`` with a clock."""
 
-    def __init__(self, start: float) -> None:
+    def __init__(self, start: float, sends: Path) -> None:
         self._budget = KeyBudget(start)
+        self._sends = SendLog(sends)
         self._change = asyncio.Event()
 
     async def admit(self, model: str, wanted: int) -> int:
@@ -194,11 +195,15 @@ class BudgetActor:
 
     async def record_send(self, lease: int, key: str, attempt: int) -> bool:
         """See ``KeyBudget``."""
-        return self._budget.record_send(lease, key, attempt)
+        allowed = self._budget.record_send(lease, key, attempt)
+        if allowed:
+            self._sends.add("+", [key])
+        return allowed
 
     async def record_rejection(self, lease: int, key: str, attempt: int) -> None:
         """See ``KeyBudget``."""
-        self._budget.record_rejection(lease, key, attempt)
+        if self._budget.record_rejection(lease, key, attempt):
+            self._sends.add("-", [key])
 
     async def close(self, lease: int) -> frozenset[str]:
         """See ``KeyBudget``."""

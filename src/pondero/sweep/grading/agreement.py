@@ -5,7 +5,9 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from ...canon import Json
+from ...errors import BadParameter
 from ..questions import Question
+from .grade import find_targets
 
 
 class Agreement(Struct, frozen=True):
@@ -23,12 +25,17 @@ class Label(Struct, frozen=True):
     key: str
     answer: str
     right: bool
+    arm: str | None = None
+    """The level, or MODEL/LEVEL, that gave the answer, if the label says so."""
 
 
 def labels(questions: Iterable[Question]) -> list[Label]:
-    """Return the labels in questions: ``"labelled": [{"answer": "...", "right": true}]``."""
+    """Return the labels in questions: ``"labelled": [{"answer": "...", "right": true}]``.
+
+    ``"arm"`` may say which level gave the answer.
+    """
     return [
-        Label(question, f"labelled {number}", each["answer"], each["right"])
+        Label(question, f"labelled {number}", each["answer"], each["right"], each.get("arm"))
         for question in questions
         for number, each in enumerate(parse_labels(question), 1)
     ]
@@ -49,3 +56,20 @@ def agreement(both: Sequence[tuple[bool, bool]]) -> Agreement | None:
     chance = ours * theirs + (1 - ours) * (1 - theirs)
     kappa = (agreed / count - chance) / (1 - chance) if chance < 1 else None
     return Agreement(count, agreed, kappa)
+
+
+def check_labels(question: Question, _: str = "") -> None:
+    """Raise BadParameter if a question has no target, or labels that cannot be read."""
+    find_targets(question)
+    for each in parse_labels(question):
+        if (
+            not isinstance(each, dict)
+            or not isinstance(each.get("right"), bool)
+            or not isinstance(each.get("answer"), str)
+            or not isinstance(each.get("arm"), str | None)
+        ):
+            message = (
+                f"question {question.id!r} has metadata 'labelled' that is no list of "
+                f'{{"answer": "...", "right": true}}: {each!r}'
+            )
+            raise BadParameter(message)

@@ -2,251 +2,342 @@
 
 exact        the answer is a target, without blanks around it
 includes     the answer contains a target, in upper or lower case
-numeric      the answer's last number is the target; ``numeric:0.01`` allows one part in a hundred
-regex        the pattern is found; if it has a group, the group must match a target
+numeric      the answer's number is the target; ``numeric:0.01`` allows one part in a hundred,
+             ``numeric:comma`` reads decimal commas
 choice       the answer names the target's letter
+json         the answer is JSON with the same value as the target's
 json_schema  the answer is JSON that fits the schema of a file, else of the target
+regex        the pattern is found; if it has a group, the group must match a target
 python       ``module:function`` gets answer and question and returns a truth value or 0 to 1
 command      a program gets both as JSON on its standard input; it exits with 0 for right, 1 wrong
+code         the answer's Python code runs, and then the target's assertions hold
 model        another model grades, at its own level; its cost is counted separately
+rubric       a model says which criteria of the target are met; the score is their share
+pairwise     a model says whether the answer is better than the target; 0.5 is as good
 
-A judge that fails raises JudgeFailed: the question is then missing, not wrong.
+A judge that fails raises JudgeFailed: the question is then missing, not wrong. Regular expressions
+and Python run in a process of their own (``isolation``), with the deadlines of ``KINDS``.
 """
 
-import asyncio
-import importlib
-import inspect
 import json
 import re
-import shlex
-import shutil
-import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from decimal import Context, Decimal, InvalidOperation, localcontext
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 from pathlib import Path
 from string import ascii_uppercase
 
-import msgspec
 from msgspec import Struct
 
 from ...canon import Json
-from ...client import AsyncClient, SchemaCheck, reply_cost
-from ...errors import BadParameter, PonderoError
+from ...client import AsyncClient, SchemaCheck
+from ...errors import BadParameter
 from ..questions import Question
-from .agreement import parse_labels
+from .agreement import check_labels
+from .grade import Check, Grade, Grader, Judge, JudgeFailed, find_targets
+from .isolation import PROCESSES, isolate
+from .letter_reader import read_letter
+from .model_judges import (
+    find_criteria,
+    make_comparer,
+    make_judge_client,
+    make_model_grader,
+    make_rubric_grader,
+)
+from .number_reader import Decimals, NumberReading, read_number
+from .own_judges import make_code_grader, make_command_grader, make_python_check
+from .text_reader import fold, normalize, parse_json_answer
 
-COMMAND_SECONDS = 120.0
+__all__ = [
+    "KINDS",
+    "Grade",
+    "Judge",
+    "JudgeFailed",
+    "check_questions",
+    "find_judge_kind",
+    "find_judge_model",
+    "make_check",
+    "make_judge",
+]
+
 _AT_ONCE = 16  # grades of a judge that waits for another program or a model
+_WHOLE_WORD = 3  # a target of up to this many letters must be a word: "no" is not in "know"
 
 
-class Grade(Struct, frozen=True):
-    """A judge's grade: 1 is right, 0 wrong; ``cost`` in dollars if a model judged."""
+class JudgeKind(Struct, frozen=True):
+    """A kind of judge. ``check`` grades at once, and isolated if it has ``seconds``.
 
-    score: float
-    note: str = ""
-    cost: str | None = None
+    ``needs`` raises BadParameter if a question cannot be graded. ``loads``: only a process of its
+    own may try the argument. ``is_safe``: this question needs no isolation. ``program`` and
+    ``model`` are for judges that wait for one; ``asks`` is how often a model is asked for a grade.
+    ``answers``: a target is itself a right answer. ``graded``: scores lie between 0 and 1 too.
+    """
 
-
-class JudgeFailed(PonderoError):
-    """The judge itself failed; the answer has no grade."""
-
-
-Grader = Callable[[Question, str], Awaitable[Grade]]
-
-
-class Judge(Struct, frozen=True):
-    """A judge by its full name, saved with every grade; ``at_once`` grades run at the same time."""
-
-    name: str
-    grade: Grader
-    at_once: int = 1
-
-    @property
-    def kind(self) -> str:
-        """Return its name without the argument."""
-        return self.name.partition(":")[0]
+    check: Callable[[str], Check] | None = None
+    needs: Callable[[Question, str], object] | None = None
+    seconds: float | None = None
+    loads: bool = False
+    is_safe: Callable[[Question, str], bool] | None = None
+    argument: bool = True
+    program: Callable[[str], Grader] | None = None
+    model: Callable[[str, Callable[[], AsyncClient]], Grader] | None = None
+    asks: int = 1
+    answers: bool = True
+    graded: bool = False
 
 
 def make_judge(name: str, *, client: Callable[[], AsyncClient] | None = None) -> Judge:
     """Return the judge of this name; raise BadParameter. ``client`` is for a model that judges."""
+    kind, argument = _find_kind(name)
+    if kind.model is not None:
+        return Judge(name, kind.model(argument, client or make_judge_client), _AT_ONCE)
+    if kind.program is not None:
+        return Judge(name, kind.program(argument), _AT_ONCE)
+    isolated = None
+    if kind.seconds is not None:
+        isolated = isolate(name, seconds=kind.seconds, loads=kind.loads)
+    check = None if kind.loads else make_check(name)
+
+    async def grade(question: Question, answer: str) -> Grade:
+        safe = isolated is None or (kind.is_safe is not None and kind.is_safe(question, argument))
+        if check is not None and safe:
+            return check(question, answer)
+        return await (isolated or grade)(question, answer)
+
+    return Judge(name, grade, 1 if isolated is None else PROCESSES)
+
+
+def make_check(name: str) -> Check:
+    """Return a judge that grades in this process; raise BadParameter if it cannot."""
+    kind, argument = _find_kind(name)
+    if kind.check is None:
+        message = f"the judge {name!r} does not grade by itself"
+        raise BadParameter(message)
+    return kind.check(argument)
+
+
+def _find_kind(name: str) -> tuple[JudgeKind, str]:
     kind, _, argument = name.partition(":")
     if kind not in KINDS:
         message = f"unknown judge {name!r}; use {' '.join(KINDS)}"
         raise BadParameter(message)
-    if argument and kind in _PLAIN:
+    if argument and not KINDS[kind].argument:
         message = f"the judge {kind!r} takes no argument; remove {argument!r}"
         raise BadParameter(message)
-    if kind == "model":
-        return Judge(name, _model(argument, client or AsyncClient), _AT_ONCE)
-    return Judge(name, _MAKERS[kind](argument), _AT_ONCE if kind == "command" else 1)
+    return KINDS[kind], argument
 
 
-def _plain(check: Callable[[Question, str], bool | Grade]) -> Grader:
-    async def grade(question: Question, answer: str) -> Grade:
-        found = check(question, answer)
-        return found if isinstance(found, Grade) else Grade(float(found))
-
-    return grade
+def find_judge_kind(name: str) -> JudgeKind:
+    """Return the kind of a judge; a plain one if it is unknown, as in a run of another version."""
+    return KINDS.get(name.partition(":")[0], JudgeKind())
 
 
-def _targets(question: Question) -> tuple[str, ...]:
-    if not question.target:
-        message = f"question {question.id!r} has no target to judge by"
+def find_judge_model(name: str) -> str | None:
+    """Return the model that a judge asks, as MODEL[/LEVEL], or None if it asks none."""
+    return name.partition(":")[2] if find_judge_kind(name).model is not None else None
+
+
+def check_questions(judge: str, questions: Iterable[Question]) -> None:
+    """Raise BadParameter if a judge cannot grade answers to one of these questions."""
+    kind, argument = _find_kind(judge)
+    if kind.needs is not None:
+        for question in questions:
+            kind.needs(question, argument)
+
+
+# -- texts -----------------------------------------------------------------------------------------
+
+
+def _make_exact(_: str) -> Check:
+    def check(question: Question, answer: str) -> Grade:
+        targets = {normalize(each) for each in find_targets(question)}
+        return Grade(float(normalize(answer) in targets))
+
+    return check
+
+
+def _make_includes(_: str) -> Check:
+    def check(question: Question, answer: str) -> Grade:
+        said = fold(answer)
+        for target in _find_words(question):
+            if _contains(said, fold(target)):
+                return Grade(1.0, f"contains {target.strip()!r}")
+        return Grade(0.0)
+
+    return check
+
+
+def _contains(said: str, words: str) -> bool:
+    if len(words) > _WHOLE_WORD or not (words.isascii() and words.isalnum()):
+        return words in said
+    return re.search(rf"(?<![^\W_]){words}(?![^\W_])", said) is not None
+
+
+def _find_words(question: Question) -> tuple[str, ...]:
+    targets = find_targets(question)
+    if not all(each.strip() for each in targets):
+        message = f"question {question.id!r} has an empty target, which every answer includes"
         raise BadParameter(message)
-    return question.target
+    return targets
 
 
-def _exact(_: str) -> Grader:
-    return _plain(
-        lambda question, answer: answer.strip() in {t.strip() for t in _targets(question)}
-    )
+# -- numbers and letters ---------------------------------------------------------------------------
 
 
-def _includes(_: str) -> Grader:
-    def check(question: Question, answer: str) -> bool:
-        said = answer.casefold()
-        return any(target.strip().casefold() in said for target in _targets(question))
+def _make_numeric(argument: str) -> Check:
+    tolerance, decimals = _parse_numeric(argument)
 
-    return _plain(check)
+    def check(question: Question, answer: str) -> Grade:
+        said = read_number(answer, decimals)
+        wanted = _find_numbers(question, decimals)
+        right = not said.problem and any(said.equals(each, tolerance) for each in wanted)
+        return Grade(float(right), said.describe())
 
-
-# -- numbers, patterns, letters --------------------------------------------------------------------
-
-_NUMBER = re.compile(r"[-+−]?(?:\d[\d,_]*(?:\.\d+)?|\.\d+)(?:[eE][-+]?\d+)?")
-
-
-_UNTRAPPED = Context(traps=[])  # a model may write a number beyond every exponent; it is wrong
+    return check
 
 
-def number_in(text: str) -> Decimal | None:
-    """Return the last number of a text, without thousands separators, or None."""
-    found = _NUMBER.findall(text)
-    if not found:
-        return None
-    try:
-        return Decimal(found[-1].replace(",", "").replace("_", "").replace("−", "-"))
-    except InvalidOperation:
-        return None
-
-
-def _numeric(argument: str) -> Grader:
-    try:
-        tolerance = Decimal(argument or "0")
-    except InvalidOperation:
-        tolerance = Decimal("nan")
-    if not tolerance.is_finite() or tolerance < 0:
-        message = f"invalid numeric:{argument}; use a tolerance such as numeric:0.01"
-        raise BadParameter(message)
-
-    def check(question: Question, answer: str) -> bool:
-        said, wanted = number_in(answer), _numbers(question)
-        with localcontext(_UNTRAPPED):
-            return said is not None and any(
-                abs(said - each) <= tolerance * abs(each) for each in wanted
+def _parse_numeric(argument: str) -> tuple[Fraction, Decimals]:
+    decimals: Decimals = "point"
+    tolerance = Fraction(0)
+    for word in filter(None, argument.split(",")):
+        if word in ("point", "comma"):
+            decimals = "comma" if word == "comma" else "point"
+        elif re.fullmatch(r"\d*\.?\d+(?:e-?\d{1,2})?", word):
+            tolerance = Fraction(word)
+        else:
+            message = (
+                f"invalid numeric:{argument}; use a tolerance such as numeric:0.01, "
+                "or numeric:comma for decimal commas"
             )
+            raise BadParameter(message)
+    return tolerance, decimals
 
-    return _plain(check)
 
-
-def _numbers(question: Question) -> list[Decimal]:
-    found = [each for target in _targets(question) if (each := number_in(target)) is not None]
+def _find_numbers(question: Question, decimals: Decimals) -> list[NumberReading]:
+    read = [read_number(target, decimals) for target in find_targets(question)]
+    found = [each for each in read if not each.problem]
     if not found:
-        message = f"question {question.id!r} has no number in its target {question.target[0]!r}"
+        problem = read[0].problem.replace("the answer", "it")
+        message = (
+            f"question {question.id!r} has no number in its target {question.target[0]!r}: "
+            f"{problem}"
+        )
         raise BadParameter(message)
     return found
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    try:
-        return re.compile(text, re.MULTILINE)
-    except (re.error, RecursionError, OverflowError) as error:
-        message = f"{text!r} is no regular expression: {error}"
-        raise BadParameter(message) from None
+def _make_choice(_: str) -> Check:
+    def check(question: Question, answer: str) -> Grade:
+        wanted = find_letters(question)
+        said = read_letter(answer, question.choices)
+        return Grade(float(said.letter in wanted), said.describe())
+
+    return check
 
 
-def _regex(argument: str) -> Grader:
-    given = _pattern(argument) if argument else None
-
-    def check(question: Question, answer: str) -> bool:
-        if given is None:
-            return any(_pattern(target).search(answer) for target in _targets(question))
-        found = given.findall(answer)
-        if not given.groups or not found:
-            return bool(found)
-        last = found[-1] if isinstance(found[-1], str) else found[-1][0]
-        return last.strip() in {target.strip() for target in _targets(question)}
-
-    return _plain(check)
-
-
-_NAMED_LETTER = re.compile(
-    r"(?i:\banswer\b\W*(?:is\b)?\W*\(?\*{0,2})([A-Z]\b|[a-z]\b(?!\s+\w))"  # no article
-)
-_ALONE = re.compile(r"(?<![A-Za-z0-9'’])\(?([A-Z])(?:\)|\.|:|(?![A-Za-z0-9'’]))")
-
-
-def letter_in(answer: str, choices: Sequence[str]) -> str | None:
-    """Return the letter named as the answer, else with its choice, last alone, or by its text."""
-    letters = ascii_uppercase[: len(choices)]
-    with_text = "|".join(
-        rf"{letter}(?=\)?[.:]?\**\s*{re.escape(each)}(?!\w))"
-        for letter, each in zip(letters, choices, strict=True)
-    )
-    own = re.compile(f"(?<![A-Za-z0-9'’])\\(?({with_text})")  # "B) A dog" names B alone
-    for pattern in (_NAMED_LETTER, own, _ALONE):
-        said: list[str] = [each.upper() for each in pattern.findall(answer)]
-        if found := [each for each in said if each in letters]:
-            return found[-1]
-    words, named = answer.casefold(), zip(letters, choices, strict=True)
-    held = [letter for letter, each in named if each.casefold() in words]
-    return held[0] if len(held) == 1 else None
-
-
-def _choice(_: str) -> Grader:
-    return _plain(
-        lambda question, answer: letter_in(answer, question.choices) in _letters(question)
-    )
-
-
-def _letters(question: Question) -> set[str]:
+def find_letters(question: Question) -> set[str]:
+    """Return the letters of a question's targets; raise BadParameter if one is no choice."""
     if not question.choices:
         message = f"question {question.id!r} has no choices; the judge 'choice' needs them"
         raise BadParameter(message)
-    listed = dict(zip(question.choices, ascii_uppercase, strict=False))
-    wanted = {listed.get(each.strip(), each.strip().upper()) for each in _targets(question)}
+    listed = dict(zip(map(fold, question.choices), ascii_uppercase, strict=False))
+    wanted = set()
+    for target in find_targets(question):
+        letter = target.strip(" ().:*[]").upper()
+        wanted.add(listed.get(fold(target), letter))
     if strange := wanted - set(listed.values()):
         message = f"question {question.id!r} has no choice {min(strange)!r}, which is its target"
         raise BadParameter(message)
     return wanted
 
 
-# -- JSON ------------------------------------------------------------------------------------------
-
-_FENCED = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL)
+# -- patterns --------------------------------------------------------------------------------------
 
 
-def _json_schema(argument: str) -> Grader:
-    given = _schema_check(_file(argument), argument) if argument else None
+def _compile(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(normalize(text) if text.strip() else text, re.MULTILINE)
+    except (re.error, RecursionError, OverflowError) as error:
+        message = f"{text!r} is no regular expression: {error}"
+        raise BadParameter(message) from None
+
+
+def _make_regex(argument: str) -> Check:
+    given = _compile(argument) if argument else None
 
     def check(question: Question, answer: str) -> Grade:
-        schema = given or _schema_check(_targets(question)[0], question.id)
-        fenced = _FENCED.findall(answer)
+        said = normalize(answer)
+        if given is None:
+            found = any(_compile(target).search(said) for target in find_targets(question))
+            return Grade(float(found))
+        groups = given.findall(said)
+        if not given.groups or not groups:
+            return Grade(float(bool(groups)))
+        last = groups[-1] if isinstance(groups[-1], str) else groups[-1][0]
+        right = normalize(last) in {normalize(target) for target in find_targets(question)}
+        return Grade(float(right), f"the pattern found {last[:100]!r}")
+
+    return check
+
+
+def _check_patterns(question: Question, argument: str) -> None:
+    if not argument:
+        for target in find_targets(question):
+            _compile(target)
+    elif _compile(argument).groups:
+        find_targets(question)
+
+
+# -- JSON ------------------------------------------------------------------------------------------
+
+
+def _make_json(_: str) -> Check:
+    def check(question: Question, answer: str) -> Grade:
+        wanted = [_parse_target(question, each) for each in find_targets(question)]
         try:
-            value = json.loads(fenced[-1] if fenced else answer, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
+            value = parse_json_answer(answer)
+        except ValueError as error:
+            return Grade(0.0, f"no JSON: {error}")
+        return Grade(float(any(_is_same(value, each) for each in wanted)))
+
+    return check
+
+
+def _parse_target(question: Question, target: str) -> Json:
+    try:
+        return json.loads(target)
+    except (ValueError, RecursionError) as error:
+        message = f"the target of question {question.id!r} is no JSON: {error}"
+        raise BadParameter(message) from None
+
+
+def _is_same(value: Json, target: Json) -> bool:
+    """Return whether two JSON values are equal: 1 is 1.0, but true is not 1."""
+    if isinstance(value, dict) and isinstance(target, dict):
+        same = value.keys() == target.keys()
+        return same and all(_is_same(value[key], target[key]) for key in value)
+    if isinstance(value, list) and isinstance(target, list):
+        return len(value) == len(target) and all(map(_is_same, value, target))
+    if isinstance(value, str) and isinstance(target, str):
+        return normalize(value) == normalize(target)
+    return isinstance(value, bool) == isinstance(target, bool) and value == target
+
+
+def _make_json_schema(argument: str) -> Check:
+    given = _make_schema(_read_schema(argument), argument) if argument else None
+
+    def check(question: Question, answer: str) -> Grade:
+        schema = given or _make_schema(find_targets(question)[0], question.id)
+        try:
+            value = parse_json_answer(answer)
+        except ValueError as error:
             return Grade(0.0, f"no JSON: {error}")
         problem = schema.find_problem(value)
         return Grade(float(problem is None), problem or "")
 
-    return _plain(check)
+    return check
 
 
-def _no_constant(word: str) -> Json:
-    message = f"{word} is Python's"
-    raise ValueError(message)
-
-
-def _file(name: str) -> str:
+def _read_schema(name: str) -> str:
     try:
         return Path(name).read_text("utf-8-sig")
     except (OSError, ValueError) as error:
@@ -254,7 +345,7 @@ def _file(name: str) -> str:
         raise BadParameter(message) from None
 
 
-def _schema_check(text: str, where: str) -> SchemaCheck:
+def _make_schema(text: str, where: str) -> SchemaCheck:
     try:
         return SchemaCheck(json.loads(text))
     except (BadParameter, RecursionError, ValueError) as error:
@@ -262,181 +353,55 @@ def _schema_check(text: str, where: str) -> SchemaCheck:
         raise BadParameter(message) from None
 
 
-# -- the user's own --------------------------------------------------------------------------------
+def _has_no_pattern(question: Question, argument: str) -> bool:
+    """Return whether a schema is free of regular expressions, which may take forever."""
+    return "pattern" not in (_read_schema(argument) if argument else find_targets(question)[0])
 
 
-def _python(argument: str) -> Grader:
-    module, _, name = argument.partition(":")
-    if not module or not name:
-        message = f"python:{argument} names no function; write python:module:function"
-        raise BadParameter(message)
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.insert(0, here)  # the path of a console script lacks the current folder
-    try:
-        function = getattr(importlib.import_module(module), name)
-    except (Exception, SystemExit) as error:  # a user's module may raise anything
-        message = f"the judge {argument!r} cannot be loaded: {error!r}"
-        raise BadParameter(message) from error
-    if not callable(function):
-        message = f"the judge {argument!r} is no function, but {function!r}"
-        raise BadParameter(message)
-
-    async def grade(question: Question, answer: str) -> Grade:
-        try:
-            found = function(answer, question)
-            found = await found if inspect.isawaitable(found) else found
-        except Exception as error:
-            message = f"{argument} failed on question {question.id!r}: {error!r}"
-            raise JudgeFailed(message) from error
-        return found if isinstance(found, Grade) else Grade(_score(found, argument))
-
-    return grade
-
-
-def _score(found: object, where: str) -> float:
-    if isinstance(found, bool | int | float) and 0 <= found <= 1:
-        return float(found)
-    message = f"{where} returned {found!r}; a judge returns a truth value, or a number from 0 to 1"
-    raise JudgeFailed(message)
-
-
-def _command(argument: str) -> Grader:
-    try:
-        words = shlex.split(argument)
-    except ValueError as error:
-        message = f"command:{argument} cannot be read: {error}"
-        raise BadParameter(message) from None
-    if not words:
-        raise BadParameter("command: names no program; write command:PROGRAM [ARGUMENT]...")
-    if shutil.which(words[0]) is None:
-        message = f"the judge's program {words[0]!r} is not there, or may not be run"
-        raise BadParameter(message)
-
-    async def grade(question: Question, answer: str) -> Grade:
-        told = msgspec.json.encode({**msgspec.to_builtins(question), "answer": answer})
-        pipe = asyncio.subprocess.PIPE
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *words, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.STDOUT
-            )
-        except OSError as error:
-            message = f"{words[0]!r} cannot be run: {error.strerror or error}"
-            raise JudgeFailed(message) from None
-        try:
-            out, _ = await asyncio.wait_for(process.communicate(told), COMMAND_SECONDS)
-        except TimeoutError:
-            message = f"{words[0]!r} gave no verdict within {COMMAND_SECONDS:g} s"
-            raise JudgeFailed(message) from None
-        finally:
-            if process.returncode is None:
-                process.kill()
-        said = out.decode("utf-8", "replace").strip()[-500:]
-        if process.returncode not in (0, 1):
-            message = f"{words[0]!r} exited with {process.returncode}, not 0 or 1: {said}"
-            raise JudgeFailed(message)
-        return Grade(float(process.returncode == 0), said)
-
-    return grade
-
-
-# -- a model ---------------------------------------------------------------------------------------
-
-_ASKED = """Grade an answer. Compare it with what is right, and with nothing else.
-
-<question>
-{question}
-</question>
-<right>
-{target}
-</right>
-<answer>
-{answer}
-</answer>
-
-Does the answer say the same as what is right? End with one line: GRADE: RIGHT or GRADE: WRONG."""
-_GRADE = re.compile(r"GRADE:\W*(RIGHT|WRONG)", re.IGNORECASE)
-
-
-def _model(model: str, client: Callable[[], AsyncClient]) -> Grader:
-    if not model:
-        raise BadParameter("model: names no model; write model:MODEL[/LEVEL]")
-    shared: list[AsyncClient] = []
-
-    async def grade(question: Question, answer: str) -> Grade:
-        if not shared:
-            shared.append(client())
-        target = "\n".join(_targets(question))
-        asked = _ASKED.format(question=question.words, target=target, answer=answer)
-        try:
-            reply = await shared[0].ask(model, asked)
-        except PonderoError as error:
-            message = f"{model} could not grade question {question.id!r}: {error}"
-            raise JudgeFailed(message) from error
-        found = _GRADE.findall(reply.text)
-        if not found:
-            message = f"{model} gave no grade to question {question.id!r}: {reply.text[-80:]!r}"
-            raise JudgeFailed(message)
-        return Grade(float(found[-1].upper() == "RIGHT"), cost=reply_cost(reply))
-
-    return grade
-
-
-_MAKERS: dict[str, Callable[[str], Grader]] = {
-    "exact": _exact,
-    "includes": _includes,
-    "numeric": _numeric,
-    "regex": _regex,
-    "choice": _choice,
-    "json_schema": _json_schema,
-    "python": _python,
-    "command": _command,
-}
-KINDS = (*_MAKERS, "model")
-_PLAIN = ("exact", "includes", "choice")
-
-
-# -- what a judge needs of a question --------------------------------------------------------------
-
-
-def check_questions(judge: str, questions: Iterable[Question]) -> None:
-    """Raise BadParameter if a judge cannot grade answers to one of these questions."""
-    kind, _, argument = judge.partition(":")
-    if kind in _NEEDS:
-        for question in questions:
-            _NEEDS[kind](question, argument)
-
-
-def _check_patterns(question: Question, argument: str) -> None:
+def _check_schema(question: Question, argument: str) -> None:
     if not argument:
-        for target in _targets(question):
-            _pattern(target)
-    elif _pattern(argument).groups:
-        _targets(question)
+        _make_schema(find_targets(question)[0], question.id)
 
 
-def _check_labels(question: Question, _: str) -> None:
-    _targets(question)
-    for each in parse_labels(question):
-        if (
-            not isinstance(each, dict)
-            or not isinstance(each.get("right"), bool)
-            or (not isinstance(each.get("answer"), str))
-        ):
-            message = (
-                f"question {question.id!r} has metadata 'labelled' that is no list of "
-                f'{{"answer": "...", "right": true}}: {each!r}'
-            )
-            raise BadParameter(message)
+def _need_target(question: Question, _: str) -> None:
+    find_targets(question)
 
 
-_NEEDS: dict[str, Callable[[Question, str], object]] = {
-    "exact": lambda question, _: _targets(question),
-    "includes": lambda question, _: _targets(question),
-    "numeric": lambda question, _: _numbers(question),
-    "regex": _check_patterns,
-    "choice": lambda question, _: _letters(question),
-    "json_schema": lambda question, argument: (
-        argument or _schema_check(_targets(question)[0], question.id)
+KINDS: dict[str, JudgeKind] = {
+    "exact": JudgeKind(check=_make_exact, needs=_need_target, argument=False),
+    "includes": JudgeKind(
+        check=_make_includes, needs=lambda question, _: _find_words(question), argument=False
     ),
-    "model": _check_labels,
+    "numeric": JudgeKind(
+        check=_make_numeric,
+        needs=lambda question, argument: _find_numbers(question, _parse_numeric(argument)[1]),
+    ),
+    "choice": JudgeKind(
+        check=_make_choice, needs=lambda question, _: find_letters(question), argument=False
+    ),
+    "json": JudgeKind(
+        check=_make_json,
+        needs=lambda question, _: [_parse_target(question, t) for t in find_targets(question)],
+        argument=False,
+    ),
+    "json_schema": JudgeKind(
+        check=_make_json_schema,
+        needs=_check_schema,
+        seconds=10.0,
+        is_safe=_has_no_pattern,
+        answers=False,
+    ),
+    "regex": JudgeKind(check=_make_regex, needs=_check_patterns, seconds=10.0, answers=False),
+    "python": JudgeKind(check=make_python_check, seconds=120.0, loads=True),
+    "command": JudgeKind(program=make_command_grader),
+    "code": JudgeKind(program=make_code_grader, needs=_need_target, argument=False, answers=False),
+    "model": JudgeKind(model=make_model_grader, needs=check_labels),
+    "rubric": JudgeKind(
+        model=make_rubric_grader,
+        needs=lambda question, _: find_criteria(question),
+        answers=False,
+        graded=True,
+    ),
+    "pairwise": JudgeKind(model=make_comparer, needs=_need_target, asks=2, graded=True),
 }
+"""The kinds of judges, by name, in the order of the help."""

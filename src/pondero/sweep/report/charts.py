@@ -254,23 +254,21 @@ _SPAN, _SPAN_HEIGHT = 180, 22
 
 
 def span(arm: ArmResult, *, margin: float, reach: float) -> Html:
-    """Return a difference and its bounds as a bar; the band is the margin."""
-    if arm.difference is None or arm.lower is None or arm.upper is None:
+    """Return a measured difference as a dot; the band is the margin."""
+    if arm.difference is None:
         return Html()
     middle = _SPAN_HEIGHT / 2
 
     def at(value: float) -> float:
         return _SPAN / 2 + max(-reach, min(reach, value)) / reach * (_SPAN / 2 - 5)
 
-    difference, *bounds = map(format_share_points, (arm.difference, arm.lower, arm.upper))
-    said = f"{difference} points, bounds {bounds[0]} to {bounds[1]}"
+    said = f"measured {format_share_points(arm.difference)} points"
     return element(
         "svg",
         element("title", said),
         element("rect", class_="band", x=at(-margin), y=0, width=_SPAN - at(-margin), height=22),
         element("line", class_="limit", x1=at(-margin), x2=at(-margin), y1=0, y2=22),
         element("line", class_="zero", x1=at(0), x2=at(0), y1=3, y2=19),
-        element("line", class_="bar", x1=at(arm.lower), x2=at(arm.upper), y1=middle, y2=middle),
         _dot(at(arm.difference), middle, beyond=abs(arm.difference) > reach),
         viewbox=f"0 0 {_SPAN} {_SPAN_HEIGHT}", class_="span", role="img",
     )  # fmt: skip

@@ -4,44 +4,61 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from ...catalog import catalog_hash
+from ..grading.judges import find_judge_model
 from ..results.number_format import format_cost
 from ..results.values import SweepResults
-from ..statistics.decision import DecisionRule
-from ..statistics.looks import ALPHA, positions
-from ..statistics.progress import LEAST, MISSING
+from ..statistics.judge_error import LABELS, JudgeErrors
 
 Entry = tuple[str, str]
 
 _REALITY = (
-    "A sign test, question by question, asks whether a level spends more thinking tokens than the "
-    "next cheaper one: 'no effect' is where that is not shown at 5 %, 'inverted' where it is shown "
-    "to spend fewer. Where the service does not count thinking, nothing is said."
+    "The mean log ratio of thinking tokens, or of output tokens, to the next cheaper level, with "
+    "its 90 % interval: 'same' if shown to be within 1.15, 'less' if below 1. It decides nothing."
 )
 _KINDS = (
-    f"A kind of questions is decided by its own alone, {LEAST} at least, with the same looks and "
-    "sequence; the kinds share the error by Holm's rule."
+    "Each kind has an equal share of the capital and bets it on its own questions. A kind that "
+    "does not win gets the reference."
 )
 _MISSING = (
-    "An answer that was all thinking, and a refusal, count as wrong and are listed apart. A "
-    "question that failed for another reason, or that the judge could not grade, is left out of "
-    f"every arm. Nothing is recommended on fewer than {LEAST} questions (or clusters), with more "
-    f"than {100 * MISSING:g} % of them missing, or before the run has ended."
+    "An answer that was cut off, timed out or failed for good counts against the cheaper arm, "
+    "whichever arm it happened in. A refusal is an answer, and wrong. No question is left out."
 )
+
+
+_MEANINGS = {
+    "recommend": "Enough", "reason": "Enough", "enough": "Enough", "reference": "Enough",
+    "nothing": "Given up, undecided", "given up": "Given up, undecided",
+    "undecided": "Given up, undecided", "worse": "Worse", "capital": "Capital",
+    "measured": "Measured", "saves": "Cost", "spent": "Cost", "lost": "Cost", "kind": "Kinds",
+    "same": "Thinking", "less": "Thinking", "missing": "Missing", "cut": "Missing",
+    "refused": "Missing", "judge": "Judge", "labels": "Judge", "reused": "Questions",
+}  # fmt: skip
+
+
+def find_meaning(word: str) -> str | None:
+    """Return the heading of the method that says what a word of the findings means."""
+    return _MEANINGS.get(word)
+
+
+def anchor_of(heading: str) -> str:
+    """Return the id of a heading of the method."""
+    return "means-" + "-".join(heading.lower().replace(",", "").split())
 
 
 def method(results: SweepResults) -> Iterator[Entry]:
     """Yield the method, a heading and a paragraph at a time."""
     yield "Questions", _questions(results)
-    yield "Good enough", _margin(results)
-    yield "Intervals", _intervals(results)
-    yield "Looks", _looks(results)
-    yield "Several comparisons", _sequence(results)
+    yield "Enough", _margin(results)
+    yield "Capital", _bets(results)
+    yield "Given up, undecided", _SEQUENCE
+    yield "Worse", _WORSE
+    yield "Measured", _MEASURED
     if results.kinds:
         yield "Kinds", _KINDS
-    yield "Reality check", _REALITY
+    yield "Thinking", _REALITY
     yield "Missing", _MISSING
     yield "Judge", _judge(results)
-    yield "Money", _money(results)
+    yield "Cost", _cost(results)
 
 
 def _questions(results: SweepResults) -> str:
@@ -49,7 +66,8 @@ def _questions(results: SweepResults) -> str:
     repeats = f", {facts.spec.repeats} times each" if facts.spec.repeats > 1 else ""
     return (
         f"{len(results.rows):,} questions{repeats}, the same for every arm, in an order drawn with "
-        f"the seed {facts.spec.seed}. An arm that is decided early is not asked the rest. "
+        f"the seed {facts.spec.seed}. After the pilot, only the reference and the cheapest arm "
+        "that is left are asked. "
         f"The hash of the questions is {facts.data}."
     )
 
@@ -60,56 +78,43 @@ def _margin(results: SweepResults) -> str:
     if spec.against == "best":
         return (
             f"Declared before anything was asked: not worse than any other arm by more than "
-            f"{margin}, each comparison at a one-sided error of 5 %."
+            f"{margin}, shown against each of them."
         )
     declared = "as asked for" if spec.reference else "the highest level"
     return (
         f"Declared before anything was asked: not worse than {results.reference.name} ({declared}) "
-        f"by more than {margin}, at a one-sided error of {100 * ALPHA:g} %. The reference is never "
-        "the best observed arm. Two intervals that overlap say nothing: the difference does, which "
-        "is taken question by question."
+        f"by more than {margin}. A sweep says this wrongly at most once in 20."
     )
 
 
-def _intervals(results: SweepResults) -> str:
-    spec = results.facts.spec
-    if spec.cluster:
-        alone = f"a t interval over clusters of the field {spec.cluster!r}"
-    elif spec.repeats > 1:
-        alone = "a t interval over the questions' means"
-    else:
-        alone = "Wilson's"
-    clustered = ", summed over clusters" if spec.cluster else ""
+def _bets(results: SweepResults) -> str:
+    if results.facts.spec.once:
+        return (
+            "The answers were tested one single time, after the whole pool, by an exact test of "
+            "the questions on which two arms differ."
+        )
     return (
-        f"An arm by itself: {alone}, at 95 %. A difference: Agresti and Min's adjusted interval "
-        f"for paired answers{clustered}, drawn at the boundary of the arm's last look; it does not "
-        "collapse where two arms agree on every question."
+        "Each cheaper level bets a capital, question by question in the fixed order, against the "
+        f"claim that it is more than {100 * results.facts.spec.margin:g} points worse. If that "
+        "claim is true the capital cannot grow on average, so that it reaches 20 times its start "
+        "at most once in 20 sweeps, whenever one stops, resumes or adds questions. Reaching 20 is "
+        f"the proof. The first {results.pilot} questions, the pilot, are not bet on."
     )
 
 
-def _looks(results: SweepResults) -> str:
-    places = positions(len(results.rows), results.facts.looks)
-    rule = DecisionRule(margin=results.facts.spec.margin, looks=len(places))
-    steps = (f"{at:,} (z {rule.z(n):.3f})" for n, at in enumerate(places, 1))
-    done = f"{results.looks} of {len(places)} were made"
-    return (
-        f"The answers are compared after {', '.join(steps)} questions, by O'Brien and Fleming's "
-        f"boundaries; {done}. An arm that is shown to be worse is not asked on, nor is one above "
-        "the cheapest that passed."
-    )
-
-
-def _sequence(results: SweepResults) -> str:
-    if results.facts.spec.against == "best":
-        return "An arm must be good enough against every other one, so no correction is needed."
-    several = (
-        " The models share the error by Holm's rule, so that each boundary is the higher the more "
-        "of them are undecided."
-    )
-    return (
-        "From the dearest arm down, ending at the first that does not pass: in a fixed sequence "
-        "many levels need no correction."
-    ) + (several if len(results.models()) > 1 else "")
+_WORSE = (
+    "A second capital bets the other way. An arm that is not worse by more than the margin is "
+    "called worse at most once in 20; this holds for each arm by itself."
+)
+_MEASURED = (
+    "The mean difference to the reference on the questions compared. A sweep stops when luck is "
+    "good, so it flatters the arm that has won, by 1 to 3 points. What is shown is the margin."
+)
+_SEQUENCE = (
+    "All arms share one capital. The cheapest that is left is tried first; one that is "
+    "unlikely to be shown is given up, which is no claim, and hands on what is left of its "
+    "capital, at most what it began with. An arm is undecided if its questions did not suffice."
+)
 
 
 def _judge(results: SweepResults) -> str:
@@ -117,19 +122,39 @@ def _judge(results: SweepResults) -> str:
     if results.judge != results.facts.spec.judge:
         said += f" The run was asked with {results.facts.spec.judge!r}, and judged again."
     if results.judging:
-        said += f" It cost {format_cost(results.judging)}, apart from the answers."
+        said += f" It cost {format_cost(results.judging)}."
+    if (share := results.facts.spec.label_share) is not None:
+        said += (
+            f" People label {100 * share:g} % of the questions, drawn before the answers. A label "
+            "corrects the judge by its difference divided by that share, so that the mean is that "
+            "of people's grades, whatever the judge errs; units and margin are scaled alike."
+        )
+    if (errors := results.facts.judge_errors) is not None and share is None:
+        said += _describe_errors(errors, results.facts.spec.margin)
     if (told := results.agreement) is not None:
         kappa = "" if told.kappa is None else f" (kappa {told.kappa:.2f})"
         said += f" It agrees with people on {told.agreed} of {told.count} labelled answers{kappa}."
-    elif results.judge.startswith("model:"):
+    elif find_judge_model(results.judge):
         said += " No answers were labelled by people, so how far it can be trusted is not known."
     return said
 
 
-def _money(results: SweepResults) -> str:
+def _describe_errors(errors: JudgeErrors, margin: float) -> str:
+    if not errors.is_enough:
+        return f" {LABELS} right and {LABELS} wrong labelled answers are needed to correct it."
+    tested = errors.margin(margin)
+    if tested is None:
+        return " It errs too often on them to decide by."
+    return (
+        f" For its errors on them, {100 * tested:.2g} points by its grades are required instead "
+        f"of {100 * margin:g}."
+    )
+
+
+def _cost(results: SweepResults) -> str:
     spec = results.facts.spec
-    cap = "No cap was set." if spec.max_cost is None else (
-        f"The cap was {format_cost(spec.max_cost)}: what is paid, and the most that everything in "
+    cap = "No budget was set." if spec.budget is None else (
+        f"The budget was {format_cost(spec.budget)}: what is paid, and the most that everything in "
         "flight can cost, never pass it together."
     )  # fmt: skip
     unpriced = any(arm.cost is None and arm.n for arm in results.arms)
@@ -141,7 +166,8 @@ def _money(results: SweepResults) -> str:
         else ""
     )
     verb = "would have been" if spec.offline else "were"
-    return f"{format_cost(results.spent)} {verb} spent. {cap}{unknown}{asked}"
+    spent = f"{format_cost(results.spent)} {verb} spent. A saving is that of an answer's mean cost."
+    return f"{spent} {cap}{unknown}{asked}"
 
 
 def colophon(results: SweepResults, *, version: str, now: float) -> str:

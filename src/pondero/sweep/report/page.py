@@ -7,26 +7,33 @@ from functools import cache
 from hashlib import sha256
 from importlib import metadata
 from importlib.resources import files
-from typing import Literal
 
 import msgspec
 
 from ..questions import Question
 from ..results.number_format import format_cost, format_share_points, letter_of, percent
-from ..results.values import MEASURES, ArmResult, SweepResults
+from ..results.values import MEASURES, SECONDS, Amount, ArmResult, SweepResults
 from ..statistics.intervals import RESAMPLES
+from .capital_chart import draw_capital_chart
 from .charts import Plot, draw_marker, scatter, span, tone_of, undrawn
 from .markup import Html, cut, element, join_markup
-from .method import colophon, method
+from .method import anchor_of, colophon, find_meaning, method
 from .question_table import gains, section
 
-_COST, _THINKING, _SECONDS = MEASURES
+_COST, _THINKING, _OUTPUT = MEASURES
+_SECONDS = SECONDS
+_TOKENS = {
+    "thinking": Plot(
+        _THINKING, "thinking", "thinking tokens", "No answer came with a count of its thinking."
+    ),
+    "output": Plot(_OUTPUT, "output", "output tokens", "No answer came with a count of tokens."),
+}
 _PLOTS = (
-    Plot(_THINKING, "thinking", "thinking tokens", "No answer came with a count of its thinking."),
     Plot(_COST, "cost", "dollars", "No price of any arm is known."),
     Plot(_SECONDS, "latency", "time", "No answer has come yet."),
 )
 _EXAMPLES = 3
+_LEAST = 0.005  # the least saving that is shown
 _DRAWS, _RESAMPLES = 200_000, 200  # questions drawn for one ratio, and the minimum of resamples
 _WORDS = 1_500  # characters of an example
 
@@ -62,8 +69,13 @@ def _hash(content: str) -> str:
 
 
 def _headline(results: SweepResults) -> str:
-    found = results.recommendation
-    return f"Recommended: {found.name}" if found else "Nothing is recommended"
+    found, saving = results.recommendation, results.saving
+    if found is None:
+        return "Nothing is recommended"
+    if results.recommended_arm is results.reference:
+        return f"{found.name} stays"
+    saves = f", and saves {100 * saving:.0f} % of the cost" if saving and saving > _LEAST else ""
+    return f"{found.name} is enough{saves}"
 
 
 def _top(results: SweepResults) -> Html:
@@ -79,11 +91,13 @@ def _top(results: SweepResults) -> Html:
 def _main(results: SweepResults) -> Html:
     made = colophon(results, version=metadata.version("pondero"), now=time.time())
     entries = (
-        join_markup((element("dt", name), element("dd", words))) for name, words in method(results)
+        join_markup((element("dt", name, id=anchor_of(name)), element("dd", words)))
+        for name, words in method(results)
     )
     return element(
         "main",
         _findings(results),
+        _capital(results),
         _part("What it takes to be right", *_charts(results), id="charts"),
         _part("Every arm", _arms(results), id="arms"),
         _part("Question by question", section(results), id="questions"),
@@ -117,7 +131,41 @@ def _findings(results: SweepResults) -> Html:
 
 def _finding(label: str, words: str) -> Html:
     kind = f"say-{label.replace(' ', '-')}"
-    return join_markup((element("dt", label, class_=kind), element("dd", words)))
+    return join_markup((element("dt", _explain(label), class_=kind), element("dd", words)))
+
+
+def _explain(word: str) -> Html:
+    """Return a word with a link to its meaning in the method, if it has one there."""
+    meaning = find_meaning(word)
+    if meaning is None:
+        return join_markup((word,))
+    return element("a", word, href=f"#{anchor_of(meaning)}", class_="means")
+
+
+# -- how it was decided ----------------------------------------------------------------------------
+
+
+def _capital(results: SweepResults) -> Html:
+    chart = draw_capital_chart(results)
+    if not chart:
+        return Html()
+    margin = f"{100 * results.facts.spec.margin:g} points"
+    told = element(
+        "p",
+        "Each line is the ",
+        _explain("capital"),
+        f" of one level. It bets, question by question, against the claim that the level is worse "
+        f"by more than {margin}: it grows where the two answers show nothing lost, and falls "
+        "where the level is wrong and the reference right. At 20 times the common start, the level "
+        "is shown to be ",
+        _explain("enough"),
+        ". A line that ends below was ",
+        _explain("given up"),
+        ", or is still ",
+        _explain("undecided"),
+        ".",
+    )
+    return _part("How it was decided", element("div", chart, told, class_="bets"), id="decided")
 
 
 # -- charts and arms -------------------------------------------------------------------------------
@@ -125,13 +173,14 @@ def _finding(label: str, words: str) -> Html:
 
 def _charts(results: SweepResults) -> Iterator[Html]:
     yield _models(results)
-    yield element("div", *(_figure(results, plot) for plot in _PLOTS), class_="charts")
+    plots = (_TOKENS[results.tokens_shown], *_PLOTS)
+    yield element("div", *(_figure(results, plot) for plot in plots), class_="charts")
     yield element(
         "p",
         "Bars are 95 % intervals of an arm by itself. The stepped line joins the arms that no "
         "other beats in both directions; the band is what lies within the margin of the reference. "
-        "Whether an arm is good enough is decided by its paired difference, in the table below, "
-        "and not by bars that overlap.",
+        "Whether an arm is enough is decided by its capital, question by question, and not by bars "
+        "that overlap.",
         class_="aside",
     )
 
@@ -164,21 +213,23 @@ _HEAD = ("arm", "verdict", "right", "difference", "better, worse", "thinking", "
 
 def _arms(results: SweepResults) -> Html:
     margin = results.facts.spec.margin
-    bounds = [abs(end) for arm in results.arms for end in (arm.lower, arm.upper) if end is not None]
+    bounds = [abs(arm.difference) for arm in results.arms if arm.difference is not None]
     reach = min(5 * margin, max([2 * margin, *(1.1 * end for end in bounds)]))
     counts = list(gains(results))
     rows = (
         element("tr", *_cells(results, number, counts[number], margin=margin, reach=reach),
-                class_="chosen" if arm.verdict == "recommended" else None)
+                class_="chosen" if arm is results.recommended_arm else None)
         for number, arm in enumerate(results.arms)
     )  # fmt: skip
-    heads = (element("th", name, scope="col") for name in _HEAD)
+    shown = results.tokens_shown
+    names = (shown if name == "thinking" else name for name in _HEAD)
+    heads = (element("th", name, scope="col") for name in names)
     table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows),
                     class_="sortable")  # fmt: skip
     note = (
-        "Thinking tokens, cost and time are means of one answer; × is how many times the "
-        "reference's, with a 95 % interval of questions drawn again. 'Better, worse' counts the "
-        "questions on which an arm did better or worse than the reference, with McNemar's p."
+        f"{shown.capitalize()} tokens, cost and time are means of one answer; × is how many times "
+        "the reference's, with a 95 % interval of questions drawn again. 'Better, worse' counts "
+        "the questions on which an arm did better or worse than the reference."
     )
     return join_markup((element("div", table, class_="scroll"), element("p", note, class_="aside")))
 
@@ -194,16 +245,17 @@ def _cells(
     model = element("small", arm.model) if len(results.models()) > 1 else Html()
     yield element("th", drawn, " ", results.labels()[number], also, model, scope="row")
     verdict = arm.verdict.replace("_", " ")
-    yield _cell("verdict", element("span", verdict, class_=f"verdict {arm.verdict}"))
+    yield _cell("verdict", element("span", _explain(verdict), class_=f"verdict {arm.verdict}"))
     between = f"{percent(arm.low)} to {percent(arm.high)}" if arm.low is not None else ""
     yield _cell("right", percent(arm.accuracy), element("small", between), value=arm.accuracy)
     yield _difference(arm, margin=margin, reach=reach)
     better, worse = counts
-    p = "" if arm.p is None else f"p {arm.p:.2g}"
-    both = f"+{better:,}  −{worse:,}" if p else "–"
-    yield _cell("better, worse", both, element("small", p), value=better - worse)
-    thought = "unknown" if arm.thinking_tokens is None else f"{arm.thinking_tokens:,.0f}"
-    yield _cell("thinking", thought, _times(results, number, "thinking"), value=arm.thinking_tokens)
+    both = "–" if arm.difference is None else f"+{better:,}  −{worse:,}"
+    yield _cell("better, worse", both, value=better - worse)
+    shown = results.tokens_shown
+    tokens = _TOKENS[shown].measure.get(arm)
+    said = "unknown" if tokens is None else f"{tokens:,.0f}"
+    yield _cell(shown, said, _times(results, number, shown), value=tokens)
     yield _cell("cost", format_cost(arm.cost) if arm.cost is not None else "unknown",
                 _times(results, number, "cost"), value=arm.cost)  # fmt: skip
     spent = "–" if arm.seconds is None else _SECONDS.write(float(f"{arm.seconds:.3g}"))
@@ -218,15 +270,13 @@ def _cell(name: str, *inside: str, value: float | None = None) -> Html:
 def _difference(arm: ArmResult, *, margin: float, reach: float) -> Html:
     if arm.difference is None:
         return _cell("difference", "–")
-    bounds = element(
-        "small", f"{format_share_points(arm.lower)} to {format_share_points(arm.upper)}"
-    )
     drawn = span(arm, margin=margin, reach=reach)
-    figures = element("span", format_share_points(arm.difference), bounds)
+    units = element("small", f"{arm.units:,} questions")
+    figures = element("span", format_share_points(arm.difference), units)
     return _cell("difference", element("div", drawn, figures), value=arm.difference)
 
 
-def _times(results: SweepResults, number: int, amount: Literal["cost", "thinking"]) -> Html:
+def _times(results: SweepResults, number: int, amount: Amount) -> Html:
     if number == results.facts.reference or results.arms[number].n < 2:
         return Html()
     resamples = max(_RESAMPLES, min(RESAMPLES, _DRAWS // len(results.rows)))

@@ -1,30 +1,33 @@
-"""Computes the results of a run from its answers and grades.
+"""Computes the results of a run from its answers and grades, by replaying its bets."""
 
-It recommends nothing under 30 questions (or clusters), over 2 % missing, or before the last look.
-"""
-
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean
 
 from msgspec.structs import replace
 
 from ..engines.engine import TrialResult
+from ..grading.judges import find_judge_model
+from ..run.answer_labels import LabelState, check_labelled_errors, find_label_state
+from ..run.forecast import forecast_rest
+from ..run.gate import GateProblem, check_pilot
+from ..run.run_plan import cluster_of, make_comparison, make_pool, measure_prices, pilot_positions
+from ..run.scores import Scores
 from ..run.store import Run, StoredGrade
+from ..statistics.comparison import Comparison
+from ..statistics.contest import Contest, Standing
+from ..statistics.e_process import ALPHA
 from ..statistics.intervals import accuracy
-from ..statistics.progress import Scores, SweepProgress, obstacle, replay_looks
-from ..statistics.sample_size import pass_all, pass_at, questions_missing
-from ..statistics.significance import ThinkingCheck, mcnemar, thinks_more
+from ..statistics.thinking_effect import ThinkingCheck, thinking_effect
+from ..statistics.units import pass_all, pass_at
 from .kinds import by_kind
 from .values import (
     ArmResult,
     Cell,
     QuestionRow,
+    Reason,
     Recommendation,
     SweepResults,
     TrialAnswer,
-    Verdict,
-    choose_measure,
 )
 
 
@@ -32,45 +35,52 @@ def compute_results(run: Run, *, judge: str | None = None) -> SweepResults:
     """Return the results so far, by the run's own judge or another that has graded it."""
     name = judge or run.facts.spec.judge
     scores = Scores(run, name)
-    now = replay_looks(scores)
-    arms = [_measure(scores, now, number) for number in range(len(run.facts.arms))]
-    dropped = len(scores.dropped_questions(now.questions))
-    against = _Against(scores, now, arms)
-    forbidden = against.obstacle()
-    chosen = None if forbidden else against.choose()
-    found = None if chosen is None else against.recommend(chosen)
-    verdicts = [against.verdict(number, chosen) for number in range(len(arms))]
+    pool = make_pool(run.facts, scores.questions)
+    comparison = make_comparison(scores, pool)
+    contest = comparison.advance()
+    problems = check_pilot(scores, pool)
+    for arm in contest.winners[:1]:
+        problems += check_labelled_errors(scores, arm)
+    labels = find_label_state(scores, comparison)
+    reader = _Reader(scores, comparison, problems, labels)
+    recommendation = reader.recommend()
+    answers = [each for each in scores.answers.values() if each.error is None]
+    is_waiting = contest.waits is not None and not run.facts.is_closed and not reader.gate
     return SweepResults(
         run=run.facts.run,
         state=run.state,
         facts=run.facts,
         judge=name,
-        arms=tuple(replace(arm, verdict=word) for arm, word in zip(arms, verdicts, strict=True)),
+        arms=tuple(_measure(scores, comparison, arm) for arm in range(len(run.facts.arms))),
         rows=tuple(_rows(scores, run.grades_by(name))),
-        recommendation=found,
-        why=forbidden or (found.why if found else "no arm is good enough against every other"),
-        questions=now.questions - dropped,
-        dropped=dropped,
-        looks=now.look,
+        recommendation=recommendation,
+        why=reader.why(),
+        questions=max((each.units for each in contest.standings.values()), default=0),
+        pilot=contest.rule.pilot,
+        pool=pool.first if run.facts.planned is None else len(pool.units),
+        asked=sum(not each.reused for each in answers),
+        reused=sum(each.reused for each in answers),
         spent=run.spent,
         lost=run.lost,
         judging=run.judge_cost(name),
         agreement=run.agreement(name),
-        kinds=() if chosen is None else by_kind(scores, chosen, against.dearness),
+        labelled=labels,
+        gate=tuple(problems),
+        forecasts=forecast_rest(scores, pool) if is_waiting else (),
+        kinds=by_kind(comparison, run.facts) if recommendation else (),
     )
 
 
 # -- one arm ---------------------------------------------------------------------------------------
 
 
-def _measure(scores: Scores, now: SweepProgress, arm: int) -> ArmResult:
-    facts = scores.facts
-    own = facts.arms[arm]
-    look = now.look_of(arm)
-    upto = now.looks[look - 1] if look else len(scores.questions)
-    places = scores.shared_positions(upto, arm)
+def _measure(scores: Scores, comparison: Comparison, arm: int) -> ArmResult:
+    facts, own = scores.facts, scores.facts.arms[arm]
+    places = [at for at in range(len(scores.questions)) if scores.score(arm, at) is not None]
     values = [scores.score(arm, at) or 0.0 for at in places]
-    clusters = [scores.cluster(at) for at in places] if facts.spec.cluster else None
+    clusters = None
+    if facts.spec.cluster:
+        clusters = [cluster_of(facts, scores.questions[at], at) for at in places]
     within = accuracy(values, clusters, repeats=facts.spec.repeats)
     settled = [each for at in places for each in scores.arm_answers(arm, at)]
     always, ever = _passes(scores, arm, places)
@@ -85,38 +95,72 @@ def _measure(scores: Scores, now: SweepProgress, arm: int) -> ArmResult:
         low=within.low if values else None,
         high=within.high if values else None,
         thinking_tokens=_mean(settled, _thinking),
+        output_tokens=_mean(settled, _output),
         cost=_mean(settled, _cost),
         seconds=_mean(settled, lambda each: each.seconds or None),  # a batch has no times
         exhausted=sum(each.is_exhausted for each in settled),
+        cut=sum(each.is_cut for each in settled),
         refused=sum(each.is_refused for each in settled),
-        look=look,
         effect=_effect(scores, arm, below),
         neighbour=None if below is None else facts.arms[below].level,
         always_right=always,
         ever_right=ever,
+        served=tuple(sorted({each.model for each in settled if each.model})),
     )
-    return _compare(alone, scores, arm, upto=upto, boundary=now.z_of(arm))
+    return _stand(alone, scores, comparison, arm)
 
 
-def _compare(
-    alone: ArmResult, scores: Scores, arm: int, *, upto: int, boundary: float
-) -> ArmResult:
-    reference = scores.facts.reference
-    places = scores.shared_positions(upto, arm, reference)
-    if arm == reference or not places:
-        return alone
-    found = scores.versus(arm, reference, upto)
-    if not math.isfinite(found.error):
-        return replace(alone, difference=found.mean)
-    both = [(scores.score(arm, at) or 0.0, scores.score(reference, at) or 0.0) for at in places]
+def _stand(alone: ArmResult, scores: Scores, comparison: Comparison, arm: int) -> ArmResult:
+    facts, contest = scores.facts, comparison.contest
+    if arm not in contest.standings:
+        is_reference = arm == facts.reference
+        return replace(
+            alone,
+            verdict="reference" if is_reference else "undecided",
+            reason="reference" if is_reference else "dearer",
+        )
+    standing = contest.standings[arm]
+    part = contest.rule.alpha / ALPHA  # a judge's own bounds use up some of it; 20 always wins
+    places = [at for unit in contest_units(scores)[: standing.units] for at in unit]
+    missing = sum(
+        any(None in (scores.repeats(who, at) or ()) for who in (arm, facts.reference))
+        for at in places
+    )
     return replace(
         alone,
-        difference=found.mean,
-        lower=found.lower(boundary),
-        upper=found.upper(boundary),
-        needed=questions_missing(found, scores.facts.spec.margin),
-        p=mcnemar(sum(one > other for one, other in both), sum(one < other for one, other in both)),
+        verdict=standing.verdict,
+        reason=_reason(contest, standing),
+        won_at=standing.won_at,
+        capital=standing.capital * part,
+        share=standing.share,
+        units=standing.units,
+        difference=comparison.difference(standing),
+        plain_difference=_plain_difference(scores, arm, places),
+        missing=missing,
+        history=tuple(capital * part for capital in standing.history),
     )
+
+
+def _reason(contest: Contest, standing: Standing) -> Reason:
+    if standing.why is not None:
+        return standing.why
+    if standing.verdict != "undecided":
+        return ""
+    if contest.waits is not None and contest.waits[0] == standing.arm:
+        return "waiting"
+    return "pool" if standing.is_tried else "untried"
+
+
+def contest_units(scores: Scores) -> Sequence[Sequence[int]]:
+    """Return the positions of each unit, in the order of the bets."""
+    return make_pool(scores.facts, scores.questions).units
+
+
+def _plain_difference(scores: Scores, arm: int, places: Sequence[int]) -> float | None:
+    reference = scores.facts.reference
+    pairs = [(scores.score(arm, at), scores.score(reference, at)) for at in places]
+    both = [one - other for one, other in pairs if one is not None and other is not None]
+    return fmean(both) if both else None
 
 
 def _cost(settled: TrialResult) -> float | None:
@@ -125,6 +169,11 @@ def _cost(settled: TrialResult) -> float | None:
 
 def _thinking(settled: TrialResult) -> float | None:
     return settled.usage.thinking
+
+
+def _output(settled: TrialResult) -> float | None:
+    output = settled.usage.output
+    return None if output is None else output + (settled.usage.thinking or 0)
 
 
 Grades = Mapping[tuple[str, str], StoredGrade]
@@ -139,7 +188,12 @@ def _rows(scores: Scores, grades: Grades) -> Iterator[QuestionRow]:
 def _cell(scores: Scores, arm: int, at: int, grades: Grades) -> Cell | None:
     question = scores.questions[at].id
     answers = tuple(
-        TrialAnswer(repeat, scores.answers[ask.key], grades.get((question, ask.key)))
+        TrialAnswer(
+            repeat,
+            scores.answers[ask.key],
+            grades.get((question, ask.key)),
+            scores.label_of(question, ask.key),
+        )
         for repeat, ask in enumerate(scores.asks[arm, at], 1)
         if ask.key in scores.answers
     )
@@ -151,6 +205,7 @@ def _cell(scores: Scores, arm: int, at: int, grades: Grades) -> Cell | None:
         _total(scores, arm, at, _cost),
         sum(each.settled.seconds for each in answers),
         answers,
+        _total(scores, arm, at, _output),
     )
 
 
@@ -190,104 +245,93 @@ def _neighbour(scores: Scores, arm: int) -> int | None:
 
 
 def _effect(scores: Scores, arm: int, below: int | None) -> ThinkingCheck:
+    """Compare thinking tokens with the neighbour's; output tokens if thinking is not counted."""
     if below is None:
         return ThinkingCheck("unknown")
-
-    def tokens(which: int, at: int) -> float | None:
-        return _total(scores, which, at, _thinking)
-
-    places = scores.shared_positions(len(scores.questions), arm, below)
-    return thinks_more([(tokens(arm, at), tokens(below, at)) for at in places])
+    places = range(len(scores.questions))
+    for amount in (_thinking, _output):
+        pairs = [
+            (_total(scores, arm, at, amount), _total(scores, below, at, amount)) for at in places
+        ]
+        found = thinking_effect(pairs)
+        if found.ratio is not None:
+            return found
+    return ThinkingCheck("unknown")
 
 
 # -- all arms --------------------------------------------------------------------------------------
 
 
-class _Against:
-    """The arms and their verdicts."""
+class _Reader:
+    """Reads the recommendation off a contest."""
 
-    def __init__(self, scores: Scores, now: SweepProgress, arms: Sequence[ArmResult]) -> None:
-        self._scores = scores
-        self._now = now
-        self._arms = arms
+    def __init__(
+        self,
+        scores: Scores,
+        comparison: Comparison,
+        problems: Sequence[GateProblem],
+        labels: LabelState,
+    ) -> None:
         self._facts = scores.facts
-        self._best = scores.facts.spec.against == "best"
+        self._labels = labels
+        self._contest = comparison.contest
+        places = pilot_positions(scores.facts, comparison.pool)
+        self._prices = measure_prices(scores, places)
+        self._problems = problems
 
     @property
-    def margin(self) -> str:
-        return f"{100 * self._facts.spec.margin:g} points"
-
-    def obstacle(self) -> str:
-        """Return what forbids a recommendation, or an empty text."""
-        now = self._now
-        if now.is_over:
-            return obstacle(self._scores, now.questions)
-        done = f"{now.look} of {len(now.looks)} looks"
-        return f"the run has not ended ({done}); 'pondero sweep resume' goes on"
-
-    def choose(self) -> int | None:
-        """Return the cheapest arm that is good enough; the reference if no cheaper one is."""
-        passed = self._now.passed
-        if not self._best:
-            passed = passed | {self._facts.reference}
-        if not passed and len(left := set(range(len(self._arms))) - self._now.worse) == 1:
-            return left.pop()  # every other one is shown to be worse
-        return min(passed, key=self.dearness) if passed else None
-
-    def dearness(self, arm: int) -> tuple[float, bool]:
-        """Return the measured amount of an arm as a sort key; on a tie the reference is last."""
-        taken = choose_measure(self._arms).value_of(self._arms[arm])
-        return taken, arm == self._facts.reference
-
-    def recommend(self, chosen: int) -> Recommendation:
-        arm = self._arms[chosen]
-        return Recommendation(arm.model, arm.level, self._why(chosen))
-
-    def _why(self, chosen: int) -> str:
-        if self._best:
-            return f"cheapest not worse than any other arm by more than {self.margin}"
-        reference = self._arms[self._facts.reference]
-        if chosen != self._facts.reference:
-            named = reference.level if self._one_model else reference.name
-            return f"cheapest not worse than {named} by more than {self.margin}"
-        if self._now.passed:
-            return f"nothing that is good enough within {self.margin} was cheaper"
-        return f"no cheaper level is shown to be within {self.margin} of it"
+    def gate(self) -> GateProblem | None:
+        """Return the problem that forbids a recommendation."""
+        holding = (each for each in self._problems if each.stays or not self._facts.past_gate)
+        return next(holding, None)
 
     @property
-    def _one_model(self) -> bool:
-        return len({arm.model for arm in self._arms}) == 1
+    def _is_over(self) -> bool:
+        return self._contest.is_over or self._facts.is_closed
 
-    def verdict(self, arm: int, chosen: int | None) -> Verdict:
-        """Return the verdict of an arm."""
-        if arm == chosen:
-            return "recommended"
-        if arm == self._facts.reference and not self._best:
-            return "reference"
-        effect = self._arms[arm].effect.effect
-        if effect in ("no_effect", "inverted"):
-            return effect
-        return self._decide(arm)
+    def recommend(self) -> Recommendation | None:
+        chosen = self._choose()
+        if chosen is None:
+            return None
+        arm = self._facts.arms[chosen]
+        return Recommendation(arm.model, arm.level, self._reason(chosen))
 
-    def _decide(self, arm: int) -> Verdict:
-        if arm in self._now.passed:
-            return "enough"
-        if arm in self._now.worse:
-            return "worse"
-        if self._is_above(arm):
-            return "dearer"
-        return "untested" if self._is_out_of_reach(arm) else "undecided"
+    def why(self) -> str:
+        """Return why there is this recommendation, or none."""
+        if self.gate is not None:
+            return self.gate.why
+        chosen = self._choose()
+        if chosen is not None:
+            return self._reason(chosen)
+        if self._is_over:
+            return "no arm is shown to be enough against every other"
+        if self._labels.wanted:
+            return f"{self._labels.wanted:,} answers wait to be labelled"
+        return "not decided yet; 'pondero sweep resume' continues"
 
-    def _is_above(self, arm: int) -> bool:
-        own, reference = (self._facts.arms[n] for n in (arm, self._facts.reference))
-        return not self._best and own.model == reference.model and own.rank > reference.rank
+    def _choose(self) -> int | None:
+        if self.gate is not None:
+            return None
+        if self._contest.winners:
+            return min(self._contest.winners, key=lambda arm: self._prices[arm])
+        is_best = self._facts.spec.against == "best"
+        return self._facts.reference if self._is_over and not is_best else None
 
-    def _is_out_of_reach(self, arm: int) -> bool:
-        own = self._facts.arms[arm]
-        above = [
-            number
-            for number, other in enumerate(self._facts.arms)
-            if other.model == own.model and other.rank > own.rank
-        ]
-        ended = any(number in self._now.worse for number in above)
-        return not self._best and (ended or self._now.look_of(arm) < self._now.look)
+    def _reason(self, chosen: int) -> str:
+        facts = self._facts
+        margin = f"{100 * facts.spec.margin:g} points"
+        if facts.spec.against == "best":
+            return f"cheapest not worse than any other arm by more than {margin}"
+        reference = facts.arms[facts.reference]
+        if chosen == facts.reference:
+            return f"no cheaper level is shown to be within {margin} of it"
+        is_alone = len({arm.model for arm in facts.arms}) == 1
+        named = reference.level if is_alone else reference.name
+        return f"not worse than {named} by more than {margin}{self._judged}"
+
+    @property
+    def _judged(self) -> str:
+        """Return whose grades these are; people's labels correct those of a judge."""
+        if self._labels.share is not None:
+            return f", corrected by people's labels of {self._labels.given:,} answers"
+        return ", by this judge's grades" if find_judge_model(self._facts.spec.judge) else ""

@@ -92,9 +92,9 @@ def _finding(results: SweepResults, arm: ArmResult) -> dict[str, Json]:
         "reference": results.reference.name,
         "margin": results.facts.spec.margin,
         "difference": arm.difference,
-        "lower": arm.lower,
-        "upper": arm.upper,
-        "recommend": results.recommendation and results.recommendation.name,
+        "won_at": arm.won_at,
+        "capital": arm.capital,
+        "recommended": results.recommendation and results.recommendation.name,
     }
 
 

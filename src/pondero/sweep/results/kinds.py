@@ -1,108 +1,54 @@
 """Kinds: which level is enough for the questions of one ``metadata.kind``, by those alone.
 
-The method is that of the whole run; the kinds share the error by Holm's rule, as models do.
+Each kind has its own capital, an equal share. A kind that does not win gets the reference.
 """
-
-from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from ...thinking import parse_auto
-from ..statistics.progress import LEAST, Scores, SweepProgress, obstacle, replay_looks
-
-FIELD = "kind"
+from ..run.store import RunFacts
+from ..statistics.allocation import fewest
+from ..statistics.comparison import Comparison, Pool
+from ..statistics.contest import kind_levels
 
 
 class KindResult(Struct, frozen=True, kw_only=True):
-    """The result for one kind; ``arm`` is enough, or None; ``difference`` is to the reference."""
+    """The arm of one kind. ``is_shown``: its own questions show it; else it is the reference."""
 
     kind: str
-    n: int
-    arm: int | None
-    accuracy: float | None = None
+    arm: int
+    is_shown: bool
+    units: int
     difference: float | None = None
-    lower: float | None = None
-    upper: float | None = None
+    capital: float = 0.0
 
 
-def by_kind(
-    scores: Scores, chosen: int, dearness: Callable[[int], tuple[float, bool]]
-) -> tuple[KindResult, ...]:
-    """Return the result of each kind with enough questions; their number is known in advance."""
-    views = {
-        kind: scores.only(places)
-        for kind, places in _places(scores).items()
-        if len(places) >= LEAST and _can_be_said(kind)
-    }
-    found = _standings(views)
-    return tuple(
-        _result(kind, views[kind], now, chosen, dearness) for kind, now in sorted(found.items())
-    )
+def by_kind(comparison: Comparison, facts: RunFacts) -> tuple[KindResult, ...]:
+    """Return the result of each kind."""
+    contests = comparison.kinds()
+    winners = {kind: contest.winners for kind, contest in contests.items()}
+    levels = kind_levels(winners, facts.reference)
+    found = []
+    for kind, contest in contests.items():
+        arm = levels[kind]
+        tried = [each for each in contest.standings.values() if each.is_tried]
+        own = contest.standings.get(arm) or max(tried, key=lambda each: each.units, default=None)
+        found.append(
+            KindResult(
+                kind=kind,
+                arm=arm,
+                is_shown=bool(winners[kind]),
+                units=own.units if own else 0,
+                difference=own.difference if own and arm == own.arm else None,
+                capital=own.capital if own else 0.0,
+            )
+        )
+    return tuple(found)
 
 
-def _places(scores: Scores) -> dict[str, frozenset[int]]:
-    places: dict[str, set[int]] = {}
-    for at, question in enumerate(scores.questions):
-        if isinstance(kind := question.metadata.get(FIELD), str):
-            places.setdefault(kind, set()).add(at)
-    return {kind: frozenset(found) for kind, found in places.items()}
-
-
-def _can_be_said(kind: str) -> bool:
-    auto = parse_auto(f"auto#{kind}")
-    return auto is not None and auto.kind == kind
-
-
-def _standings(views: Mapping[str, Scores]) -> dict[str, SweepProgress]:
-    share = len(views)
-    while True:
-        found = {kind: replay_looks(view, families=share) for kind, view in views.items()}
-        left = max(1, sum(not now.is_whole for now in found.values()))
-        if left >= share:
-            return found
-        share = left
-
-
-def _result(
-    kind: str,
-    view: Scores,
-    now: SweepProgress,
-    chosen: int,
-    dearness: Callable[[int], tuple[float, bool]],
-) -> KindResult:
-    upto, reference = now.questions, view.facts.reference
-    arm = None if obstacle(view, upto) else _enough(view, now, chosen, dearness)
-    if arm is None:
-        return KindResult(kind=kind, n=len(view.shared_positions(upto)), arm=None)
-    upto = now.looks[now.look_of(arm) - 1] if now.look_of(arm) else upto
-    places = view.shared_positions(upto, arm)
-    alone = KindResult(
-        kind=kind,
-        n=len(places),
-        arm=arm,
-        accuracy=sum(view.score(arm, at) or 0.0 for at in places) / len(places),
-    )
-    if arm == reference:
-        return alone
-    estimate, z = view.versus(arm, reference, upto), now.z_of(arm)
-    return KindResult(
-        kind=kind,
-        n=alone.n,
-        arm=arm,
-        accuracy=alone.accuracy,
-        difference=estimate.mean,
-        lower=estimate.lower(z),
-        upper=estimate.upper(z),
-    )
-
-
-def _enough(
-    view: Scores, now: SweepProgress, chosen: int, dearness: Callable[[int], tuple[float, bool]]
-) -> int | None:
-    arms, reference = view.facts.arms, view.facts.reference
-    own = [arm for arm in now.passed if arms[arm].model == arms[chosen].model]
-    if own:
-        return min(own, key=dearness)
-    if chosen in now.worse and arms[reference].model == arms[chosen].model:
-        return reference
-    return None
+def undecidable_kinds(pool: Pool, margin: float) -> dict[str, int]:
+    """Return the kinds with too few units to show anything, and how many each would need."""
+    names = pool.kind_names
+    if not names:
+        return {}
+    least = fewest(margin, 1 / len(names))
+    return {name: least for name in names if pool.kinds.count(name) < least}

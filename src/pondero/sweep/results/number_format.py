@@ -29,14 +29,6 @@ def letter_of(number: int) -> str:
     return (letter_of(before - 1) if before else "") + ascii_uppercase[at]
 
 
-def round_count(count: int) -> int:
-    """Return a count rounded up to two significant digits."""
-    if count < 100:
-        return count
-    scale: int = 10 ** (len(str(count)) - 2)
-    return -(-count // scale) * scale
-
-
 def many(count: int, noun: str) -> str:
     """Return a noun in singular or plural."""
     return noun if count == 1 else f"{noun}s"

@@ -1,46 +1,54 @@
 """The results of a sweep as one value of ``compute_results``: all that others read of a run."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 
 from ...canon import Json
 from ...exchange import Calibration
-from ...store import has_prices, save_calibration
+from ...store import save_calibration
 from ..adoption import calibration_of
+from ..arms import find_arms
 from ..engines.engine import TrialResult
 from ..grading.agreement import Agreement
 from ..questions import Question
+from ..run.answer_labels import LabelState
+from ..run.gate import GateProblem
 from ..run.store import RunFacts, State, StoredGrade
+from ..statistics.forecast import Forecast
 from ..statistics.intervals import RESAMPLES, Interval, bootstrap_ratio
-from ..statistics.significance import ThinkingCheck
+from ..statistics.thinking_effect import ThinkingCheck
 from .axes import format_axis_cost, seconds, tokens
+from .findings import html_of, iter_findings
 from .kinds import KindResult
-from .number_format import format_cost, format_share_points, letter_of, many, percent, round_count
+from .number_format import letter_of
+from .table import render_table, write_findings
 
-Verdict = Literal[
-    "reference", "recommended", "enough", "worse", "undecided", "untested", "dearer",
-    "no_effect", "inverted",
-]  # fmt: skip
-"""What is said of an arm. ``enough``: not worse than the reference by more than the margin, though
-a cheaper arm is recommended. ``untested``: the sequence ended above it. ``dearer``: it is above the
-reference. ``no_effect`` and ``inverted``: it does not think more than its cheaper neighbour."""
+Verdict = Literal["enough", "worse", "given_up", "undecided", "reference"]
+"""What is said of an arm. ``enough``: not worse than the reference by more than the margin.
+``given_up``: unlikely to be shown within this pool, which is no claim."""
+
+Reason = Literal[
+    "", "reference", "dearer", "untried", "waiting", "pool", "hopeless", "unlikely", "left"
+]
+"""Why an arm has no verdict of its own: it costs more than the reference, a cheaper one was enough,
+its next question is not answered yet, the pool ended, or why it was given up."""
 
 
 class ArmResult(Struct, frozen=True, kw_only=True):
     """One arm. ``thinking_tokens``, ``cost`` and ``seconds`` are means of one answer.
 
-    ``difference`` is in accuracy against the reference, ``lower`` and ``upper`` bound it at the
-    boundary of the arm's last look. ``p`` is McNemar's.
+    ``difference`` is the mean of the ``units`` compared with the reference, missing answers counted
+    against this arm; ``plain_difference`` leaves them out. ``capital`` wins at 20.
 
     >>> right = {f"{n} * 23": f"{n} * 23 = {n * 23}" for n in range(9)}
     >>> questions = [{"input": f"What is {q}?", "target": a} for q, a in right.items()]
     >>> found = pondero.sweep(questions, "claude-opus-5", levels="off,low", offline=True)
-    >>> [(arm.level, arm.n, arm.verdict) for arm in found.arms]
-    [('off', 9, 'undecided'), ('low', 9, 'reference')]
+    >>> [(arm.level, arm.verdict) for arm in found.arms]
+    [('off', 'undecided'), ('low', 'reference')]
     """
 
     model: str
@@ -54,22 +62,33 @@ class ArmResult(Struct, frozen=True, kw_only=True):
     thinking_tokens: float | None
     cost: float | None
     seconds: float | None
-    difference: float | None = None
-    lower: float | None = None
-    upper: float | None = None
+    output_tokens: float | None = None
     verdict: Verdict = "undecided"
+    reason: Reason = ""
+    won_at: int | None = None
+    """The unit at which it was shown to be enough."""
+    capital: float | None = None
+    share: float = 0.0
+    """The capital it began with."""
+    units: int = 0
+    difference: float | None = None
+    plain_difference: float | None = None
+    missing: int = 0
+    """Questions compared of which an answer is missing."""
+    history: tuple[float, ...] = ()
+    """The capital after each unit that was bet on, those after the pilot."""
     exhausted: int = 0
+    cut: int = 0
+    """Answers that a limit of tokens cut off, the exhausted ones among them."""
     refused: int = 0
-    look: int = 0
-    needed: int | None = None
-    """How many more questions would decide an undecided arm; None if no number would."""
     effect: ThinkingCheck = ThinkingCheck("unknown")
     neighbour: str | None = None
-    p: float | None = None
     always_right: float | None = None
     """With repeats, the share of questions that are answered rightly every time (pass^K)."""
     ever_right: float | None = None
     """With repeats, the share that is answered rightly at least once (pass@K)."""
+    served: tuple[str, ...] = ()
+    """The ids of the models that the service says have answered."""
 
     @property
     def name(self) -> str:
@@ -78,13 +97,14 @@ class ArmResult(Struct, frozen=True, kw_only=True):
 
 
 _SHOWN = (
-    "model", "levels", "fields", "n", "accuracy", "low", "high", "thinking_tokens", "cost",
-    "seconds", "difference", "lower", "upper", "verdict",
+    "model", "levels", "fields", "n", "accuracy", "low", "high", "thinking_tokens",
+    "output_tokens", "cost", "seconds", "verdict", "won_at", "capital", "units", "difference",
+    "missing",
 )  # fmt: skip
 
 
-Outcome = Literal["right", "partly", "wrong", "exhausted", "refused", "failed", "ungraded"]
-"""How one answer ended. ``failed`` and ``ungraded`` are missing: neither right nor wrong."""
+Outcome = Literal["right", "partly", "wrong", "exhausted", "cut", "refused", "failed", "ungraded"]
+"""How one answer ended. ``exhausted``, ``cut``, ``failed`` and ``ungraded`` are missing."""
 
 
 class TrialAnswer(Struct, frozen=True):
@@ -93,6 +113,8 @@ class TrialAnswer(Struct, frozen=True):
     repeat: int
     settled: TrialResult
     grade: StoredGrade | None
+    label: float | None = None
+    """People's score of it, if they gave one."""
 
     @property
     def outcome(self) -> Outcome:
@@ -101,6 +123,8 @@ class TrialAnswer(Struct, frozen=True):
             return "failed"
         if self.settled.is_exhausted:
             return "exhausted"
+        if self.settled.is_cut:
+            return "cut"
         if self.settled.is_refused:
             return "refused"
         if self.grade is None or self.grade.score is None:
@@ -123,11 +147,15 @@ class Cell(Struct, frozen=True):
     cost: float | None
     seconds: float
     answers: tuple[TrialAnswer, ...]
+    output: float | None = None
+    """Output tokens, those of thinking included."""
 
 
-_MEASURED: dict[str, Callable[[Cell], float | None]] = {
+Amount = Literal["cost", "thinking", "output"]
+_MEASURED: dict[Amount, Callable[[Cell], float | None]] = {
     "cost": lambda cell: cell.cost,
     "thinking": lambda cell: cell.thinking,
+    "output": lambda cell: cell.output,
 }
 
 
@@ -142,7 +170,7 @@ class Recommendation(Struct, frozen=True):
     """The cheapest arm that is good enough.
 
     >>> from pondero.sweep import Recommendation
-    >>> Recommendation("claude-opus-5", "low", "as good as high, at a fifth of the price").name
+    >>> Recommendation("claude-opus-5", "low", "not worse than high by more than 5 points").name
     'claude-opus-5/low'
     """
 
@@ -176,15 +204,73 @@ class SweepResults(Struct, frozen=True, kw_only=True):
     recommendation: Recommendation | None
     why: str
     questions: int
-    """Questions in the looks so far, without dropped ones."""
-    dropped: int
-    looks: int
+    """Units that the bets have seen: questions, or clusters of them."""
+    pilot: int
+    """The first units, which all arms were asked and which were not bet on."""
+    pool: int
+    asked: int
+    """Answers that this run asked for."""
+    reused: int
+    """Answers of earlier runs."""
     spent: Decimal
+    """The cost of the answers that were asked for, and of the judge."""
     lost: tuple[int, Decimal] = (0, Decimal(0))
+    """Attempts without an answer that may have been charged, and their maximum cost."""
     judging: Decimal = Decimal(0)
     agreement: Agreement | None = None
+    labelled: LabelState = LabelState(None, 0, 0)
+    """Which answers people have labelled, and which they must."""
+    gate: tuple[GateProblem, ...] = ()
+    """What the sanity gate found."""
+    forecasts: tuple[Forecast, ...] = ()
+    """If it is not decided: for an arm equal to the reference, and one worse by half the margin."""
     kinds: tuple[KindResult, ...] = ()
     """Results by kind, if there is a recommendation for all."""
+
+    @property
+    def is_gated(self) -> bool:
+        """Return whether the sanity gate forbids a recommendation."""
+        past = self.facts.past_gate
+        return any(each.stays or not past for each in self.gate)
+
+    @property
+    def is_decided(self) -> bool:
+        """Return whether there is a recommendation, if only to stay with the reference."""
+        return self.recommendation is not None
+
+    @property
+    def saving(self) -> float | None:
+        """Return the share of the reference's cost that the recommended arm saves, if known."""
+        chosen, found = self.recommended_arm, self.reference
+        if chosen is None or chosen.cost is None or not found.cost:
+            return None
+        return 1 - chosen.cost / found.cost
+
+    @property
+    def tokens_shown(self) -> Literal["thinking", "output"]:
+        """Return which tokens to show of each arm: all output if no thinking is counted."""
+        is_counted = any(arm.thinking_tokens is not None for arm in self.arms)
+        has_output = any(arm.output_tokens is not None for arm in self.arms)
+        return "thinking" if is_counted or not has_output else "output"
+
+    @property
+    def recommended_arm(self) -> ArmResult | None:
+        """Return the recommended arm."""
+        name = self.recommendation.name if self.recommendation else None
+        return next((arm for arm in self.arms if arm.name == name), None)
+
+    def shows(self, level: str) -> bool:
+        """Return whether a level, or a MODEL/LEVEL, is shown to be enough."""
+        own = find_arms(self.facts.arms, level)
+        return any(self.arms[number].verdict == "enough" for number in own) and not self.is_gated
+
+    def __repr__(self) -> str:
+        found = self.recommendation.name if self.recommendation else "nothing"
+        return f"<pondero.SweepResults {self.run}: {found}; {self.why}>"
+
+    def _repr_html_(self) -> str:
+        """Return the findings and the arms as HTML, for notebooks."""
+        return html_of(self)
 
     @property
     def reference(self) -> ArmResult:
@@ -243,9 +329,7 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         kept = [arm for arm in known if not any(_beats(other, arm, chosen) for other in known)]
         return tuple(sorted(kept, key=chosen.value_of))
 
-    def ratio(
-        self, arm: int, amount: Literal["cost", "thinking"], *, resamples: int = RESAMPLES
-    ) -> Interval | None:
+    def ratio(self, arm: int, amount: Amount, *, resamples: int = RESAMPLES) -> Interval | None:
         """Return an arm's multiple of the reference, or None; a bootstrap over questions."""
         get = _MEASURED[amount]
         pairs = ((row.cells[arm], row.cells[self.facts.reference]) for row in self.rows)
@@ -261,101 +345,46 @@ class SweepResults(Struct, frozen=True, kw_only=True):
         found = self.recommendation
         return {
             "run": self.run,
-            "arms": [{name: _plain(getattr(arm, name)) for name in _SHOWN} for arm in self.arms],
-            "recommend": found and {"model": found.model, "level": found.level, "why": found.why},
+            "recommended": found and found.name,
             "why": self.why,
+            "reference": self.reference.name,
+            "margin": self.facts.spec.margin,
+            "pool": self.pool,
+            "pilot": self.pilot,
+            "asked": self.asked,
+            "reused": self.reused,
+            "spent": float(self.spent),
+            "lost": float(self.lost[1]),
+            "saving": self.saving,
+            "gate": [{"condition": each.condition, "why": each.why} for each in self.gate],
+            "forecasts": to_builtins(self.forecasts),
+            "labels": to_builtins(self.labelled),
+            "arms": [
+                {"arm": arm.name, **{name: _plain(getattr(arm, name)) for name in _SHOWN}}
+                for arm in self.arms
+            ],
+            "kinds": [
+                {
+                    "kind": each.kind,
+                    "arm": self.arms[each.arm].name,
+                    "shown": each.is_shown,
+                    "units": each.units,
+                }
+                for each in self.kinds
+            ],
         }
 
     def table(self, width: int | None = None) -> str:
-        """Return the arms as a table with the findings; drop the least useful columns to fit."""
-        columns = dict(zip(_HEAD, zip(*(_row(arm) for arm in self.arms), strict=True), strict=True))
-        if width is not None and _width(columns) > width and len(self.models()) == 1:
-            columns["arm"] = tuple(map(_levels, self.arms))
-        for least in _LEAST:
-            if width is not None and _width(columns) > width:
-                del columns[least]
-        sizes = [max(map(len, (name, *cells))) for name, cells in columns.items()]
-        lines = [
-            "  ".join(
-                cell.ljust(size) if not number else cell.rjust(size)
-                for number, (cell, size) in enumerate(zip(row, sizes, strict=True))
-            ).rstrip()
-            for row in (tuple(columns), *zip(*columns.values(), strict=True))
-        ]
-        return "\n".join((*lines, "", *self.lines()))
+        """Return the headline, the arms as a table and the other findings, to fit a width."""
+        return render_table(self, width)
 
     def lines(self) -> list[str]:
         """Return the findings, one a line."""
-        return [f"{label:<11}{text}" for label, text in self.findings()]
+        return write_findings(self.findings())
 
     def findings(self) -> Iterator[tuple[str, str]]:
         """Yield the findings: a label and a sentence; an empty label continues the one before."""
-        if self.recommendation is None:
-            yield "nothing", self.why
-        else:
-            yield "recommend", f"{self.recommendation.name}   {self.why}"
-            yield "", self._evidence(self.recommendation)
-        for arm in self.arms:
-            if arm is self.reference and arm.verdict == "undecided":
-                yield (
-                    "undecided",
-                    f"{arm.level}  not shown to be good enough against every other arm",
-                )
-            elif arm.verdict in _SAID:
-                yield _SAID[arm.verdict], _sentence(arm, self.reference)
-            if arm.verdict not in ("no_effect", "inverted") and _is_odd(arm):
-                yield _SAID[arm.effect.effect], _thinking(arm)
-        for kind in self.kinds:
-            yield "kind", self._of_kind(kind)
-        yield from self._apart()
-
-    def _of_kind(self, found: KindResult) -> str:
-        if found.arm is None:
-            return f"{found.kind}  undecided by its own {found.n:,} questions"
-        arm = self.arms[found.arm]
-        said = f"{found.kind}  {_short(arm, self.reference)} is enough: {percent(found.accuracy)}"
-        if found.lower is not None:
-            said += f", {_difference(found.difference, found.lower)}"
-        return f"{said}; {found.n:,} questions"
-
-    def _evidence(self, found: Recommendation) -> str:
-        arm = next(each for each in self.arms if each.name == found.name)
-        seen = f"{self.questions:,} questions, {self.looks} {many(self.looks, 'look')}"
-        if arm == self.reference or arm.difference is None or arm.lower is None:
-            return f"{percent(arm.accuracy)}; {seen}"
-        return (
-            f"{percent(arm.accuracy)} vs {percent(self.reference.accuracy)}; "
-            f"{_difference(arm.difference, arm.lower)}; {seen}"
-        )
-
-    def _apart(self) -> Iterator[tuple[str, str]]:
-        exhausted = [f"{arm.level} {arm.exhausted}" for arm in self.arms if arm.exhausted]
-        if exhausted:
-            said = f"thought and gave no answer; counted as wrong: {', '.join(exhausted)}"
-            yield "exhausted", said
-        refused = [f"{arm.level} {arm.refused}" for arm in self.arms if arm.refused]
-        if refused:
-            yield "refused", f"counted as wrong: {', '.join(refused)}"
-        if count := self.dropped:
-            yield "dropped", f"{count} {many(count, 'question')} failed, and left out of every arm"
-        if self.lost[0]:
-            what = f"{self.lost[0]} {many(self.lost[0], 'attempt')} brought no answer"
-            yield "lost", f"{what} and may have been charged, {format_cost(self.lost[1])} at most"
-        judging = f", and {format_cost(self.judging)} for the judge" if self.judging else ""
-        offline = " as the service would charge; offline, nothing was paid"
-        paid = offline if self.facts.spec.offline else judging
-        asked = [arm for arm in self.arms if arm.n]
-        unpriced = [arm for arm in asked if arm.cost is None]
-        if asked and len(unpriced) == len(asked):
-            cure = "" if has_prices() else "; pip install 'pondero[prices]' knows many"
-            yield "spent", f"not known: no arm has a price{cure}"
-        else:
-            beyond = "; of some arms no price is known" if unpriced else ""
-            yield "spent", format_cost(self.spent) + paid + beyond
-        if self.agreement is not None:
-            found = self.agreement
-            kappa = "" if found.kappa is None else f", kappa {found.kappa:.2f}"
-            yield "judge", f"agrees with {found.agreed} of {found.count} labelled answers{kappa}"
+        return iter_findings(self)
 
 
 class Measure(Struct, frozen=True):
@@ -374,12 +403,14 @@ class Measure(Struct, frozen=True):
 MEASURES = (
     Measure("cost", lambda arm: arm.cost, format_axis_cost),
     Measure("thinking tokens", lambda arm: arm.thinking_tokens, tokens),
-    Measure("seconds", lambda arm: arm.seconds, seconds),
+    Measure("output tokens", lambda arm: arm.output_tokens, tokens),
 )
+SECONDS = Measure("seconds", lambda arm: arm.seconds, seconds)
+"""Shown, and never used to put arms in an order."""
 
 
 def choose_measure(arms: Sequence[ArmResult]) -> Measure:
-    """Return the first measure that is known for all arms: cost, thinking tokens, or time."""
+    """Return the first measure that is known for all arms: cost, thinking or output tokens."""
     known = (each for each in MEASURES if all(each.get(arm) is not None for arm in arms))
     return next(known, MEASURES[-1])
 
@@ -392,79 +423,3 @@ def _beats(arm: ArmResult, rival: ArmResult, measure: Measure) -> bool:
 
 def _plain(value: Json) -> Json:
     return list(value) if isinstance(value, tuple) else value
-
-
-# -- words -----------------------------------------------------------------------------------------
-
-_HEAD = (
-    "arm", "n", "right", "95%", "thinking", "cost", "seconds", "difference", "bounds", "verdict",
-)  # fmt: skip
-_LEAST = ("seconds", "95%", "n", "bounds", "thinking", "difference")
-_SAID: dict[str, str] = {
-    "undecided": "undecided",
-    "worse": "worse",
-    "no_effect": "no effect",
-    "inverted": "inverted",
-}
-
-
-def _width(columns: Mapping[str, Iterable[str]]) -> int:
-    return sum(max(map(len, (name, *cells))) + 2 for name, cells in columns.items()) - 2
-
-
-def _levels(arm: ArmResult) -> str:
-    return "=".join(dict.fromkeys((arm.level, *arm.levels)))
-
-
-def _row(arm: ArmResult) -> tuple[str, ...]:
-    between = arm.low is not None and arm.high is not None
-    bounds = arm.lower is not None and arm.upper is not None
-    return (
-        f"{arm.model}/{_levels(arm)}",
-        f"{arm.n:,}",
-        percent(arm.accuracy),
-        f"{percent(arm.low)}..{percent(arm.high)}" if between else "-",
-        "unknown" if arm.thinking_tokens is None else f"{arm.thinking_tokens:,.0f}",
-        format_cost(arm.cost),
-        "-" if arm.seconds is None else f"{arm.seconds:.1f}",
-        format_share_points(arm.difference),
-        f"{format_share_points(arm.lower)}..{format_share_points(arm.upper)}" if bounds else "-",
-        arm.verdict.replace("_", " "),
-    )
-
-
-def _is_odd(arm: ArmResult) -> bool:
-    return arm.effect.effect in ("no_effect", "inverted")
-
-
-def _sentence(arm: ArmResult, reference: ArmResult) -> str:
-    if arm.verdict in ("no_effect", "inverted"):
-        return _thinking(arm)
-    if arm.difference is None:
-        return f"{_short(arm, reference)}  not compared yet"
-    said = f"{_short(arm, reference)}  {format_share_points(arm.difference)}"
-    if arm.lower is None:
-        return f"{said}: one cluster says nothing about the next"
-    said += f", bounds {format_share_points(arm.lower)}..{format_share_points(arm.upper)}"
-    if arm.verdict == "worse":
-        return said
-    if arm.needed is None:
-        return f"{said}: it lies on the margin, and no reasonable number would decide"
-    more = round_count(arm.needed)
-    return f"{said}: about {more:,} more {many(more, 'question')} would decide"
-
-
-def _difference(difference: float | None, lower: float) -> str:
-    share = format_share_points(difference)
-    return f"difference {share}, lower bound {format_share_points(lower)}"
-
-
-def _short(arm: ArmResult, reference: ArmResult) -> str:
-    return arm.level if arm.model == reference.model else arm.name
-
-
-def _thinking(arm: ArmResult) -> str:
-    than = "less than" if arm.effect.effect == "inverted" else "no more than"
-    p = arm.effect.p
-    sure = "" if p is None else " (p < 0.01)" if p < 0.01 else f" (p = {p:.2f})"
-    return f"{arm.level} thinks {than} {arm.neighbour}{sure}"

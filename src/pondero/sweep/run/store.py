@@ -4,6 +4,7 @@ A trial's key and bound are saved before it is sent, so ``resume`` repeats only 
 """
 
 import secrets
+import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +15,17 @@ from typing import Any, Literal, Self
 import msgspec
 from msgspec import Struct
 
-from ...canon import dump_json, load_json
+from ...canon import Json, convert_json, dump_json, load_json
 from ...errors import BadParameter, StoreError, UsageError
 from ...store import FACTS, Database, Jobs, Schema, SecretRedactor, hold_lock, redact_secrets
 from ..arms import Arm
 from ..engines.engine import TrialResult
+from ..engines.leases import read_unsent
 from ..grading.agreement import Agreement
 from ..questions import Question, digest
-from ..spec import Spec
+from ..spec import Spec, rename_options
+from ..statistics.comparison import PlanChange
+from ..statistics.judge_error import JudgeErrors
 
 State = Literal["running", "interrupted", "stopped", "done"]
 
@@ -47,6 +51,7 @@ _RUNS = Jobs(
 
 
 _GRADE = "INSERT OR REPLACE INTO grades VALUES (?, ?, ?, ?, ?, ?)"
+_FACT = "INSERT OR REPLACE INTO facts VALUES (?, ?)"
 
 
 class StoredGrade(Struct, frozen=True):
@@ -60,17 +65,37 @@ class StoredGrade(Struct, frozen=True):
     cost: str | None = None
 
 
+class BetFront(Struct, frozen=True):
+    """How many units of an arm its bets had seen when answers were dropped, to be asked again."""
+
+    arm: int
+    units: int
+
+
 class RunFacts(Struct, frozen=True, kw_only=True):
-    """The declaration of a run; it never changes."""
+    """The declaration of a run; only ``Run.change`` adds to it, and what is there stays."""
 
     run: str
     started: float
     spec: Spec
     arms: tuple[Arm, ...]
     reference: int
-    looks: int
     data: str
     """The hash of the questions."""
+    planned: int | None = None
+    """How many questions it began with, if more were added."""
+    added: int = 0
+    """How many of the last arms were added later."""
+    changes: tuple[PlanChange, ...] = ()
+    """When the bets of an arm began to aim at another number of units, for the replay."""
+    fronts: tuple[BetFront, ...] = ()
+    """No later change of the plan applies to these units: their outcomes are known."""
+    past_gate: bool = False
+    """Whether it was told to continue past the sanity gate."""
+    judge_errors: JudgeErrors | None = None
+    """The mistakes of a model that judges, on answers that people labelled before."""
+    is_closed: bool = False
+    """Whether it was told to decide by the answers that are there."""
 
 
 class RunSummary(Struct, frozen=True):
@@ -84,6 +109,11 @@ class RunSummary(Struct, frozen=True):
 def runs_folder() -> Path:
     """Return the folder of the runs."""
     return _RUNS.path()
+
+
+def sends_path(run: str) -> Path:
+    """Return the file in which an engine with workers records what they send."""
+    return runs_folder() / f"{run}.sends"
 
 
 def list_runs() -> list[RunSummary]:
@@ -107,19 +137,18 @@ class Run:
     """One run's file. The process that asks holds its lock; others may read meanwhile."""
 
     def __init__(self, database: Database, facts: RunFacts) -> None:
-        self.facts = facts
+        self.facts: RunFacts = facts
         self._database = database
 
     @classmethod
     def create(
-        cls, spec: Spec, questions: Sequence[Question], arms: Sequence[Arm], *, reference: int,
-        looks: int,
-    ) -> "Run":  # fmt: skip
+        cls, spec: Spec, questions: Sequence[Question], arms: Sequence[Arm], *, reference: int
+    ) -> "Run":
         """Create a run with these questions, in the order of the trials.
 
         Raises BadParameter if one holds a key: the file has each question as it is asked.
         """
-        _check_keyless(questions, spec)
+        check_keyless(questions, spec)
         now = time.time()
         name = f"{time.strftime('%Y%m%d', time.gmtime(now))}-{secrets.token_hex(3)}"
         facts = RunFacts(
@@ -128,8 +157,8 @@ class Run:
             spec=spec,
             arms=tuple(arms),
             reference=reference,
-            looks=looks,
             data=digest(questions),
+            past_gate=spec.past_gate,
         )
         database = _RUNS.create(name)
         with database.transaction() as connection:
@@ -141,8 +170,33 @@ class Run:
     @classmethod
     def open(cls, name: str) -> "Run":
         """Return a run that is on disk."""
-        database, facts = _RUNS.open(name)
-        return cls(database, load_json(facts, RunFacts))
+        database, text = _RUNS.open(name)
+        return cls(database, _parse_facts(text))
+
+    def change(self, **fields: Any) -> None:
+        """Save changed facts of the run."""
+        self.facts = msgspec.structs.replace(self.facts, **fields)
+        self._set("facts", dump_json(self.facts))
+
+    def add_questions(self, questions: Sequence[Question], changes: Sequence[PlanChange]) -> None:
+        """Append questions to the pool, and what the bets aim at with them, both or neither.
+
+        Those that are there keep their places.
+        """
+        check_keyless(questions, self.facts.spec)
+        before, facts = self.questions(), self.facts
+        facts = msgspec.structs.replace(
+            facts,
+            planned=len(before) if facts.planned is None else facts.planned,
+            data=digest((*before, *questions)),
+            changes=(*facts.changes, *changes),
+            is_closed=False,
+        )
+        with self._database.transaction() as connection:
+            rows = ((n, dump_json(each)) for n, each in enumerate(questions, len(before)))
+            connection.executemany("INSERT INTO questions VALUES (?, ?)", rows)
+            connection.execute(_FACT, ("facts", dump_json(facts)))
+        self.facts = facts
 
     def __enter__(self) -> Self:
         return self
@@ -159,10 +213,18 @@ class Run:
     @contextmanager
     def hold_lock(self, *, known: bool = False) -> Iterator[None]:
         """Hold the run's lock or raise UsageError; what was in flight is spent unless ``known``."""
-        busy = f"run {self.facts.run} is being asked by another process"
-        with hold_lock(self._database.path, busy):
+        with self.hold_facts():
             self._set("state", "running")
             self._abandon(known=known)
+            yield
+
+    @contextmanager
+    def hold_facts(self) -> Iterator[None]:
+        """Hold the run's lock to change its facts, as they are now; raise UsageError."""
+        busy = f"run {self.facts.run} is being asked by another process"
+        with hold_lock(self._database.path, busy):
+            (row,) = self._database.rows("SELECT value FROM facts WHERE name = 'facts'")
+            self.facts = _parse_facts(row[0])  # another process may have changed them meanwhile
             yield
 
     @property
@@ -183,21 +245,25 @@ class Run:
         self._set("state", state)
 
     def _set(self, name: str, value: str) -> None:
-        self._database.rows("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+        self._database.rows(_FACT, (name, value))
 
     def _abandon(self, *, known: bool) -> None:
+        sends = sends_path(self.facts.run)
+        unsent = [(key,) for key in read_unsent(sends)]
         with self._database.transaction() as connection:
+            connection.executemany("DELETE FROM flights WHERE key = ?", unsent)
             if not known:
                 connection.execute(
                     "INSERT INTO losses SELECT key, bound FROM flights "
                     "WHERE key NOT IN (SELECT key FROM answers)"
                 )
             connection.execute("DELETE FROM flights")
+        sends.unlink(missing_ok=True)
 
     # -- the journal -------------------------------------------------------------------------------
 
     def begin(self, key: str, bound: Decimal | None) -> None:
-        """Record that a trial is sent, and its maximum cost; only needed with a cap."""
+        """Record that a trial is sent, and its maximum cost if that is known."""
         if bound is not None:
             self._rows("INSERT OR REPLACE INTO flights VALUES (?, ?)", key, str(bound))
 
@@ -212,19 +278,27 @@ class Run:
         with self._database.transaction() as connection:
             row = (settled.key, redact_secrets(dump_json(settled)))
             connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?)", row)
+            connection.execute("DELETE FROM flights WHERE key = ?", (settled.key,))
             if grade is not None:
                 connection.execute(_GRADE, _grade_row(grade))
 
     def forget_errors(self) -> None:
         """Delete the errors of models and judge, so that they are tried again."""
-        failed = self.failed
-        with self._database.transaction() as connection:
-            connection.executemany("DELETE FROM answers WHERE key = ?", ((key,) for key in failed))
+        self.forget(self.failed)
         self.forget_ungraded(self.facts.spec.judge)
+
+    def forget(self, keys: Sequence[str]) -> None:
+        """Delete these answers and their grades, so that they are asked again."""
+        rows = [(key,) for key in keys]
+        with self._database.transaction() as connection:
+            connection.executemany("DELETE FROM answers WHERE key = ?", rows)
+            for row in rows:
+                _forget_grades(connection, "key = ?", row)
 
     def forget_ungraded(self, judge: str) -> None:
         """Delete a judge's failures, so that it grades again."""
-        self._rows("DELETE FROM grades WHERE judge = ? AND score IS NULL", judge)
+        with self._database.transaction() as connection:
+            _forget_grades(connection, "judge = ? AND score IS NULL", (judge,))
 
     @property
     def failed(self) -> list[str]:
@@ -233,16 +307,22 @@ class Run:
 
     @property
     def spent(self) -> Decimal:
-        """Return the cost of answers, and of attempts that may have been charged."""
-        lost = self._database.rows("SELECT bound FROM losses")
-        paid = (each.cost for each in self.answers().values())
-        return sum((Decimal(each) for each in (*(b for (b,) in lost), *paid) if each), Decimal(0))
+        """Return the cost of the answers that this run asked for, and of its judge."""
+        asked = (each.cost for each in self.answers().values() if not each.reused)
+        paid = sum((Decimal(cost) for cost in asked if cost), Decimal(0))
+        return paid + self.judge_cost(self.facts.spec.judge)
 
     @property
     def lost(self) -> tuple[int, Decimal]:
         """Return how many lost attempts may have been charged, and their maximum cost."""
         rows = self._database.rows("SELECT bound FROM losses")
         return len(rows), sum((Decimal(bound) for (bound,) in rows), Decimal(0))
+
+    def release(self) -> tuple[int, Decimal]:
+        """Stop counting lost attempts against the budget; return what they were."""
+        found = self.lost
+        self._rows("DELETE FROM losses")
+        return found
 
     # -- contents ----------------------------------------------------------------------------------
 
@@ -258,7 +338,17 @@ class Run:
 
     def grade(self, grade: "StoredGrade") -> None:
         """Save a grade."""
-        self._rows(_GRADE, *_grade_row(grade))
+        with self._database.transaction() as connection:
+            connection.execute(_GRADE, _grade_row(grade))
+            connection.execute("DELETE FROM flights WHERE key = ?", (_grade_key(grade.key),))
+
+    def lose_grade(self, key: str, bound: Decimal) -> None:
+        """Record that a model's grade did not come and may have been charged."""
+        self.lose(_grade_key(key), bound)
+
+    def begin_grade(self, key: str, bound: Decimal) -> None:
+        """Record that a model is asked for a grade, and its maximum cost."""
+        self.begin(_grade_key(key), bound)
 
     def grades(self, judge: str) -> dict[tuple[str, str], float | None]:
         """Return a judge's scores by question and key; None for a failed grade."""
@@ -271,8 +361,9 @@ class Run:
         return {(row[0], row[1]): StoredGrade(*row) for row in self._rows(sql, judge)}
 
     def judge_cost(self, judge: str) -> Decimal:
-        """Return the cost of a judge's grades, including those of labelled answers."""
+        """Return the cost of a judge's grades, also of labelled answers and of failed ones."""
         rows = self._rows("SELECT cost FROM grades WHERE judge = ? AND cost IS NOT NULL", judge)
+        rows += self._rows("SELECT value FROM facts WHERE name = ?", _paid_fact(judge))
         return sum((Decimal(cost) for (cost,) in rows), Decimal(0))
 
     def keep_agreement(self, judge: str, agreement: Agreement) -> None:
@@ -288,12 +379,40 @@ class Run:
         return self._database.rows(sql, values)
 
 
+def _parse_facts(text: str) -> RunFacts:
+    facts = load_json(text, dict[str, Json])
+    facts["spec"] = rename_options(facts["spec"])
+    return convert_json(facts, RunFacts)
+
+
+def _grade_key(key: str) -> str:
+    return f"judge {key}"
+
+
+def _paid_fact(judge: str) -> str:
+    return f"paid for forgotten grades of {judge}"
+
+
+def _forget_grades(connection: sqlite3.Connection, where: str, values: tuple[str, ...]) -> None:
+    """Delete grades, and keep what they cost: it stays spent."""
+    costs = connection.execute(f"SELECT judge, cost FROM grades WHERE {where}", values).fetchall()  # noqa: S608 - our own words
+    for judge, cost in costs:
+        if cost is not None:
+            name = _paid_fact(judge)
+            before = connection.execute("SELECT value FROM facts WHERE name = ?", (name,))
+            (known,) = before.fetchone() or ("0",)
+            paid = str(Decimal(known) + Decimal(cost))
+            connection.execute(_FACT, (name, paid))
+    connection.execute(f"DELETE FROM grades WHERE {where}", values)  # noqa: S608 - our own words
+
+
 def _grade_row(grade: StoredGrade) -> tuple[Any, ...]:
     clean = msgspec.structs.replace(grade, note=redact_secrets(grade.note))
     return msgspec.structs.astuple(clean)
 
 
-def _check_keyless(questions: Sequence[Question], spec: Spec) -> None:
+def check_keyless(questions: Sequence[Question], spec: Spec) -> None:
+    """Raise BadParameter if a question or an option holds a key: a run is saved on disk."""
     redactor = SecretRedactor()
     held = next((each for each in questions if redactor.finds(dump_json(each))), None)
     if held is None and not redactor.finds(dump_json(spec)):

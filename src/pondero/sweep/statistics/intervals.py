@@ -1,4 +1,4 @@
-"""Intervals around what was measured: one accuracy, the difference of two, a ratio of sums."""
+"""Intervals around what was measured, one accuracy or a ratio of sums; they never decide."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -18,37 +18,6 @@ class Interval(Struct, frozen=True):
     value: float
     low: float
     high: float
-
-
-class Estimate(Struct, frozen=True):
-    """How much better one arm is than another: the plain mean, and the centre and error to decide.
-
-    Those two are Agresti and Min's: half a question is added to each cell, so that the error never
-    collapses where two arms agree. With clusters, ``freedom`` is one less than their number.
-    """
-
-    mean: float
-    centre: float
-    error: float
-    count: int
-    freedom: int | None = None
-
-    def lower(self, z: float) -> float:
-        """Return the lower bound at a normal quantile."""
-        return self.centre - self._reach(z)
-
-    def upper(self, z: float) -> float:
-        """Return the upper bound at a normal quantile."""
-        return self.centre + self._reach(z)
-
-    def _reach(self, z: float) -> float:
-        """Return how far a bound is away; of clusters, Student's t has the same tail as ``z``.
-
-        Of 30 clusters, normal accepts 6 to 9 % for 5, t 6 to 8 (``tests/sweep/test_simulations``).
-        """
-        if self.freedom is None or not math.isfinite(self.error):
-            return z * self.error
-        return student(NORMAL.cdf(z), self.freedom) * self.error
 
 
 def wilson(right: float, count: int, *, level: float = 0.95) -> Interval:
@@ -82,20 +51,6 @@ def accuracy(
         return wilson(right, count, level=level)
     half = student((1 + level) / 2, groups - 1) * error
     return Interval(mean, max(0.0, mean - half), min(1.0, mean + half))
-
-
-def paired_difference(
-    differences: Sequence[float], clusters: Sequence[Hashable] | None = None
-) -> Estimate:
-    """Return the mean difference of two arms over the same questions."""
-    count = len(differences)
-    total, more, freedom = math.fsum(differences), count + 2, None
-    if clusters is None:
-        inside = math.fsum(d * d for d in differences) + 1 - total * total / more
-    else:
-        inside, freedom = _spread(differences, clusters) + 1, len(set(clusters)) - 1
-    mean = total / count if count else math.nan
-    return Estimate(mean, total / more, math.sqrt(inside) / more, count, freedom)
 
 
 def _spread(values: Sequence[float], clusters: Sequence[Hashable] | None) -> float:

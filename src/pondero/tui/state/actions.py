@@ -175,9 +175,13 @@ class ComparisonClosed(Action, frozen=True):
 
 
 class HandedOff(Action, frozen=True):
-    """The past was made fit for another model: lines on what it loses and the cache it costs."""
+    """The past was made fit for another model: lines on what it loses and the cache it costs.
+
+    ``cache``: what the status line says of the cache until the next answer.
+    """
 
     lines: tuple[str, ...] = ()
+    cache: str = ""
 
 
 class ThreadOpened(Action, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ class AskModel(Effect, frozen=True):
     system: str
     context: int | None = None
     parts: tuple[Text | Image | Blob, ...] = ()
+    last_prompt: int | None = None
 
 
 class Compare(Effect, frozen=True):
@@ -47,12 +48,17 @@ class Stop(Effect, frozen=True):
 
 
 class Handoff(Effect, frozen=True):
-    """Work out what a move to this model or level loses; ``same``: the model stays."""
+    """Work out what a move to this model or level loses; ``same``: the model stays.
+
+    ``last_prompt``: the tokens of the last prompt, as the service counted them; ``cached``: those
+    of them that its cache loses if nothing is set inside the conversation.
+    """
 
     model: str
     level_text: str | None
     cached: int = 0
     same: bool = False
+    last_prompt: int | None = None
 
 
 class NoteModel(Effect, frozen=True):

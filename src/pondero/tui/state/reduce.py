@@ -243,7 +243,8 @@ def _on_background_ended(
 
 
 def _on_handed_off(state: ChatState, action: actions.HandedOff, _dial: DialView) -> Transition:
-    return (state.tell(*action.lines) if action.lines else state), ()
+    said = state.tell(*action.lines) if action.lines else state
+    return said.but(cache=action.cache), ()
 
 
 def _on_threads_offered(

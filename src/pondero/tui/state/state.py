@@ -30,6 +30,11 @@ class UsageTally(Struct, frozen=True):
         return self.last.known_total or None
 
     @property
+    def last_prompt(self) -> int | None:
+        """Return the tokens of the last prompt; None before anything was counted."""
+        return _sum(self.last.input, self.last.cache_read, self.last.cache_write)
+
+    @property
     def all_input(self) -> int | None:
         """Return all input tokens, cached or not."""
         return _sum(self.input, self.cached)
@@ -186,6 +191,7 @@ class ChatState(Struct, frozen=True, kw_only=True):
     paid: bool = True
     unpriced: str = ""
     verdict: str | None = None
+    cache: str = ""
     show: Show = "auto"
     choosing: PickerState | None = None
     comparing: ComparisonState | None = None

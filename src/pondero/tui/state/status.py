@@ -9,6 +9,7 @@ from .handlers.turn import question_text
 from .state import ChatState, as_cost
 
 BETWEEN = " · "
+KEPT = "cache kept"
 
 
 class StatusPiece(Struct, frozen=True):
@@ -61,6 +62,7 @@ def _pieces(state: ChatState) -> list[StatusPiece]:
     return [
         StatusPiece(escape_controls(state.name), 0, "model"),
         StatusPiece(_level(state), 1, "level"),
+        StatusPiece(state.cache, 2, _tone(odd=state.cache != KEPT)),
         StatusPiece("unsaved" if state.unsaved else "", 2, "warning"),
         StatusPiece(_context(state), 8),
         StatusPiece(_count("in", tally.all_input), 7),

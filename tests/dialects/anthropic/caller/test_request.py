@@ -308,11 +308,37 @@ def test_empty_words_and_empty_messages_are_left_out():
         Message("user", (Text("q"),)),
         Message("assistant", (Text(""),)),
         Message("user", (Text(""), Text(" "))),
+        Message("user", (Text("\n"), Text("r"))),
     )
     assert body_of(ask(messages=messages))["messages"] == [
         {"role": "user", "content": [{"type": "text", "text": "q"}]},
-        {"role": "user", "content": [{"type": "text", "text": " "}]},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "\n"}, {"type": "text", "text": "r"}],
+        },
     ]
+
+
+def test_blank_texts_are_left_out_where_the_service_rejects_them():
+    messages = (
+        Message("user", (Text("q"), Text(" "))),
+        Message("assistant", (Text(" "),)),
+        Message("user", (Text("r"),)),
+    )
+    body = body_of(ask(messages=messages, system=(Text("a"), Text("\n"))))
+    assert body["system"] == [{"type": "text", "text": "a"}]
+    assert [message["role"] for message in body["messages"]] == ["user", "user"]
+    assert [block["text"] for block in body["messages"][0]["content"]] == ["q", " "]
+
+
+def test_an_error_without_content_says_that_it_is_one():
+    messages = (
+        Message("user", (Text("q"),)),
+        Message("assistant", (ToolCall("t", "f", {}),)),
+        Message("user", (ToolResult("t", (), error=True),)),
+    )
+    result = body_of(ask(messages=messages))["messages"][-1]["content"][0]
+    assert (result["is_error"], result["content"]) == (True, "error")
 
 
 def test_citations_go_back_without_the_file_id_that_only_answers_have():

@@ -94,11 +94,11 @@ def test_a_whole_answer_says_what_its_stream_says():
             stop(3),
             begin(4, CONTENT[4]),
             stop(4),
-            end("tool_use", input_tokens=10, cache_read_input_tokens=0),
+            end("tool_use", input_tokens=12, cache_read_input_tokens=0),
             STOP,
         )
     )
-    usage = {"input_tokens": 10, "cache_read_input_tokens": 0, "output_tokens": 20}
+    usage = {"input_tokens": 12, "cache_read_input_tokens": 0, "output_tokens": 20}
     at_once = whole(message(CONTENT, stop_reason="tool_use", usage=usage))
     assert assembled(at_once) == assembled(streamed)
 

@@ -316,10 +316,23 @@ def test_thinking_that_is_not_told_is_unknown_and_not_zero(details, thinking):
     assert fed(sse(START, end(output_tokens_details=details), STOP))[-1].usage.thinking == thinking
 
 
-def test_counts_never_fall_below_zero():
-    last = end(output_tokens=5, input_tokens=-3, output_tokens_details={"thinking_tokens": 9})
+@pytest.mark.parametrize("last", [-3, 0, 4, 2**70])
+def test_a_count_that_cannot_be_leaves_the_one_before(last):
+    last = end(output_tokens=5, input_tokens=last, output_tokens_details={"thinking_tokens": 9})
     usage = fed(sse(START, last, STOP))[-1].usage
-    assert usage == Usage(input=0, cache_read=2, output=0, thinking=5, total=7)
+    assert usage == Usage(input=10, cache_read=2, output=0, thinking=5, total=17)
+
+
+def test_later_counts_that_are_lower_are_not_taken():
+    usage = fed(sse(START, end(output_tokens=9000), end(output_tokens=1), STOP))[-1].usage
+    assert (usage.input, usage.output) == (10, 9000)
+
+
+def test_without_counts_at_its_end_what_an_answer_took_is_not_known():
+    last = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}}
+    for ending in ([STOP], [last, STOP]):
+        usage = fed(sse(START, *ending))[-1].usage
+        assert usage == Usage(input=10, cache_read=2, total=12)
 
 
 # -- what goes wrong -------------------------------------------------------------------------

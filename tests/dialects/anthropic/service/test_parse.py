@@ -193,11 +193,9 @@ def test_a_document_with_settings_is_a_document():
     source = {"type": "text", "media_type": "text/plain", "data": "words"}
     block = {"type": "document", "source": source, "citations": {"enabled": True}, "context": "c"}
     found = parsed(raw(user(block)))
-    assert found.request.messages[0].parts == (Blob("text/plain", b"words"),)
-    assert set(found.unknown) == {
-        "messages.0.content.0.citations",
-        "messages.0.content.0.context",
-    }
+    parts = (Blob("text/plain", b"words", context="c", cited=True),)
+    assert found.request.messages[0].parts == parts
+    assert not found.unknown
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_a_field_that_does_not_fit_is_named(fields, words):
 
 def test_a_beta_opens_its_field():
     body = raw(output_config={"task_budget": {"type": "tokens", "total": 20_000}})
-    accepted = sent(body, anthropic_beta="x, task-budgets-2026-03-13")
+    accepted = sent(body, anthropic_beta="files-api-2025-04-14, task-budgets-2026-03-13")
     assert accepted.request.extras == {"output_config": body["output_config"]}
     bound = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
     words = refusal(raw(thinking=bound))[2]
@@ -697,7 +697,13 @@ def test_what_we_encode_is_read_as_we_meant_it():
         Blob("application/pdf", b"%PDF", name="a.pdf"),
         Blob("text/plain", b"words"),
         UnknownPart(
-            "anthropic", {"type": "search_result", "source": "x", "title": "x", "content": []}
+            "anthropic",
+            {
+                "type": "search_result",
+                "source": "x",
+                "title": "x",
+                "content": [{"type": "text", "text": "x"}],
+            },
         ),
         system=(Text("Be kind.", cache=CacheBreakpoint()),),
         tools=(

@@ -116,8 +116,14 @@ def test_what_only_this_service_has_in_results_keeps_its_words(block, words):
     ("block", "part"),
     [
         ({"guardContent": {"text": {"text": "guarded"}}}, Text("guarded")),
-        ({"document": {"name": "d", "source": {"text": "inside"}}}, Text("inside")),
-        ({"document": {"name": "d", "source": {"content": [{"text": "a"}]}}}, Text("a")),
+        (
+            {"document": {"name": "d", "source": {"text": "inside"}}},
+            Blob("text/plain", b"inside", name="d"),
+        ),
+        (
+            {"document": {"name": "d", "source": {"content": [{"text": "a"}]}}},
+            Blob("text/plain", b"a", name="d"),
+        ),
         (
             {
                 "document": {
@@ -127,7 +133,7 @@ def test_what_only_this_service_has_in_results_keeps_its_words(block, words):
                     "context": "about it",
                 }
             },
-            Blob("text/plain", b"hi", name="d"),
+            Blob("text/plain", b"hi", name="d", context="about it"),
         ),
     ],
 )

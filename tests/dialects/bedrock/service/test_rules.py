@@ -267,7 +267,7 @@ def test_the_address_says_whether_it_is_a_stream():
         ([said("user", {"document": {"name": "a", "source": {"bytes": "eA=="}}})], "A text block must be included when using documents."),
         ([said("user", {"text": "x"}, {"image": {"format": "png", "source": {}}})], "exactly one member"),
         ([said("user", {"text": "x"}, {"image": {"format": "png", "source": {"bytes": "?"}}})], "base64"),
-        ([said("user", {"text": "x"}, {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://a/b"}}}})], "s3Uri"),
+        ([said("user", {"text": "x"}, {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://bucket/b"}}}})], "s3Uri"),
         ([said("user", {"text": "x"}), said("assistant", USE), said("user", RESULT)], "toolConfig field must be defined"),
     ],
 )  # fmt: skip

@@ -648,11 +648,11 @@ def test_what_is_encoded_is_accepted_as_it_was_meant_down_to_the_seals():
     assert SERVICE.accept(http, "google").request == request
 
 
-def test_a_choice_canon_has_no_word_for_is_kept_in_the_extras():
+def test_a_choice_among_some_tools_is_kept_in_the_extras_too():
     config = {"functionCallingConfig": {"mode": "ANY", "allowedFunctionNames": ["f", "g"]}}
     tools = [{"functionDeclarations": [{"name": "f"}, {"name": "g"}]}]
     found = accepted({"contents": [USER], "tools": tools, "toolConfig": config}).request
-    assert found.tool_choice == ToolChoice("required")
+    assert found.tool_choice == ToolChoice("required", allowed=("f", "g"))
     assert found.extras == {
         "toolConfig": {"functionCallingConfig": {"allowedFunctionNames": ["f", "g"]}}
     }

@@ -70,7 +70,7 @@ def test_what_a_model_makes_of_the_wish(model, think, meant):
             "json: cannot unmarshal string into Go struct field ChatRequest.stream of type bool",
         ),
         ({"format": "yaml"}, 400, "invalid format"),
-        ({"options": {"num_predict": 1.5}}, 400, 'option "num_predict" must be of type integer'),
+        ({"options": {"num_predict": "many"}}, 400, 'option "num_predict" must be of type integer'),
         ({"options": {"top_p": True}}, 400, 'option "top_p" must be of type float32'),
         ({"options": {"stop": "x"}}, 400, 'option "stop" must be of type array'),
         ({"messages": [{"role": "user", "images": ["%"]}]}, 400, "illegal base64 data"),

@@ -87,7 +87,10 @@ def test_everything_at_once():
                     "strict": True,
                 },
             },
-            {"type": "function", "function": {"name": "g"}},
+            {
+                "type": "function",
+                "function": {"name": "g", "parameters": {"type": "object", "properties": {}}},
+            },
         ],
         "tool_choice": {"type": "function", "function": {"name": "f"}},
         "parallel_tool_calls": False,
@@ -334,8 +337,14 @@ def test_an_empty_turn_is_left_out():
     assert [m["role"] for m in messages(USER, turn(), USER)] == ["user", "user"]
 
 
-def test_a_refusal_goes_back_as_one():
+def test_a_refusal_is_the_content_where_the_service_has_no_field_for_it():
     (wire,) = messages(turn(Text("I won't", seal({"refusal": True}))))
+    assert wire == {"role": "assistant", "content": "I won't"}
+
+
+def test_a_refusal_goes_back_as_one():
+    said = turn(Text("I won't", seal({"refusal": True})))
+    (wire,) = messages(said, quirks={"refusals": True})
     assert wire == {"role": "assistant", "refusal": "I won't"}
 
 
@@ -385,7 +394,7 @@ def test_ids_of_nine_where_that_is_all_a_service_takes():
 
 def test_custom_and_older_calls_go_back_in_their_form():
     custom = ToolCall("a", "shell", "ls", seal({"type": "custom"}))
-    (wire,) = messages(turn(custom))
+    (wire,) = messages(turn(custom), quirks={"text_tools": True})
     assert wire["tool_calls"] == [
         {"id": "a", "type": "custom", "custom": {"name": "shell", "input": "ls"}}
     ]

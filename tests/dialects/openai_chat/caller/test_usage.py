@@ -44,6 +44,11 @@ def cached(read, write=None):
         (tokens(2168, 100, 2268, **cached(100, 2000)), (68, 100, 2000, 100, None, 2268)),
         # a total beyond what is explained goes to the answer
         (tokens(79, 2, 83, **thought(0)), (79, None, None, 4, 0, 83)),
+        # Perplexity: citations and thinking are in no total
+        (
+            tokens(33, 7163, 7196, citation_tokens=20016, reasoning_tokens=193834),
+            (20049, None, None, 7163, 193834, 221046),
+        ),
         # other names for the same
         (tokens(10, 5, 15, prompt_cache_hit_tokens=4), (6, 4, None, 5, None, 15)),
         (tokens(10, 5, 15, cached_tokens=4, reasoning_tokens=2), (6, 4, None, 3, 2, 15)),
@@ -81,8 +86,20 @@ def test_what_is_no_count_is_not_known(raw):
     assert counted(raw) == Usage()
 
 
-def test_counts_are_never_negative():
-    assert counted(tokens(5, -9, 5)) == Usage(5, output=0, total=5)
+def test_a_count_below_nothing_or_beyond_measure_is_not_known():
+    assert counted(tokens(5, -9, 5)) == Usage(5, total=5)
+    assert counted(tokens(5, 2**63, 2**63 + 5)) == Usage(5)
+
+
+def test_counts_before_the_end_of_the_text_are_not_those_of_the_answer():
+    early = chunk({"content": "a"}) | {"usage": tokens(1, 2, 3)}
+    used = end(streamed(sse(early, chunk({"content": "b"}), chunk({}, "stop")))).usage
+    assert (used.input, used.output, used.total) == (1, None, None)
+
+
+def test_later_counts_that_are_lower_are_not_taken():
+    counts = [chunk({"content": "a"}) | {"usage": tokens(1, many, many + 1)} for many in (9000, 5)]
+    assert end(streamed(sse(*counts, chunk({}, "stop")))).usage.output == 9000
 
 
 @pytest.mark.parametrize(

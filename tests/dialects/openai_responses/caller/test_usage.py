@@ -91,7 +91,7 @@ def test_a_total_that_is_missing_is_the_sum():
     assert usage(input_tokens=3, output_tokens=4).total == 7
 
 
-def test_a_count_below_nothing_is_nothing():
+def test_a_count_below_nothing_is_not_known():
     """One recorded answer says -9 tokens of output, 448 of them thinking."""
     used = usage(
         input_tokens=10,
@@ -100,7 +100,7 @@ def test_a_count_below_nothing_is_nothing():
         total_tokens=1,
     )
 
-    assert (used.output, used.thinking, used.total) == (0, 448, 1)
+    assert (used.output, used.thinking, used.total) == (None, 448, 1)
 
 
 def test_more_cached_than_given_leaves_nothing_uncached():

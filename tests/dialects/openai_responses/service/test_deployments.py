@@ -29,7 +29,10 @@ def test_it_is_taken(provider, request_):
     ("provider", "shape"),
     [
         ("openai", {"error": {"message": "M", "type": "T", "param": "reasoning", "code": "C"}}),
-        ("xai-responses", {"code": "invalid-argument", "error": "M"}),
+        (
+            "xai-responses",
+            {"error": "Failed to deserialize the JSON body into the target type: M"},
+        ),
         ("chatgpt", {"detail": "M"}),
         ("openrouter", {"error": {"code": 400, "message": "M"}}),
     ],
@@ -42,6 +45,22 @@ def test_an_error_has_the_shape_of_its_deployment(provider, shape):
     wording = "Invalid type for 'reasoning': expected an object, but got an integer instead."
     plain = text.replace(wording, "M").replace("invalid_request_error", "T")
     assert json.loads(plain.replace("invalid_type", "C")) == shape
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "names"),
+    [
+        ({"model": "grok-99"}, 400, {"code", "error"}),
+        ({"model": "grok-4.6", "temperature": "1"}, 422, {"error"}),
+        ({"model": "grok-4.6", "input": [{"type": "thing"}]}, 422, {"error"}),
+    ],
+)
+def test_xai_answers_422_only_to_what_does_not_fit_its_types(fields, status, names):
+    with pytest.raises(Rejected) as caught:
+        SERVICE.accept(ask(**fields), "xai-responses")
+
+    assert caught.value.response.status == status
+    assert set(json.loads(caught.value.response.body)) == names
 
 
 def test_a_schema_of_the_sheet_is_strict():

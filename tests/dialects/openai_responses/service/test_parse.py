@@ -1,11 +1,10 @@
 """The lenient road: what a gateway reads of requests that the service itself would refuse."""
 
 import json
-import os
-from pathlib import Path
 
 import pytest
 from tests.dialects.openai_responses.making import MODEL, NAME, asking, posted, refused
+from tests.recordings.agents import load_agent_requests
 
 from pondero.canon import (
     Finished,
@@ -236,11 +235,9 @@ def test_an_effort_set_in_the_input_is_the_wish():
 
 def recorded():
     """Return the requests to this wire, kept beside the recordings; none where they are not."""
-    file = Path(os.environ.get("PONDERO_RECORDINGS", "/nowhere")).parent / "agents/requests.jsonl"
-    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     return [
         pytest.param(each["body"], id=each["id"])
-        for each in map(json.loads, lines)
+        for each in load_agent_requests()
         if each["method"] == "POST" and SERVICE.matches_path(each["path"].partition("?")[0])
     ]
 

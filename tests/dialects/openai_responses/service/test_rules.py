@@ -97,7 +97,7 @@ def test_a_full_request_is_what_it_was():
         ),
         system=(Text("Be brief."), Text("Be kind.")),
         tools=(
-            Tool("weather", "Tell it.", {"type": "object"}, strict=False),
+            Tool("weather", "Tell it.", {"type": "object", "properties": {}}, strict=False),
             Tool("web_search", raw={"type": "web_search"}, dialect=NAME, kind="web_search"),
             Tool("sh", raw={"type": "custom", "name": "sh"}, dialect=NAME, kind="text"),
         ),
@@ -109,7 +109,7 @@ def test_a_full_request_is_what_it_was():
         temperature=0.5,
         top_p=0.9,
         stream=True,
-        extras={"metadata": {"a": "b"}, "store": True, "text": {"verbosity": "low"}},
+        extras={"metadata": {"a": "b"}, "store": True, "text": {"verbosity": "medium"}},
     )
     http = CALLER.encode(request, plan(will_think=False), TARGET)
 
@@ -637,8 +637,8 @@ def test_a_function_with_settings_of_its_own_stays_a_function():
     tool = {
         "type": "function",
         "name": "f",
-        "parameters": {"type": "object"},
+        "parameters": {"type": "object", "properties": {}},
         "defer_loading": True,
     }
     (read,) = accepted(asking(tools=[tool])).request.tools
-    assert (read.parameters, read.raw) == ({"type": "object"}, tool)
+    assert (read.parameters, read.raw) == ({"type": "object", "properties": {}}, tool)

@@ -120,6 +120,10 @@ def test_auto_shows_what_it_became_and_on_what_evidence(config_dir):
     bare, _ = say(state, dial, "/thinking auto")
     assert "  ⚠ No calibration is adopted for anthropic:claude-opus-5" in told(bare)
     adopt("sums", "low")
+    unknown, _ = say(state, dial, "/thinking auto:nosuch")
+    assert "No calibration is called 'nosuch', so nothing is sent for thinking; use auto:sums" in (
+        told(unknown)
+    )
     changed, effects = say(state, dial, "/thinking auto")
     assert (changed.level_text, changed.plan.level) == ("auto", "low")
     assert "\n  Calibration 'sums': 320 questions" in told(changed)

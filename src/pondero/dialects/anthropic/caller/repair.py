@@ -15,6 +15,7 @@ _INVALID = re.compile(r"messages\.(\d+)\..*Invalid `(?:signature|data)` in `", r
 # Limits that no count predicts: pydantic-ai 2.66.0, @ai-sdk/anthropic (wires/strict-schemas)
 _TOO_COMPLEX = re.compile(r"schema is too complex|compiled grammar is too large", re.IGNORECASE)
 _BETA = "thinking-binding-controls-2026-08-01"
+_THINKING_EDIT = "clear_thinking_"  # a date follows
 _THOUGHTS = ("thinking", "redacted_thinking")
 
 
@@ -61,9 +62,30 @@ def _remove_thinking(request: HttpRequest, body: dict[str, Json], cure: SavedRep
     if isinstance(thinking, dict) and thinking.get("type") == "enabled" and _is_open(body):
         # Anthropic, extended thinking: an open tool loop must begin with thinking if enabled
         body["thinking"] = {"type": "disabled"}
+        _drop_thinking_edits(body)
         why += ", and with none until its tools have answered"
     note = Adjustment("seal_refused", "thinking", "replayed", "dropped", why)
     return Repair(_with_body(request, body, request.headers), note, cure, "thread", tuple(removed))
+
+
+def _drop_thinking_edits(body: dict[str, Json]) -> None:
+    # Anthropic, context editing: rejected without thinking (router-for-me/CLIProxyAPI#4957)
+    holder = body.get("context_management")
+    if not isinstance(holder, dict) or not isinstance(edits := holder.get("edits"), list):
+        return
+    kept = [edit for edit in edits if not _is_thinking_edit(edit)]
+    if len(kept) == len(edits):
+        return
+    if kept:
+        holder["edits"] = kept
+        return
+    del holder["edits"]
+    if not holder:
+        del body["context_management"]
+
+
+def _is_thinking_edit(edit: Json) -> bool:
+    return isinstance(edit, dict) and str(edit.get("type")).startswith(_THINKING_EDIT)
 
 
 def _is_open(body: dict[str, Json]) -> bool:

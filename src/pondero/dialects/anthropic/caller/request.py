@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Literal
 
@@ -14,7 +14,9 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Json,
+    LevelUpdate,
     Message,
+    PictureLimits,
     ReplayRules,
     Request,
     Target,
@@ -28,12 +30,13 @@ from pondero.canon import (
     convert_json,
     merge_json,
 )
+from pondero.dialects.level_turns import LevelTurns
 from pondero.dialects.paths import resource, segment
 from pondero.errors import BadCatalog, BadParameter
 from pondero.thinking import Plan
 
+from .hosted_parts import find_unpaired
 from .parts import NAME
-from .schemas import make_compilable
 
 HOSTED = {
     "web_search": {"type": "web_search_20250305", "name": "web_search"},
@@ -41,14 +44,26 @@ HOSTED = {
 }
 """Tools that the service runs itself (anthropic 2.8.0 types, 2026-11-10)."""
 
-_VERSION = "2023-06-01"  # accepted by every host, also with system messages
+UNSUPPORTED = frozenset({"blank_stop"})
+"""\"each stop sequence must contain non-whitespace\" (BerriAI/litellm#3286, 2024-04-25)."""
+
+VERSION = {"anthropic-version": "2023-06-01"}  # every host accepts it, also with system messages
+# Opens `output_config` of a system entry (pydantic-ai 2.66.0, live; wires/in-band, section 2)
+_UPDATE_HEADERS = {"anthropic-beta": "mid-conversation-output-config-2026-07-01"}
 _VERSION_IN_BODY = "vertex-2023-10-16"  # for rawPredict (vendor page, 2026-11-16)
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _CHOICES = {"auto": "auto", "none": "none", "required": "any", "tool": "tool"}
 _SAMPLING = ("temperature", "top_p", "top_k")
-_MEDIA = ("image/", "application/pdf", "text/plain")
+# anthropic 2.8.0 types, Base64ImageSourceParam.media_type
+_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+_MEDIA = (*_IMAGES, "application/pdf", "text/plain")
+_FAILED = "error"  # "content cannot be empty if `is_error` is true"
 
 Block = dict[str, Json]
+
+
+# Anthropic documentation, vision: general limits; the 400 names 10,485,760 letters of base64
+_PICTURES = PictureLimits(side=8000, crowd=20, crowd_side=2000, letters=10 * 2**20)
 
 
 class Quirks(msgspec.Struct, frozen=True):
@@ -76,12 +91,14 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     body = merge_json(body, plan.fields)
     if "max_tokens" not in body:
         raise BadParameter("this wire needs max_tokens; give it, or a model the catalog knows")
-    version = {"anthropic-version": _VERSION}
+    version = VERSION
     url = _address(target.url, "/v1/messages")
     if _quirks(target.quirks).raw_predict:
         url, version = _predict(target.url, body.pop("model"), stream=request.stream), {}
         body["anthropic_version"] = _VERSION_IN_BODY
     headers = _headers({**version, **target.headers}, plan.headers)
+    if any(message.level_update for message in request.messages):
+        headers = _headers(headers, _UPDATE_HEADERS)  # without it the field is rejected
     return HttpRequest("POST", url, headers, msgspec.json.encode(body))
 
 
@@ -92,10 +109,16 @@ def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
         signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_-]{1,64}",
         trailing_space=False,
+        blank_text=False,
+        result_errors=True,
+        error_media=False,  # "all content must be type `text` if `is_error` is true"
         needs_turn=True,
+        cites=True,
+        unpaired=find_unpaired,
         addresses=("https?://",),
         media=_MEDIA,
         result_media=_MEDIA,
+        pictures=_PICTURES,
     )
 
 
@@ -129,7 +152,8 @@ def _body(request: Request) -> dict[str, Json]:
     body: dict[str, Json] = {"model": request.model}
     if request.max_tokens is not None:
         body["max_tokens"] = request.max_tokens
-    if system := [block for text in request.system if (block := _text(text))]:
+    system = [block for text in request.system if (block := _text(text)) and not _is_blank(block)]
+    if system:
         body["system"] = system
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
@@ -146,6 +170,8 @@ def _body(request: Request) -> dict[str, Json]:
     if request.stream:
         body["stream"] = True
     body["messages"] = list(_messages(request.messages))
+    if request.messages and not body["messages"]:
+        raise BadParameter("nothing of this conversation can be sent: its texts are blank")
     _limit_marks(body)
     return body
 
@@ -188,13 +214,38 @@ def _headers(targeted: Mapping[str, str], planned: Mapping[str, str]) -> dict[st
 # -- messages --------------------------------------------------------------------------------
 
 
+def write_level_turn(word: str) -> Block:
+    """Return the system entry that only sets the effort, from its place on."""
+    return {"role": "system", "content": [], "output_config": {"effort": word}}
+
+
+LEVEL_TURNS = LevelTurns(
+    at=("output_config", "effort"),
+    write=write_level_turn,
+    headers=_UPDATE_HEADERS,
+    # With another mode, an effort that differs is rejected (pydantic-ai 2.66.0; wires/in-band)
+    needs=((("thinking", "type"), ("adaptive", None)),),
+)
+
+
 def _messages(messages: Iterable[Message]) -> Iterable[Block]:
     for message in messages:
+        if (update := message.level_update) is not None:  # no block: it cannot have a breakpoint
+            yield write_level_turn(update.level)
+            continue
         blocks = [block for part in message.parts if (block := _BLOCKS[type(part)](part))]
         if message.role == "user" and len(blocks) > 1:
             blocks = _results_first(blocks)
-        if blocks:
+        if not all(map(_is_blank, blocks)):
             yield {"role": message.role, "content": blocks}
+
+
+def _is_blank(block: Block) -> bool:
+    """Return whether a block is blanks: rejected alone (opencode#31259), accepted beside others.
+
+    The recordings have blanks between cited texts and before calls.
+    """
+    return block["type"] == "text" and not str(block["text"]).strip()
 
 
 def _results_first(blocks: list[Block]) -> list[Block]:
@@ -211,15 +262,16 @@ def _text(part: Text) -> Block | None:
     if not part.text:
         return None  # "text content blocks must be non-empty"
     block: Block = {"type": "text", "text": part.text}
-    if part.citations:
-        block["citations"] = [_citation(citation) for citation in part.citations]
+    if citations := [*_iter_citations(part.citations)]:
+        block["citations"] = citations
     return _with_cache(block, part.cache)
 
 
-def _citation(citation: Json) -> Json:
-    if isinstance(citation, dict) and "file_id" in citation:
-        return {key: value for key, value in citation.items() if key != "file_id"}
-    return citation
+def _iter_citations(citations: Iterable[Json]) -> Iterator[Json]:
+    """Yield Claude's own citations as a request takes them."""
+    for each in citations:
+        if isinstance(each, dict) and str(each.get("type")).endswith("_location"):
+            yield {key: value for key, value in each.items() if key != "file_id"}
 
 
 def _thinking(part: Thinking) -> Block | None:
@@ -251,10 +303,10 @@ def _tool_use(part: ToolCall) -> Block:
 def _tool_result(part: ToolResult) -> Block:
     block: Block = {"type": "tool_result", "tool_use_id": _id(part.call_id)}
     content = [inner for each in part.content if (inner := _BLOCKS[type(each)](each))]
-    if content:
+    if not all(map(_is_blank, content)):
         block["content"] = content
     if part.error:
-        block["is_error"] = True
+        block |= {"is_error": True, "content": block.get("content") or _FAILED}
     return _with_cache(block, part.cache)
 
 
@@ -280,6 +332,10 @@ def _document(part: Blob) -> Block:
     block = {"type": "document", "source": source}
     if part.name:
         block["title"] = part.name
+    if part.context:
+        block["context"] = part.context
+    if part.cited:
+        block["citations"] = {"enabled": True}
     return _with_cache(block, part.cache)
 
 
@@ -320,6 +376,7 @@ _BLOCKS: Mapping[type, Callable[[Json], Block | None]] = {
     Image: _image,
     Blob: _document,
     UnknownPart: _other,
+    LevelUpdate: lambda _part: None,
 }
 
 
@@ -333,7 +390,7 @@ def _tool(tool: Tool) -> Block:
     if tool.description:
         block["description"] = tool.description
     schema = tool.parameters or {"type": "object", "properties": {}}
-    block["input_schema"] = make_compilable(schema) if tool.strict else schema
+    block["input_schema"] = schema
     if tool.strict is not None:
         block["strict"] = tool.strict
     return _with_cache(block, tool.cache)

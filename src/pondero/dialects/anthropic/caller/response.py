@@ -112,6 +112,11 @@ class Answer:
         self._extras: dict[str, Json] = {}
         self._last = Delta()
 
+    @property
+    def usage(self) -> Usage | None:
+        """Return the counts that have come."""
+        return self._usage if self._usage != Usage() else None
+
     def start(self, opening: Opening) -> list[Event]:
         """Read the start of the message; return its events."""
         self._model = opening.model or self._model
@@ -134,6 +139,11 @@ class Answer:
         part = open_.end(self._sign)
         self.parts.append(part)
         return PartEnd(open_.index, part)
+
+    def forget_output(self) -> None:
+        """Forget how much was written: a stream says at its start only what it begins with."""
+        self._counts = self._counts.without_output()
+        self._usage = self._counts.usage()
 
     def note_ending(self, delta: Delta, counts: Counts | None, context_management: Json) -> None:
         """Read how the message ended."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
 
-from pondero.canon import Event, Json, ResponseHead, get_decoder, join_pieces
+from pondero.canon import Event, Json, ResponseHead, Usage, get_decoder, join_pieces
 from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, Stencil, parse_payload
@@ -53,9 +53,15 @@ class _AnswerReader:
         self._answer = Answer(head, where)
         self._open: dict[int, Block] = {}
         self._begun = 0
+        self._counted = False
         self._stencil: Stencil[TextBlock | ThinkingBlock | None] = Stencil(None)
         self.over = False
         self.ending = False
+
+    @property
+    def usage(self) -> Usage | None:
+        """Return the counts that have come."""
+        return self._answer.usage
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         """Add the events of these frames; skip frames of unknown kinds."""
@@ -133,6 +139,9 @@ class _AnswerReader:
     def _message_delta(self, frame: Frame, _payload: bytes, _events: list[Event]) -> None:
         if frame.delta is None:
             raise Malformed("a required key is missing", path="$.delta")
+        if frame.usage is not None and not self._counted:
+            self._answer.forget_output()
+            self._counted = True
         self._answer.note_ending(frame.delta, frame.usage, frame.context_management)
         self.ending = True
 
@@ -140,6 +149,8 @@ class _AnswerReader:
         if not self._begun:
             raise Malformed("message_stop before message_start", path="$.type")
         events += [self._answer.end_part(opened) for opened in self._open.values()]
+        if not self._counted:
+            self._answer.forget_output()
         events.append(self._answer.finish())
         self.over = True
 

@@ -4,9 +4,9 @@ from operator import attrgetter
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
-from pondero.canon import HttpRequest, Json, Usage
+from pondero.canon import HttpRequest, Json, Usage, known_count
 
 
 class Details(Struct):
@@ -16,7 +16,7 @@ class Details(Struct):
 
 
 class Counts(Struct):
-    """Reported counts; in a stream, later ones replace earlier ones."""
+    """Reported counts; in a stream, later ones replace earlier ones, unless they are lower."""
 
     input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
@@ -31,9 +31,24 @@ class Counts(Struct):
     speed: Json = None
 
     def then(self, later: "Counts") -> "Counts":
-        """Return these counts, overridden by later ones."""
+        """Return these counts, overridden by later ones.
+
+        They are cumulative: a later prompt or answer that is smaller is none of the service's.
+        """
         reported = zip(self.__struct_fields__, astuple(later), astuple(self), strict=True)
-        return Counts(**{name: was if new is None else new for name, new, was in reported})
+        both = {name: was if new is None else new for name, new, was in reported}
+        if sum(known_count(both[name]) or 0 for name in _PROMPT) < self._sum_prompt():
+            both |= {name: getattr(self, name) for name in _PROMPT}
+        if (known_count(later.output_tokens) or 0) < (known_count(self.output_tokens) or 0):
+            both["output_tokens"] = self.output_tokens
+        return Counts(**both)
+
+    def without_output(self) -> "Counts":
+        """Return the counts of the prompt: those of the answer are not final."""
+        return replace(self, output_tokens=None, output_tokens_details=None)
+
+    def _sum_prompt(self) -> int:
+        return sum(known_count(getattr(self, name)) or 0 for name in _PROMPT)
 
     def usage(self) -> Usage:
         """Return the buckets."""
@@ -43,13 +58,13 @@ class Counts(Struct):
             self.cache_creation_input_tokens,
             self.output_tokens,
         )
-        counted = [0 if count is not None and count < 0 else count for count in reported]
+        counted = [known_count(count) for count in reported]
         given, read, written, output = counted
         known = [count for count in counted if count is not None]
         details = self.output_tokens_details
-        thinking = None if details is None else details.thinking_tokens
+        thinking = None if details is None else known_count(details.thinking_tokens)
         if thinking is not None:
-            thinking = min(max(thinking, 0), output or 0)
+            thinking = min(thinking, output or 0)
         return Usage(
             input=given,
             cache_read=read,
@@ -62,9 +77,15 @@ class Counts(Struct):
     def extras(self) -> dict[str, Json]:
         """Return the reported values that have no bucket."""
         reported = zip(_BESIDE, _beside(self), strict=True)
-        return {field: value for field, value in reported if value is not None}
+        found = {field: value for field, value in reported if value is not None}
+        details = self.output_tokens_details
+        thought = None if details is None else known_count(details.thinking_tokens)
+        if thought is not None and thought > (known_count(self.output_tokens) or 0):
+            found["reported_thinking"] = thought  # more than the output that it is a part of
+        return found
 
 
+_PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _BESIDE = (
     *("cache_creation", "server_tool_use", "iterations"),
     *("service_tier", "inference_geo", "speed"),

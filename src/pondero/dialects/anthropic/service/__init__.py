@@ -3,18 +3,22 @@
 from pondero.dialects.dialect import (
     ErrorId,
     ModelEndpoints,
+    OtherModels,
     PassthroughRules,
     Service,
     SignatureSlots,
 )
 from pondero.dialects.portability import NeededField, Portability
+from pondero.dialects.tables import ASKING_TOOLS
 
 from . import address, errors, models, parse, reply, rules, types
 from .depth import DEPTH
+from .media import MEDIA
 from .stored_ids import STORED_IDS
 
 SERVICE = Service(
     default_provider=types.NAME,
+    own_messages=True,
     matches_path=address.serves,
     requested_model=address.model_of,
     with_model=address.with_model,
@@ -44,10 +48,13 @@ SERVICE = Service(
         added_fields=("anthropic_version", "max_tokens"),
         limits_at=(("max_tokens",),),
         models_at=(("fallbacks",),),  # with limits and thinking of their own (SDK 2.8.0 types)
-        stored_at=("file_id",),
+        others=OtherModels(tools=ASKING_TOOLS, turns="messages"),
+        stored_at=("file_id", "thread"),
         hosted=types.HOSTED_TOOLS,
     ),
     depth=DEPTH,
+    media=MEDIA,
+    also_at={"openrouter": "openrouter", "ollama": "ollama"},
     stored_ids=STORED_IDS,
     portability=Portability(
         maker="Anthropic",

@@ -62,6 +62,12 @@ def with_model(http: HttpRequest, model: str) -> HttpRequest:
     return replace(http, url=url)
 
 
+def check_any_key(http: HttpRequest) -> None:
+    """Reject a request without a key in either form."""
+    if not http.headers.get("x-api-key") and not http.headers.get("authorization"):
+        reject("no_key")
+
+
 def check_key(http: HttpRequest) -> None:
     """Reject a request without a key, and one with two."""
     key = http.headers.get("x-api-key")

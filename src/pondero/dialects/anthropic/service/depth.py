@@ -1,12 +1,11 @@
 """Where a request says how much to think, for a gateway that limits it."""
 
 from pondero.dialects.dialect import DepthPlaces
+from pondero.dialects.tables import DEPTH_NAMES
 
 DEPTH = DepthPlaces(
     fields=(
-        ("thinking", "type"),
-        ("thinking", "budget_tokens"),
-        ("output_config", "effort"),
+        *DEPTH_NAMES,
         # Models that the service asks if this one declines (SDK 2.8.0 types, 2026-11-10)
         ("fallbacks", "thinking"),
         ("fallbacks", "output_config", "effort"),
@@ -20,4 +19,6 @@ DEPTH = DepthPlaces(
     edits_at=("context_management", "edits"),
     thinking_edits=("clear_thinking_20251015",),
     thinking_on=("enabled", "adaptive"),
+    # Anthropic, preserved thinking: only with adaptive (SDK, 2026-11-10)
+    tied=((("thinking", "block_binding"), ("thinking", "type"), "adaptive"),),
 )

@@ -14,10 +14,10 @@ from pondero.dialects.dialect import ServedModel
 from pondero.dialects.tables import load_table
 
 from .address import check_key
+from .decode import decode_strict
 from .errors import reject
-from .parse import decode_strict
 
-_SUFFIX = re.compile(r"(?:-latest|[-@]\d{8})?")
+_SUFFIX = re.compile(r"(?:-latest|[-@](?P<date>\d{8}))?")
 _MODELS = re.compile(r".*/v1/models(?:/(?P<model>.+))?")
 _COUNT = "/messages/count_tokens"
 _UNCOUNTED = ("max_tokens", "stream")
@@ -49,31 +49,68 @@ class Family(Struct, frozen=True, forbid_unknown_fields=True):
     search: bool = True
     advisor: bool = True
     pairs: Literal["checked", "unchecked"] = "checked"
+    limits: bool = True
     at: str | None = None
+    dates: tuple[str, ...] = ()
+    pictures: Literal["checked", "unchecked"] = "checked"
+    ignores: tuple[str, ...] = ()
+
+
+class Host(Struct, frozen=True, forbid_unknown_fields=True):
+    """What another host of this API leaves unchecked; models.toml explains each field."""
+
+    lenient: bool = False
+    keyless: bool = False
+    signatures: bool = True
 
 
 class _Service(Struct, frozen=True, forbid_unknown_fields=True):
     family: tuple[Family, ...]
+    host: dict[str, Host]
+
+
+def host_of(provider: str) -> Host:
+    """Return what a provider leaves unchecked; nothing unless it is another host."""
+    return _book().host.get(provider, Host())
+
+
+@cache
+def _book() -> _Service:
+    return load_table(__package__, "models.toml", _Service)
 
 
 @cache
 def _families() -> dict[str | None, dict[str, Family]]:
     found: dict[str | None, dict[str, Family]] = {}
-    for row in load_table(__package__, "models.toml", _Service).family:
+    for row in _book().family:
         found.setdefault(row.at, {}).update(dict.fromkeys(row.match, row))
     return found
 
 
-def family(model: str, url: str = "") -> Family | None:
+def family(model: str, url: str = "", provider: str = "") -> Family | None:
     """Return the family of a model at this address; its name may end in a date or "latest"."""
-    places = (at for at in _families() if at is not None and re.search(at, url))
-    return _family(model, next(places, None))
+    return _family(model, _place(url, provider))
+
+
+def find_ignored(url: str, provider: str) -> frozenset[str]:
+    """Return the headers and fields that the deployment at this address ignores."""
+    place = _place(url, provider)
+    rows = _families()[place].values() if place is not None else ()
+    return frozenset(name for row in rows for name in row.ignores)
+
+
+def _place(url: str, provider: str) -> str | None:
+    places = (at for at in _families() if at and (at == provider or re.search(at, url)))
+    return next(places, None)
 
 
 @cache
 def _family(model: str, at: str | None) -> Family | None:
     for name, row in _families()[at].items():
-        if model.startswith(name) and _SUFFIX.fullmatch(model, len(name)):
+        if name.endswith("*") and model.startswith(name[:-1]):
+            return row
+        ends = _SUFFIX.fullmatch(model, len(name)) if model.startswith(name) else None
+        if ends and (ends["date"] is None or ends["date"] in row.dates):
             return row
     return None
 

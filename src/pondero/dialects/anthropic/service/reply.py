@@ -28,6 +28,7 @@ from pondero.canon import (
 )
 from pondero.dialects.citations import WebPage, convert_citations
 from pondero.dialects.dialect import ReplyContext
+from pondero.dialects.prompt_cache import CacheReport
 
 from .parse import Context
 from .types import NAME
@@ -44,6 +45,7 @@ _STOPS: Mapping[Finish, str] = {
     "error": "end_turn",
     "other": "end_turn",
 }
+_MEASURED = ("model_changed", "system_changed", "tools_changed", "messages_changed")
 _INVALID = "INVALID_JSON"  # key for arguments that are not an object; the parser removes it
 PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
@@ -55,10 +57,16 @@ def reply(answering: ReplyContext[Context], answer: Reply) -> HttpResponse:
         **blocks.head(answer.model),
         "content": [block for part in answer.message.parts for block in blocks.write(part)],
         **_end(answer.finish, answer.raw_finish, answer.extras, answer.safety),
-        "usage": _usage(answer.usage),
+        "usage": _usage(answer.usage, answering.cache),
+        **_diagnose(answering.cache),
     }
     headers = {"content-type": "application/json", "request-id": blocks.request_id}
     return HttpResponse(200, headers, encode(body))
+
+
+def make_message_id(seed: bytes) -> str:
+    """Make the id of an answer."""
+    return f"msg_01{sha256(seed).hexdigest()[:22]}"
 
 
 def call_id(digest: str) -> str:
@@ -72,6 +80,7 @@ class Stream:
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._blocks = _Blocks(answering)
         self._shown = answering.shown
+        self._cache = answering.cache
         self._usage = Usage()
         self._open: int | None = None  # the part whose block is open
         self._begun: list[int] = []  # the parts that have a block, in its place
@@ -114,9 +123,10 @@ class Stream:
         return b"event: error\ndata: %b\n\n" % error.body
 
     def _start(self, event: Started) -> bytes:
-        usage = _usage(self._usage) | {"output_tokens": 1}
+        usage = _usage(self._usage, self._cache) | {"output_tokens": 1}
         ending = _end("stop", None, None, None) | {"stop_reason": None}
-        message = {**self._blocks.head(event.model), "content": [], **ending, "usage": usage}
+        head = self._blocks.head(event.model)
+        message = {**head, "content": [], **ending, "usage": usage, **_diagnose(self._cache)}
         return _frame({"type": "message_start", "message": message}) + PING
 
     def _begin(self, index: int, block: Json) -> bytes:
@@ -178,7 +188,7 @@ class Stream:
 
     def _finish(self, event: Finished) -> bytes:
         ending = _end(event.finish, event.raw_finish, event.extras, event.safety)
-        last = {"type": "message_delta", "delta": ending, "usage": _usage(event.usage)}
+        last = {"type": "message_delta", "delta": ending, "usage": _usage(event.usage, self._cache)}
         return self._close() + _frame(last) + _frame({"type": "message_stop"})
 
 
@@ -195,7 +205,7 @@ class _Blocks:
         self._answering = answering
         self._written: list[Json] = []
         digest = sha256(answering.seed).hexdigest()
-        self._id = f"msg_01{digest[:22]}"
+        self._id = make_message_id(answering.seed)
         self.request_id = f"req_01{digest[22:44]}"
 
     def head(self, model: str | None) -> dict[str, Json]:
@@ -290,13 +300,26 @@ def _end(finish: Finish, raw: str | None, extras: Json, safety: Json) -> dict[st
     return {"stop_reason": stop, "stop_sequence": sequence or None, "stop_details": details}
 
 
-def _usage(usage: Usage) -> dict[str, Json]:
+def _diagnose(cache: CacheReport) -> dict[str, Json]:
+    if not cache.diagnosed:
+        return {}
+    if cache.miss is None:
+        return {"diagnostics": None}
+    missed = {"cache_missed_input_tokens": cache.missed} if cache.miss in _MEASURED else {}
+    return {"diagnostics": {"cache_miss_reason": {"type": cache.miss, **missed}}}
+
+
+def _usage(usage: Usage, cache: CacheReport) -> dict[str, Json]:
     written, read = usage.cache_write or 0, usage.cache_read or 0
+    hour = min(cache.writes.get("1h", 0), written)
     counts: dict[str, Json] = {
         "input_tokens": usage.input or 0,
         "cache_creation_input_tokens": written,
         "cache_read_input_tokens": read,
-        "cache_creation": {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": written - hour,
+            "ephemeral_1h_input_tokens": hour,
+        },
         "output_tokens": (usage.output or 0) + (usage.thinking or 0),
         "service_tier": "standard",
     }

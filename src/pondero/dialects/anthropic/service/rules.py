@@ -1,6 +1,7 @@
 """Checks a request as the service does, in its order; ``accept`` raises Rejected."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 
 from msgspec import json
 from msgspec.structs import replace
@@ -9,18 +10,24 @@ from pondero.canon import HttpRequest, Json, Request
 from pondero.dialects.dialect import AcceptedRequest
 
 from . import parse, types
-from .address import check_key, predicts, serves, streams, usual
+from .address import check_any_key, check_key, predicts, serves, streams, usual
 from .checks import conversation
+from .checks.betas import check_betas
 from .checks.context import check_edits, check_files, check_marks
+from .checks.documents import check_documents, check_server_tools
 from .checks.facts import RequestFacts
+from .checks.fields import check_metadata, check_stops, check_system
+from .checks.media import check_pictures
 from .checks.schemas import check_schemas
 from .checks.system_turns import check_turns
 from .checks.thinking import check, shows, thinks
 from .checks.tools import check_tools
 from .checks.vendor_tools import Platform
+from .decode import decode_strict
 from .errors import reject
-from .models import Family, family
-from .parse import Context, decode_strict
+from .models import Family, Host, family, find_ignored, host_of
+from .parse import Context
+from .prefix import make_prefix
 from .signatures import make_signer
 
 _VERSIONS = ("2023-01-01", "2023-06-01", "2026-10-21")
@@ -30,27 +37,35 @@ _VERSIONS_IN_BODY = ("vertex-2023-10-16", "2023-06-01", "2026-10-21")
 def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     """Read a request strictly; raises Rejected with the service's status and body."""
     path = http.url.split("?")[0]
-    _check_head(http, path)
+    host, ignored = host_of(provider), find_ignored(http.url, provider)
+    _check_head(http, path, host, ignored)
     sent = _check_predict(http, path) if predicts(path) else http.body
+    if host.lenient:
+        sent = parse.without_unknown(sent)
     raw: dict[str, Json] = decode_strict(sent, dict)
-    body = parse.body(sent)
-    row = family(body.model, http.url)
+    body = parse.body(sent, budgets="budget_tokens" not in ignored)
+    row = family(body.model, http.url, provider)
     if row is None:
-        reject("unknown_model", model=body.model)
+        reject("unmapped_model" if ignored else "unknown_model", model=body.model)
     betas = frozenset(
         beta.strip() for beta in http.headers.get("anthropic-beta", "").split(",") if beta.strip()
     )
     asked = RequestFacts(body, raw, row, _platform(path, provider), betas)
-    _check_betas(asked)
+    if "anthropic-beta" not in ignored:
+        check_betas(betas)
+        _check_betas(asked)
     request = parse.canon(body, raw)
     check(asked)
+    check_system(body)
+    check_stops(body)
+    check_metadata(asked)
     check_turns(asked)
     check_tools(asked)
     check_schemas(asked)
     check_marks(asked)
     thinking = thinks(body, row)
     check_edits(asked, thinks=thinking)
-    dropped = _check_conversation(asked, thinks=thinking)
+    dropped = _check_conversation(asked, thinks=thinking, host=host)
     check_files(body)
     seed = json.encode(raw)
     return AcceptedRequest(
@@ -61,16 +76,20 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
         context=Context(dropped=tuple(dropped)),
         sign=make_signer(raw, bound=row.bound, seed=seed),
         seed=seed,
-        caches="marked",
+        prefix=make_prefix(http, provider, asked, request, seed),
     )
 
 
-def _check_head(http: HttpRequest, path: str) -> None:
+def _check_head(http: HttpRequest, path: str, host: Host, ignored: AbstractSet[str]) -> None:
     if http.method != "POST" or not serves(path):
         reject("no_path")
+    if host.lenient:
+        if not host.keyless:
+            check_any_key(http)
+        return
     check_key(http)
     version = http.headers.get("anthropic-version")
-    if predicts(path):
+    if predicts(path) or "anthropic-version" in ignored:
         return
     if version is None:
         reject("no_version")
@@ -122,9 +141,12 @@ def _has(raw: Json, names: list[str]) -> bool:
     return raw is not None
 
 
-def _check_conversation(asked: RequestFacts, *, thinks: bool) -> list[str]:
+def _check_conversation(asked: RequestFacts, *, thinks: bool, host: Host) -> list[str]:
     found = conversation.turns(asked.body)
-    conversation.check_texts(found)
+    conversation.check_texts(asked.body, found)
+    check_pictures(asked)
+    check_documents(asked, found)
+    check_server_tools(found)
     conversation.check_pairs(found, asked.row)
     if isinstance(asked.body.thinking, types.Enabled):
         conversation.check_begin(found)
@@ -134,6 +156,8 @@ def _check_conversation(asked: RequestFacts, *, thinks: bool) -> list[str]:
         if asked.formats:
             reject("prefill_format")
         conversation.check_prefill(found, thinks=thinks)
+    if not host.signatures:
+        return []
     return conversation.check_signatures(found, asked.raw, drops=_drops(asked.body.thinking))
 
 

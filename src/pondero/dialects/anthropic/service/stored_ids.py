@@ -1,32 +1,52 @@
-"""Ids of containers: where requests name them, and answers give them (anthropic 2.8.0 types).
+"""Ids of containers, files and messages: where requests name them, and answers give them.
 
-A gateway binds them to its clients, which share one account.
+A gateway binds them to its clients, which share one account (anthropic 2.8.0 types).
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
-from pondero.canon import HttpRequest, HttpResponse, get_decoder
+from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder, get_path
+from pondero.dialects.bodies import iter_ids
 from pondero.dialects.dialect import StoredId, StoredIds
 
 from .errors import error
 
 _FIELDS = get_decoder(dict[str, Raw])
-_FIELD = "container"
+_CONTAINER, _FILES, _BEFORE = "container", ("file_id",), ("diagnostics", "previous_message_id")
+_THREAD = ("thread", "previous_message_id")  # a conversation that the service holds
+_ANSWERS = (b"diagnostics", b"thread")  # requests whose answers can be named later
+_MARKS = (b"container", b"file_id", *_ANSWERS, b"\\u00")
+# The ends of the types of blocks with files that the service wrote. Citations name those of others.
+_MADE = ("code_execution_tool_result", "container_upload")
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
-    """Return the container that a request names; one with skills alone is new."""
-    if _FIELD.encode() not in http.body and b"\\u00" not in http.body:
+    """Return the ids that a request names; a container with skills alone is new."""
+    if not any(mark in http.body for mark in _MARKS):
         return ()
     try:
-        named = msgspec.json.decode(_FIELDS.decode(http.body).get(_FIELD, b"null"))
+        fields = _FIELDS.decode(http.body)
+        names = (_CONTAINER, _BEFORE[0], _THREAD[0], "messages", "system", "tools")
+        body = {name: msgspec.json.decode(fields[name]) for name in names if name in fields}
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
-    id = named.get("id") if isinstance(named, dict) else named
-    return (StoredId(_FIELD, str(id), may_be_dropped=True),) if id else ()
+    return tuple(_iter_ids(body))
+
+
+def _iter_ids(body: dict[str, Any]) -> Iterator[StoredId]:
+    named = body.pop(_CONTAINER, None)
+    if id := named.get("id") if isinstance(named, dict) else named:
+        yield StoredId(_CONTAINER, str(id), may_be_dropped=True)
+    if id := get_path(body, _BEFORE):
+        yield StoredId(".".join(_BEFORE), str(id), may_be_dropped=True)
+    if id := get_path(body, _THREAD):
+        yield StoredId(".".join(_THREAD), str(id))
+    for id in iter_ids(body, _FILES):
+        yield StoredId("file_id", id, may_be_dropped=True, is_shared=True)
 
 
 def reject(stored: StoredId) -> HttpResponse:
@@ -39,6 +59,7 @@ class _Container(Struct):
 
 
 class _Holder(Struct):
+    id: str | None = None
     container: _Container | None = None
 
 
@@ -49,19 +70,53 @@ class _Event(Struct):
     delta: _Holder | None = None
 
 
+_NAMES_FILE = b'"file_id"'
 _EVENT = get_decoder(_Event)
 _WHOLE = get_decoder(_Holder)
 
 
 def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
-    """Yield the id of the container in an answer, or in one event of a stream."""
+    """Yield the ids of containers and written files in an answer, or in one event of a stream."""
     try:
-        event = _EVENT.decode(data) if stream else _Event(message=_WHOLE.decode(data))
+        event = _read(data, stream=stream)
+        files = list(_iter_made(msgspec.json.decode(data))) if _NAMES_FILE in data else []
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return
     for holder in (event.message, event.delta):
         if holder is not None and holder.container is not None and holder.container.id:
             yield holder.container.id
+    yield from files
 
 
-STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given, mark=b'"container"')
+def find_answer(data: bytes, *, stream: bool) -> Iterator[str]:
+    """Yield the id of an answer, or of one that an event begins."""
+    try:
+        message = _read(data, stream=stream).message
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return
+    if message is not None and message.id:
+        yield message.id
+
+
+def _read(data: bytes, *, stream: bool) -> _Event:
+    return _EVENT.decode(data) if stream else _Event(message=_WHOLE.decode(data))
+
+
+def _iter_made(answer: Json) -> Iterator[str]:
+    """Yield the files in results of the service's own tools; a call's input is the model's."""
+    held: Any = answer if isinstance(answer, dict) else {}
+    content = held.get("content")
+    for block in (*(content if isinstance(content, list) else ()), held.get("content_block")):
+        if isinstance(block, dict) and str(block.get("type")).endswith(_MADE):
+            yield from iter_ids(block, _FILES)
+
+
+STORED_IDS = StoredIds(
+    find=find,
+    reject=reject,
+    find_given=find_given,
+    marks=(b'"container"', _NAMES_FILE),
+    find_answer=find_answer,
+    answer_marks=_ANSWERS,
+    levels_at=(".".join(_THREAD),),
+)

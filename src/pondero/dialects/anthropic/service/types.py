@@ -156,6 +156,7 @@ HOSTED_TOOLS = HostedTools(
         }
     ),
     fields=("mcp_servers",),
+    turns="messages",
     own_results=frozenset({"tool_search_tool_bm25", "tool_search_tool_regex"}),
     limited=frozenset({"web_search", "web_fetch", "advisor"}),
     advisors=frozenset({"advisor"}),
@@ -377,6 +378,18 @@ class LooseEnabled(Enabled, frozen=True, kw_only=True, tag="enabled"):
     """Think, within a budget of any size."""
 
     budget_tokens: int
+
+
+class EnabledAtWill(LooseEnabled, frozen=True, kw_only=True, tag="enabled"):
+    """Think; the deployment ignores the budget."""
+
+    budget_tokens: int = 0
+
+
+class BodyAtWill(Body, frozen=True, kw_only=True):
+    """A request to a deployment that ignores budgets."""
+
+    thinking: EnabledAtWill | Adaptive | Disabled | BetweenTools | None = None
 
 
 class LooseBody(Body, frozen=True, kw_only=True):

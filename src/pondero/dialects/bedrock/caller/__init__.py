@@ -1,7 +1,7 @@
 """The caller's side: what we send, and how we read what comes back."""
 
 from pondero.dialects.dialect import Caller
-from pondero.dialects.schema_rules import CLAUDE, OutputSupport
+from pondero.dialects.schema_rules import CLAUDE, CLAUDE_KEYS, OutputSupport, ToolRules
 
 from . import errors, repair, request, response, stream, usage
 
@@ -12,6 +12,7 @@ CALLER = Caller(
     error=errors.error,
     match_score=response.match_score,
     output=OutputSupport(strict=CLAUDE, plain=CLAUDE, json_mode=False, prefill=False),
+    tools=ToolRules(strict=CLAUDE, most_strict=20, valid=True, keys=CLAUDE_KEYS),
     replay_rules=request.replay_rules,
     repair=repair.repair,
     quirks=request.Quirks,

@@ -67,6 +67,10 @@ def blob_block(part: Blob) -> dict[str, Json]:
             block: dict[str, Json] = {"format": format_}
             if kind == "document":
                 block["name"] = document_name(part)
+                if part.context:
+                    block["context"] = part.context
+                if part.cited:
+                    block["citations"] = {"enabled": True}
             return {kind: {**block, "source": _source(part)}}
     raise BadParameter(f"this wire takes documents, films and sounds, not {part.media_type!r}")
 

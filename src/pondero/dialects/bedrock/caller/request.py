@@ -15,6 +15,7 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Json,
+    LevelUpdate,
     Message,
     OutputFormat,
     Part,
@@ -143,7 +144,7 @@ def _blocks(part: Part) -> list[Block]:
     block = _BLOCKS[type(part)](part)
     if block is None:
         return []
-    cache = None if isinstance(part, Thinking | UnknownPart) else part.cache
+    cache = None if isinstance(part, Thinking | UnknownPart | LevelUpdate) else part.cache
     return [block] if cache is None else [block, _point(cache)]
 
 
@@ -164,8 +165,8 @@ def _text(part: Text) -> Block | None:
     if part.citations:
         content = {"content": [{"text": part.text}]} if part.text else {}
         return {"citationsContent": {**content, "citations": list(part.citations)}}
-    # AWS, ContentBlock: no blank text but a line feed (aws-samples/bedrock-engineer#8, 2025-02-25)
-    return {"text": part.text} if part.text else None
+    # "text content blocks must contain non-whitespace text" (NousResearch/hermes-agent#41985)
+    return {"text": part.text} if part.text and not part.text.isspace() else None
 
 
 def _thinking(part: Thinking) -> Block | None:
@@ -196,6 +197,7 @@ def _tool_result(part: ToolResult) -> Block:
     result: Block = {"toolUseId": _id(part.call_id), "content": content}
     if part.error:
         result["status"] = "error"
+        result["content"] = result["content"] or [{"text": "error"}]  # it may not be empty then
     return {"toolResult": result}
 
 
@@ -225,6 +227,7 @@ _BLOCKS: Mapping[type, Callable[[Json], Block | None]] = {
     Image: image_block,
     Blob: blob_block,
     UnknownPart: _other,
+    LevelUpdate: lambda _part: None,  # Converse has no such entry
 }
 
 
@@ -298,20 +301,27 @@ _DOCUMENTS = ("application/pdf", "text/plain", "text/csv", "text/html", "text/ma
 
 def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
     """Return which signatures, call ids and media of a history this API accepts."""
+    known = read_quirks(quirks)
+    images = _IMAGES if known.images else ()
     return ReplayRules(
         system_turns="lead",
         needs_turn=True,
         signature_scope="route+model",
         id_pattern=r"[a-zA-Z0-9_.:-]{1,64}",
-        begins_with_user=True,
-        media=(*_IMAGES, *_DOCUMENTS, "application/vnd.", "application/msword", "video/"),
-        result_media=_limit(read_quirks(quirks).result_media),
+        begins_with_user=known.begins_with_user,
+        cites=known.cites,
+        blank_text=False,
+        result_errors=known.result_status,
+        error_media=known.error_media,
+        calls="tools" not in known.unsupported,
+        media=(*images, *_DOCUMENTS, "application/vnd.", "application/msword", "video/"),
+        result_media=_limit((*images, *_DOCUMENTS), known.result_media),
         addresses=(),  # only s3:// addresses, and only some models
     )
 
 
-def _limit(prefixes: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(kind for kind in (*_IMAGES, *_DOCUMENTS) if kind.startswith(prefixes))
+def _limit(kinds: tuple[str, ...], prefixes: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(kind for kind in kinds if kind.startswith(prefixes))
 
 
 # -- deployments ---------------------------------------------------------------------------------
@@ -322,15 +332,20 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
 
     ``result_media``: prefixes of the media that a result may hold. ``bridge``: the assistant's
     words between results and the rest of a turn, which they may not share a turn with.
-    ``result_status``: a result may say that it is an error. ``unsupported``: what a model does not
-    take.
+    ``result_status``: a result may say that it is an error; ``error_media``: such a result may hold
+    media. ``images``: pictures are taken. ``begins_with_user``: the first message must be the
+    user's. ``cites``: documents may be cited. ``unsupported``: what else a model does not take.
     """
 
     messages_fields_of: tuple[str, ...] = ()
     result_media: tuple[str, ...] = ("",)
     bridge: str | None = None
     result_status: bool = True
-    unsupported: tuple[Literal["strict"], ...] = ()
+    error_media: bool = True
+    images: bool = True
+    begins_with_user: bool = True
+    cites: bool = False
+    unsupported: tuple[Literal["strict", "blank_stop", "tools", "tool_choice"], ...] = ()
 
     def takes_messages_fields(self, model: str) -> bool:
         """Return whether a model accepts fields of the Messages API."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import Finish, HttpRequest, Json, Part, Usage, is_thinking_only
+from pondero.canon import Finish, HttpRequest, Json, Part, Usage, is_thinking_only, known_count
 
 
 class Counts(Struct, rename="camel"):
@@ -23,21 +23,21 @@ class Counts(Struct, rename="camel"):
     def usage(self, own: Json) -> Usage:
         """Return the buckets; ``own`` are the model's own response fields."""
         given = (self.input_tokens, self.cache_read_input_tokens, self.cache_write_input_tokens)
-        counted = [None if count is None else max(count, 0) for count in given]
+        counted = [known_count(count) for count in given]
         fresh, read, written = counted
-        output = None if self.output_tokens is None else max(self.output_tokens, 0)
+        output = known_count(self.output_tokens)
         thinking = _thinking(own)
         if thinking is not None:
-            thinking = min(max(thinking, 0), output or 0)
+            thinking = min(thinking, output or 0)
         known = [count for count in (*counted, output) if count is not None]
-        total = sum(known) if known else None
+        total, reported = sum(known) if known else None, known_count(self.total_tokens)
         return Usage(
             input=fresh,
             cache_read=read,
             cache_write=written,
             output=None if output is None else output - (thinking or 0),
             thinking=thinking,
-            total=total if self.total_tokens is None else max(self.total_tokens, 0),
+            total=total if reported is None else reported,
         )
 
     def extras(self) -> dict[str, Json]:
@@ -49,7 +49,7 @@ class Counts(Struct, rename="camel"):
 def _thinking(own: Json) -> int | None:
     for name in ("usage", "output_tokens_details", "thinking_tokens"):
         own = own.get(name) if isinstance(own, dict) else None
-    return own if isinstance(own, int) and not isinstance(own, bool) else None
+    return known_count(own)
 
 
 _FINISH: Mapping[str, Finish] = {

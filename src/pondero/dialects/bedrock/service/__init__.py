@@ -12,6 +12,7 @@ from pondero.dialects.portability import NeededField, Portability
 
 from . import address, errors, models, parse, reply, rules, types
 from .depth import DEPTH
+from .media import MEDIA
 
 SERVICE = Service(
     default_provider=types.NAME,
@@ -45,6 +46,9 @@ SERVICE = Service(
             ("additionalModelRequestFields", "inferenceConfig", "maxTokens"),
         ),
         models_at=(("additionalModelRequestFields", "fallbacks"),),
+        # AWS, Converse: a stored prompt has a model and additional fields of its own, and takes
+        # none from a request; a prompt router picks a model (vendor pages, 2026-11-16)
+        preset_marks=(":prompt/", ":prompt-router/", ":default-prompt-router/"),
         hosted=HostedTools(
             client_run=frozenset({"toolSpec", "cachePoint"}),
             tools_at=(("toolConfig", "tools"), ("additionalModelRequestFields", "tools")),
@@ -52,6 +56,7 @@ SERVICE = Service(
         ),
     ),
     depth=DEPTH,
+    media=MEDIA,
     portability=Portability(
         maker="AWS",
         needed=(
@@ -62,5 +67,6 @@ SERVICE = Service(
         ),
         groups=("inferenceConfig", "additionalModelRequestFields"),
         file_keys=("s3Location",),
+        own_addresses=("s3://",),
     ),
 )

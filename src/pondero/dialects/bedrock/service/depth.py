@@ -13,6 +13,8 @@ DEPTH = DepthPlaces(
                 ("thinking", "budget_tokens"),
                 ("output_config", "effort"),
                 ("reasoning_config",),  # folded: Nova's reasoningConfig, too
+                ("inference_config", "reasoning_config"),  # AWS, Nova 2 core inference
+                ("messages",),  # a conversation of its own, whose turns may set a level
                 ("reasoning_effort",),
                 ("reasoning", "effort"),
                 ("reasoning", "max_tokens"),

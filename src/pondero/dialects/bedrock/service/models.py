@@ -45,6 +45,9 @@ class Family(Struct, frozen=True, forbid_unknown_fields=True):
     result_media: tuple[str, ...] | None = None
     results_alone: bool = False
     result_status: bool = True
+    images: bool = True
+    tools: bool = True
+    choices: Literal["free", "auto"] = "free"
 
 
 class _Service(Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,6 +16,7 @@ from pondero.canon import (
     HttpRequest,
     Image,
     Json,
+    LevelUpdate,
     Message,
     OutputFormat,
     Part,
@@ -239,11 +240,13 @@ class _Reader:
                 return self._medium(fields, kind, raw, at)
             case types.AudioBlock():
                 return self._medium(fields, kind, raw, at)
-        return self._own(kind, raw)
+        return self._own(kind, raw, at)
 
-    def _own(self, kind: str, raw: Raw) -> Text | UnknownPart:
+    def _own(self, kind: str, raw: Raw, at: str) -> Text | UnknownPart:
         fields: Json = decode(raw)
         said = describe_block(kind, fields) if self._unknown is not None else None
+        if said is not None and self._unknown is not None and _asks_to_cite(fields):
+            self._unknown.paths.append(f"{at}.{kind}.citations")
         return UnknownPart(NAME, {kind: fields}) if said is None else Text(said)
 
     def _thinking(self, fields: types.Reasoning, raw: Raw, at: str) -> Part:
@@ -271,7 +274,7 @@ class _Reader:
         if self._unknown is None:
             field_types.check_block(kind, union[kind], at)
         if kind in ("json", "searchResult") or kind not in types.RESULTS:
-            return self._own(kind, union[kind])
+            return self._own(kind, union[kind], at)
         fields = decode_strict(union[kind], types.TYPED[kind], f"{at}.{kind}", self._unknown)
         part = self._part(fields, kind, union[kind], at)
         if not isinstance(part, Text | Image | Blob | UnknownPart):
@@ -293,17 +296,13 @@ class _Reader:
                 return Blob(_VIDEOS.get(named, f"video/{named}"), data, url)
             case types.AudioBlock() if data or url:
                 return Blob(_SOUNDS.get(fields.format, f"audio/{fields.format}"), data, url)
-            case types.DocumentBlock() if (data or url) and not self._special(fields, at):
-                media_type = _DOCUMENTS.get(fields.format, "application/octet-stream")
-                return Blob(media_type, data, url, fields.name)
-        return self._own(kind, raw)
-
-    def _special(self, fields: types.DocumentBlock, at: str) -> bool:
-        settings = {"context": fields.context, "citations": fields.citations}
-        special = [name for name, value in settings.items() if value]
-        if self._unknown is not None:
-            self._unknown.paths += [f"{at}.document.{name}" for name in special]
-        return bool(special) and self._unknown is None
+            case types.DocumentBlock() if self._unknown is not None:
+                return _document(fields, data, url) or self._own(kind, raw, at)
+            case types.DocumentBlock() if (data or url) and not (
+                fields.context or fields.citations
+            ):
+                return _document(fields, data, url) or self._own(kind, raw, at)
+        return self._own(kind, raw, at)
 
     def system(self, system: Sequence[types.Union]) -> tuple[Text, ...]:
         texts: list[Text] = []
@@ -386,8 +385,28 @@ class _Reader:
 _Medium = types.ImageBlock | types.DocumentBlock | types.VideoBlock | types.AudioBlock
 
 
+def _asks_to_cite(fields: Json) -> bool:
+    given = fields.get("citations") if isinstance(fields, dict) else None
+    return isinstance(given, dict) and given.get("enabled") is True
+
+
+def _document(fields: types.DocumentBlock, data: bytes | None, url: str | None) -> Blob | None:
+    """Return a document with its settings; its words if it is given as text."""
+    media_type = _DOCUMENTS.get(fields.format or "txt", "application/octet-stream")
+    if data is None and url is None:
+        blocks = fields.source.content or ()
+        inside = [each.get("text") for each in blocks if isinstance(each, dict)]
+        words = [fields.source.text, *inside]
+        text = "\n".join(each for each in words if isinstance(each, str) and each)
+        if not text:
+            return None
+        media_type, data = "text/plain", text.encode("utf-8", "surrogatepass")
+    cited = _asks_to_cite({"citations": fields.citations})
+    return Blob(media_type, data, url, fields.name, context=fields.context, cited=cited)
+
+
 def _can_mark(part: Part) -> bool:
-    return not isinstance(part, Thinking | UnknownPart) and part.cache is None
+    return not isinstance(part, Thinking | UnknownPart | LevelUpdate) and part.cache is None
 
 
 def _call(fields: types.ToolUseBlock) -> ToolCall:

@@ -6,8 +6,16 @@ from urllib.parse import urlsplit
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from pondero.canon import HttpRequest, Json, ToolChoice
+from pondero.canon import HttpRequest, Json, Request, ToolChoice
+from pondero.dialects import claude
 from pondero.dialects.dialect import AcceptedRequest
+from pondero.dialects.prompt_cache import (
+    PromptPrefix,
+    describe_level,
+    find_account,
+    find_cache_rules,
+    render_request,
+)
 
 from . import makers, parse, types
 from .address import address_of
@@ -15,7 +23,7 @@ from .checks import conversation
 from .checks.media import check_media
 from .checks.schemas import check_schemas
 from .checks.system_turns import check_system_turns
-from .checks.thinking import resolve_thinking
+from .checks.thinking import ResolvedThinking, resolve_thinking
 from .errors import reject
 from .models import Family, family
 from .parse import Context
@@ -29,7 +37,7 @@ _BINDING = "thinking-binding-controls-"
 _GOVCLOUD = re.compile(r"(?:us-gov\.|arn:aws-us-gov:)")
 
 
-def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
+def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     """Read a request strictly; raises Rejected with the service's status and body."""
     _check_auth(http)
     address = address_of(http)
@@ -46,6 +54,7 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
     request = parse.canon(body, raw, address, own=own)
     choice = request.tool_choice or ToolChoice()
     resolved = resolve_thinking(body, own, row, forced=choice.forced)
+    _check_tool_use(body, row)
     _check_choice(choice.name, [tool.name for tool in request.tools])
     check_schemas(body, row)
     _check_conversation(body, raw, own, row)
@@ -60,9 +69,34 @@ def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[Context]:
         shown=resolved.shown,
         sign=make_signer(address.model, raw if row.bound else None),
         seed=encode(raw),
+        prefix=_make_prefix(http, provider, request, own, resolved),
         context=replace(
             parse.context_of(body), display=row.display, signed=row.control == "claude"
         ),
+    )
+
+
+def _make_prefix(
+    http: HttpRequest,
+    provider: str,
+    request: Request,
+    own: makers.Own | None,
+    resolved: ResolvedThinking,
+) -> PromptPrefix:
+    """Return what the cached prefix depends on."""
+    rules, intent = find_cache_rules(provider, request.model), resolved.intent
+    level = describe_level(intent)
+    if isinstance(own, makers.Claude):
+        thinking = own.thinking or own.reasoning_config
+        kind = thinking.type if thinking is not None else None
+        level = claude.describe_thinking(
+            kind, intent.tokens, intent.level, thinks=resolved.thinks, rules=rules
+        )
+    return PromptPrefix(
+        rules=rules,
+        account=find_account(http),
+        settings={**render_request(request), "level": level},
+        mark_field="cachePoint",
     )
 
 
@@ -80,6 +114,17 @@ def _check_govcloud(own: makers.Own | None) -> None:
     thinking = own.thinking if isinstance(own, makers.Claude) else None
     if thinking is not None and thinking.display is not None:
         reject("govcloud", kind=thinking.type)
+
+
+def _check_tool_use(body: types.Body, row: Family) -> None:
+    """Reject tools, or a choice among them, that the model does not have."""
+    if body.tool_config is None:
+        return
+    if not row.tools:
+        reject("no_tool_use")
+    for kind in body.tool_config.tool_choice or ():
+        if row.choices == "auto" and kind != "auto":
+            reject("choice_field", kind=kind)
 
 
 def _check_choice(name: str | None, names: list[str]) -> None:

@@ -25,6 +25,7 @@ from pondero.canon import (
     UnknownPart,
     Usage,
     get_decoder,
+    known_count,
     make_call_id,
 )
 from pondero.errors import Malformed
@@ -268,9 +269,12 @@ def _usage(raw: Json) -> Usage:
     tokens = raw.get("tokens") if isinstance(raw, dict) else None
     if not isinstance(tokens, dict):
         return Usage()
-    given, made = _count(tokens.get("input_tokens")), _count(tokens.get("output_tokens"))
-    shown = _count(tokens.get("image_tokens")) or 0
-    thought, cached = _count(tokens.get("reasoning_tokens")), _count(raw.get("cached_tokens"))
+    given, made = known_count(tokens.get("input_tokens")), known_count(tokens.get("output_tokens"))
+    shown = known_count(tokens.get("image_tokens")) or 0
+    thought, cached = (
+        known_count(tokens.get("reasoning_tokens")),
+        known_count(raw.get("cached_tokens")),
+    )
     if given is None or made is None:
         return Usage(input=given, output=made)
     thought = None if thought is None else min(thought, made)
@@ -282,9 +286,3 @@ def _usage(raw: Json) -> Usage:
         thinking=thought,
         total=given + shown + made,
     )
-
-
-def _count(value: Json) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return max(int(value), 0) if abs(value) < 2**63 else None  # NaN is not below anything

@@ -28,6 +28,8 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
         raise error(head, body)
     if whole.message is None:
         raise Malformed("an answer without a message", path="$.message")
+    if whole.id is None and whole.finish_reason is None:  # the service sends both
+        raise Malformed("an answer without id and finish_reason", path="$.finish_reason")
     answer = Answer(where.model, where.route)
     events: list[Event] = []
     answer.begin(whole.id, events)

@@ -6,6 +6,7 @@ from pondero.dialects.portability import NeededField, Portability
 
 from . import errors, models, parse, reply, rules
 from .depth import DEPTH
+from .media import MEDIA
 
 SERVICE = Service(
     default_provider=models.HOME,
@@ -29,6 +30,7 @@ SERVICE = Service(
     own_paths=parse.OWN_PATHS,
     passthrough=PassthroughRules(limits_at=(("max_tokens",),)),
     depth=DEPTH,
+    media=MEDIA,
     portability=Portability(
         maker="Cohere",
         needed=(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +19,7 @@ HOME = "cohere"
 SDK = "x-fern-sdk-name"
 """A header of its SDK; others list models at the same address, and no other wire sends it."""
 
+_DATE = re.compile(r"-\d{2}-\d{4}")
 _MODELS = re.compile(r".*/v1/models(?:/(?P<model>.+))?")
 
 
@@ -33,6 +34,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
     strict: bool = True
     output: int = 4096
     window: int = 131_072
+    exact: bool = False
 
 
 class Table(Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,8 +45,15 @@ class Table(Struct, frozen=True, forbid_unknown_fields=True):
     def model(self, name: str) -> Model | None:
         """Return the row of a model, by the longest beginning of its name."""
         rows = {beginning: row for row in self.models for beginning in row.match}
-        fitting = [each for each in rows if f"{name}-".startswith(f"{each}-")]
+        fitting = [each for each in rows if _fits(name, each, exact=rows[each].exact)]
         return rows[max(fitting, key=len)] if fitting else None
+
+
+def _fits(name: str, beginning: str, *, exact: bool) -> bool:
+    rest = name.removeprefix(beginning)
+    if not name.startswith(beginning):
+        return False
+    return not rest or (rest[0] == "-" and not exact) or _DATE.fullmatch(rest) is not None
 
 
 @cache
@@ -54,8 +63,10 @@ def table() -> Table:
 
 
 def asks(http: HttpRequest) -> Literal["models"] | None:
-    """Return "models" for the list of models, or for one of them."""
-    ours = SDK in http.headers and _MODELS.fullmatch(urlsplit(http.url).path)
+    """Return "models" for the list of models, or for one of them; others list at this path too."""
+    parts = urlsplit(http.url)
+    named = SDK in http.headers or "endpoint" in parse_qs(parts.query)
+    ours = named and _MODELS.fullmatch(parts.path)
     return "models" if http.method == "GET" and ours else None
 
 

@@ -14,6 +14,7 @@ from .parse import CHOICES, body, canon, image_of, intent_of, json_value, serves
 
 _BYTES = 4  # of a token, as the emulator counts them
 _IMAGES = 20
+_CITATIONS = ("ENABLED", "DISABLED", "FAST", "ACCURATE", "OFF")
 
 
 def accept(http: HttpRequest, _provider: str) -> AcceptedRequest[None]:
@@ -60,6 +61,9 @@ def _check_dependent_fields(body: types.Body) -> None:
         reject("choice", choice=choice)
     if choice is not None and choice.upper() == "REQUIRED" and not body.tools:
         reject("choice_without_tools")
+    cited = body.citation_options.mode if body.citation_options else None
+    if cited is not None and cited.upper() not in _CITATIONS:
+        reject("citation_mode", mode=cited)
     shaped = isinstance(body.response_format, types.ObjectFormat)
     if shaped and (body.tools or body.documents):
         reject("format_with_tools")

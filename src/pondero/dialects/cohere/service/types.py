@@ -133,6 +133,12 @@ class Thinking(Strict):
     token_budget: Annotated[int, Meta(ge=1)] | None = None
 
 
+class CitationOptions(Strict):
+    """How answers are cited."""
+
+    mode: str | None = None
+
+
 class Body(Strict):
     """The whole request."""
 
@@ -142,8 +148,8 @@ class Body(Strict):
     tools: list[Tool] | None = None
     strict_tools: bool | None = None
     tool_choice: str | None = None
-    documents: list[Json] | None = None
-    citation_options: dict[str, Json] | None = None
+    documents: list[str | Document] | None = None
+    citation_options: CitationOptions | None = None
     response_format: TextFormat | ObjectFormat | None = None
     safety_mode: Literal["CONTEXTUAL", "STRICT", "OFF"] | None = None
     max_tokens: Annotated[int, Meta(ge=1)] | None = None
@@ -169,6 +175,8 @@ class LooseBody(Body, kw_only=True):
     """A request whose numbers may be out of range."""
 
     messages: list[Message]
+    documents: list[Json] | None = None
+    citation_options: Json = None
     safety_mode: Json = None
     max_tokens: int | None = None
     stop_sequences: list[str] | None = None

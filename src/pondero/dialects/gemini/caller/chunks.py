@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Callable
+from itertools import zip_longest
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from pondero.canon import Json, convert_json, get_decoder
+from pondero.canon import Json, TokenLogprob, convert_json, get_decoder
 from pondero.errors import Malformed
 from pondero.framing import UNREADABLE, parse_payload
 
@@ -56,7 +58,7 @@ class Content(Struct, rename="camel", gc=False):
 
 
 class Candidate(Struct, rename="camel", gc=False):
-    """One of the answers asked for; only the first is read."""
+    """One of the answers asked for."""
 
     content: Content | None = None
     finish_reason: str | int | None = None
@@ -131,13 +133,49 @@ def _without_nulls(frame: bytes) -> Chunk:
         return parse_payload(frame, _CHUNKS)
 
 
-def raw_part(frame: bytes, number: int) -> dict[str, Json]:
-    """Return a part of the first candidate, untyped, from the bytes of its chunk."""
+def find_candidate(indexes: list[int | None], candidate: int) -> int | None:
+    """Return the place of a candidate in its chunk; those without an index come in order."""
+    numbers = iter(range(len(indexes)))
+    found = [next(numbers) if index is None else index for index in indexes]
+    return found.index(candidate) if candidate in found else None
+
+
+def raw_part(frame: bytes, number: int, candidate: int = 0) -> dict[str, Json]:
+    """Return a part of a candidate, untyped, from the bytes of its chunk."""
     raw = parse_payload(frame, _ANYTHING)
     raw = raw.get("response") or raw
-    first = next(each for each in raw["candidates"] if not each.get("index"))
-    part = first["content"]["parts"][number]
+    place = find_candidate([each.get("index") for each in raw["candidates"]], candidate)
+    part = raw["candidates"][place or 0]["content"]["parts"][number]
     return part if isinstance(part, dict) else {}
+
+
+def read_logprobs(raw: Json) -> tuple[TokenLogprob, ...]:
+    """Return the tokens of a ``logprobsResult``, each with its alternatives."""
+    result = raw if isinstance(raw, dict) else {}
+    tops = [
+        tuple(_read_tokens(each.get("candidates")) if isinstance(each, dict) else ())
+        for each in result.get("topCandidates") or ()
+    ]
+    return tuple(
+        replace(token, top=top or ())
+        for token, top in zip_longest(
+            _read_tokens(result.get("chosenCandidates")), tops, fillvalue=None
+        )
+        if token is not None
+    )
+
+
+def _read_tokens(raw: Json) -> list[TokenLogprob]:
+    """Return tokens; a log probability of 0 is left out on this wire, like any zero."""
+    return [
+        TokenLogprob(
+            str(each.get("token") or ""),
+            float(each.get("logProbability") or 0.0),
+            id=each.get("tokenId"),
+        )
+        for each in (raw if isinstance(raw, list) else ())
+        if isinstance(each, dict)
+    ]
 
 
 _WHERE = "$..partialArgs[*].jsonPath"

@@ -4,6 +4,7 @@ import base64
 import binascii
 
 import msgspec
+from msgspec import UNSET
 
 from pondero.canon import (
     Blob,
@@ -22,6 +23,7 @@ from pondero.canon import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    TokenLogprob,
     ToolCall,
     ToolDelta,
     UnknownPart,
@@ -29,9 +31,23 @@ from pondero.canon import (
     UsageUpdate,
     make_call_id,
 )
+from pondero.dialects.dialect import AnswerContext
+from pondero.dialects.token_logprobs import attach_logprobs
 from pondero.errors import Malformed, Truncated
 
-from .chunks import Arguments, Call, Candidate, Chunk, Counts, Feedback, Inline, Piece, raw_part
+from .chunks import (
+    Arguments,
+    Call,
+    Candidate,
+    Chunk,
+    Counts,
+    Feedback,
+    Inline,
+    Piece,
+    find_candidate,
+    raw_part,
+    read_logprobs,
+)
 from .usage import merge_usage, usage
 
 NAME = "gemini"
@@ -71,9 +87,13 @@ _NUMBERED = ("FINISH_REASON_UNSPECIFIED", "STOP", "MAX_TOKENS", "SAFETY", "RECIT
 class Answer:
     """One answer. It ends when no more bytes come: some answers have several finish reasons."""
 
-    def __init__(self, model: str | None, route: str | None) -> None:
-        self._model = model
-        self._route = route
+    def __init__(self, where: AnswerContext) -> None:
+        self._candidate = candidate = where.candidate
+        self._reads_logprobs = where.logprobs
+        self._tokens: tuple[TokenLogprob, ...] = ()  # that no text has had yet
+        self._weighed: list[TokenLogprob] = []  # of the text that is open
+        self._model = where.model
+        self._route = where.route
         self._started: Started | None = None
         self._counts: Counts | None = None
         self._next = 0  # the index of the next part
@@ -86,6 +106,7 @@ class Answer:
         self._called = self._answered = self._thought = False
         self._reason: str | int | None = None
         self._blocked: str | int | None = None
+        self._is_there = not candidate  # an answer without candidates is an empty first one
         self._grounding: Json = None
         self._safety: Json = None
         self._extras: dict[str, Json] = {}
@@ -96,10 +117,10 @@ class Answer:
             self._begin(chunk, events)
         if chunk.usage_metadata is not None:
             self._counts = merge_usage(self._counts, chunk.usage_metadata)
-        for candidate in chunk.candidates or ():
-            if candidate.index:
-                continue  # a second answer; ours is the first
+        for candidate in self._find(chunk):
+            self._is_there = True
             self._fresh = True
+            begin = len(events)
             content = candidate.content
             if content is not None:
                 if content.thoughts:
@@ -116,6 +137,8 @@ class Answer:
                         events.append(_DELTAS[kind](self._next, text))
                     else:
                         self._words(kind, text, events)
+            if candidate.logprobs_result is not None:
+                self._weigh(candidate, begin, events)
             if (
                 candidate.finish_reason is not None
                 or candidate.grounding_metadata is not None
@@ -125,10 +148,32 @@ class Answer:
                 or candidate.continuation_token is not None
             ):
                 self._keep(candidate)
-            break
+
+    def _find(self, chunk: Chunk) -> list[Candidate]:
+        """Return the piece of this answer, if a chunk has one."""
+        given = chunk.candidates or []
+        if len(given) == 1 and (given[0].index or 0) == self._candidate:  # nearly always
+            return given
+        place = find_candidate([each.index for each in given], self._candidate)
+        return [] if place is None else [given[place]]
+
+    def _weigh(self, candidate: Candidate, begin: int, events: list[Event]) -> None:
+        """Give the tokens of a chunk to its text."""
+        self._extras["logprobsResult"] = candidate.logprobs_result
+        if not self._reads_logprobs:
+            return
+        self._tokens += read_logprobs(candidate.logprobs_result)
+        index = attach_logprobs(events, begin, self._tokens) if self._tokens else None
+        if index is not None:
+            if index == self._next:  # it is still open
+                self._weighed += self._tokens
+            self._tokens = ()
 
     def end(self, events: list[Event], *, whole: bool) -> None:
         """End the answer; without a finish reason, only a ``whole`` body counts as complete."""
+        if not self._is_there and self._blocked is None:
+            path = f"$.candidates[{self._candidate}]"
+            raise Malformed(f"the service gave no answer {self._candidate + 1}", path=path)
         if self._reason is None and self._blocked is None and not whole:
             raise Truncated("the stream ended before a finishReason")
         self._close(events)
@@ -180,7 +225,7 @@ class Answer:
         elif piece.inline_data is not None and not piece.thought:
             self._whole(_medium(piece.inline_data, self._make_signature(signature)), events)
         else:
-            self._unknown(raw_part(frame, number), signature, events)
+            self._unknown(raw_part(frame, number, self._candidate), signature, events)
 
     def _add_signed(
         self, text: str, signature: str, events: list[Event], *, thinking: bool
@@ -243,7 +288,9 @@ class Answer:
     def _close(self, events: list[Event]) -> None:
         if self._kind:
             text, self._texts = "".join(self._texts), []
-            part = Text(text) if self._kind == "text" else Thinking(text)
+            part: Text | Thinking = Thinking(text)
+            if self._kind == "text":
+                part, self._weighed = Text(text, tokens=tuple(self._weighed) or UNSET), []
             self._kind = ""
             self._add_end(part, events)
         elif self._calling is not None:

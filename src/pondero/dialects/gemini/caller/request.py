@@ -22,8 +22,8 @@ from pondero.thinking import Plan
 
 from .contents import contents, text_parts
 
-UNSAID = frozenset({"hosted_choice", "choice_without_functions", "parallel"})
-"""What this wire cannot say: only functions can be forced."""
+UNSAID = frozenset({"hosted_choice", "choice_without_functions", "parallel", "strict"})
+"""What this wire cannot say: only functions can be forced, and their schemas are not enforced."""
 
 HOSTED: dict[str, Json] = {
     "web_search": {"googleSearch": {}},
@@ -33,10 +33,9 @@ HOSTED: dict[str, Json] = {
 
 _RESOURCES = ("models/", "projects/", "publishers/", "tunedModels/")
 _MODES = {"auto": "AUTO", "none": "NONE", "required": "ANY", "tool": "ANY"}
+_TYPES = frozenset({"array", "boolean", "integer", "number", "object", "string"})
 _FORMATS = frozenset({"float", "double", "int32", "int64", "enum", "date-time"})
-_PLAIN = frozenset(
-    {"title", "description", "nullable", "required", "propertyOrdering", "default", "example"}
-)
+_PLAIN = frozenset({"title", "description", "nullable", "propertyOrdering", "default", "example"})
 _SIZES = frozenset(
     {"minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength"}
 )
@@ -104,6 +103,7 @@ def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
         system_turns="lead",
         begins_with_user=True,  # a call may not come first
         needs_turn=True,
+        result_errors=True,
         media=_MEDIA,
         result_media=_MEDIA,
         addresses=own.addresses,
@@ -190,19 +190,23 @@ def _choice(choice: ToolChoice) -> dict[str, Json]:
 
 
 def _is_plain(schema: Json) -> bool:
-    return isinstance(schema, dict) and all(
-        key in _EASY or (key in _CHECKS and _CHECKS[key](value)) for key, value in schema.items()
+    return (
+        isinstance(schema, dict)
+        and all(key in _EASY or (key in _CHECKS and _CHECKS[key](schema[key])) for key in schema)
+        and set(schema.get("required") or ()) <= set(schema.get("properties") or ())
     )
 
 
 def _strings(values: Json) -> bool:
-    return isinstance(values, list) and all(isinstance(value, str) for value in values)
+    """Return whether these are texts, none of them empty: in ``parameters`` none may be."""
+    return isinstance(values, list) and all(isinstance(each, str) and each for each in values)
 
 
 _CHECKS: dict[str, Callable[[Json], bool]] = {
-    "type": lambda value: isinstance(value, str) and value.lower() != "null",
+    "type": lambda value: isinstance(value, str) and value.lower() in _TYPES,
     "format": lambda value: value in _FORMATS,
     "enum": _strings,
+    "required": _strings,
     "items": _is_plain,
     "anyOf": lambda value: isinstance(value, list) and all(map(_is_plain, value)),
     "properties": lambda value: isinstance(value, dict) and all(map(_is_plain, value.values())),

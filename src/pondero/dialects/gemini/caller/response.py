@@ -21,7 +21,7 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
     if start.startswith((b"data:", b":", b"event:")):
         reading = stream(head, where)
         return reading.feed(body) + reading.eof()
-    answer = Answer(where.model, where.route)
+    answer = Answer(where)
     events: list[Event] = []
     for frame in _elements(start):
         chunk = parse_chunk(frame)

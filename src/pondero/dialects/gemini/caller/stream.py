@@ -15,7 +15,7 @@ _BOM = b"\xef\xbb\xbf"
 def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
     frames = _Frames()
-    reading = _Reading(head, Answer(where.model, where.route), frames)
+    reading = _Reading(head, Answer(where), frames)
     return FrameStream(frames, reading, unit=None)
 
 

@@ -3,37 +3,49 @@
 import re
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
-from pondero.canon import HttpRequest, Json, Usage
+from pondero.canon import HttpRequest, Json, Usage, known_count
 
 from .chunks import Counts
 
 
 def merge_usage(known: Counts | None, counts: Counts) -> Counts:
-    """Return the newer snapshot; unless its total adds up, the older one fills its gaps."""
+    """Return the newer snapshot; unless its total adds up, the older one fills its gaps.
+
+    An answer only grows, so a later one that is smaller, with a smaller total, is none of the
+    service's. Recorded streams have a prompt that shrinks, and an answer that became its prompt.
+    """
     if known is None:
         return counts
     known_cached = known.cached_content_token_count
     if counts.cached_content_token_count < known_cached:  # noqa: PLR1730 - max() costs a call
         counts.cached_content_token_count = known_cached
-    if counts.total_token_count == (
-        counts.prompt_token_count
-        + counts.candidates_token_count
-        + counts.thoughts_token_count
-        + counts.tool_use_prompt_token_count
-    ):
-        return counts
-    for field in _PARTS:
-        setattr(counts, field, getattr(counts, field) or getattr(known, field))
-    if counts.total_token_count < 0:
-        counts.total_token_count = known.total_token_count
+    read = counts.prompt_token_count + counts.tool_use_prompt_token_count
+    written = counts.candidates_token_count + counts.thoughts_token_count
+    if counts.total_token_count != read + written:
+        for field in (*_READ, *_WRITTEN):
+            setattr(counts, field, getattr(counts, field) or getattr(known, field))
+        if counts.total_token_count < 0:
+            counts.total_token_count = known.total_token_count
+    if written < known.candidates_token_count + known.thoughts_token_count:
+        _keep_written(known, counts)
     return counts
+
+
+def _keep_written(known: Counts, counts: Counts) -> None:
+    """Put back the older counts, unless a new one is invalid: then none is known."""
+    new, old = ([getattr(each, field) for field in _WRITTEN] for each in (counts, known))
+    shrinks = counts.total_token_count <= known.total_token_count
+    if shrinks and min(new) >= 0 and sum(new) < sum(old):
+        for field, count in zip(_WRITTEN, old, strict=True):
+            setattr(counts, field, count)
+        counts.total_token_count = known.total_token_count
 
 
 def usage(counts: Counts | None) -> Usage:
     """Return the buckets; all unknown if nothing was counted."""
-    if counts is None or counts == Counts():
+    if counts is None or counts == Counts() or any(map(_is_wrong, astuple(counts)[:-1])):
         return Usage()
     prompt, cached = counts.prompt_token_count, counts.cached_content_token_count
     output, thinking = counts.candidates_token_count, counts.thoughts_token_count
@@ -42,23 +54,23 @@ def usage(counts: Counts | None) -> Usage:
         prompt = max(total - output - thinking - tools, 0)
     elif 0 < thinking <= output and total == prompt + output + tools:
         output -= thinking  # the other reading of the docs: thoughts as part of the candidates
-    cached = max(min(cached, prompt), 0)
+    cached = min(cached, prompt)
     used = Usage(
-        input=max(prompt - cached, 0) + max(tools, 0),
+        input=max(prompt - cached, 0) + tools,
         cache_read=cached,
-        output=max(output, 0),
-        thinking=max(thinking, 0),
-        total=max(total, 0),
+        output=output,
+        thinking=thinking,
+        total=total,
     )
-    return used if total >= 0 else replace(used, total=used.known_total)
+    return replace(used, total=used.known_total) if _is_wrong(total) else used
 
 
-_PARTS = (
-    "prompt_token_count",
-    "candidates_token_count",
-    "thoughts_token_count",
-    "tool_use_prompt_token_count",
-)
+def _is_wrong(count: int) -> bool:
+    return known_count(count) is None
+
+
+_READ = ("prompt_token_count", "tool_use_prompt_token_count")
+_WRITTEN = ("candidates_token_count", "thoughts_token_count")
 
 
 _VERB = re.compile(r":(?:streamGenerateContent|generateContent)(\?alt=sse)?$")

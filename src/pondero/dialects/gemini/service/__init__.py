@@ -1,17 +1,28 @@
 """The service's side: how it reads a request, what it rejects, and how it answers."""
 
+from pondero.dialects.answer_fields import AnswerFields
 from pondero.dialects.dialect import (
     HostedTools,
     ModelEndpoints,
     PassthroughRules,
     Service,
+    SeveralAnswers,
     SignatureSlots,
 )
-from pondero.dialects.portability import NeededField, Portability
+from pondero.dialects.portability import NeededField, Portability, list_answer_fields
 
 from . import address, errors, models, parse, reply, rules
 from .depth import DEPTH
+from .media import MEDIA
 from .stored_ids import STORED_IDS
+
+_ANSWERS = AnswerFields(
+    places={
+        "count": address.config_paths("candidateCount", "candidate_count"),
+        "logprobs": address.config_paths("responseLogprobs", "response_logprobs"),
+        "top": address.config_paths("logprobs"),
+    }
+)
 
 SERVICE = Service(
     default_provider=models.HOME,
@@ -22,6 +33,8 @@ SERVICE = Service(
     accept=rules.accept,
     reply=reply.reply,
     stream=reply.stream,
+    several=SeveralAnswers(reply=reply.reply_several, streams=reply.streams),
+    unwrap=address.unwrap,
     error=errors.error,
     call_id=reply.call_id,
     slots=SignatureSlots(call="end", text=True, may_lose_thinking=True),
@@ -44,6 +57,13 @@ SERVICE = Service(
         limits_at=address.config_paths("maxOutputTokens", "max_output_tokens"),
         stored_at=("cachedContent", "cached_content", "fileUri", "file_uri"),
         answers_at=address.config_paths("candidateCount", "candidate_count"),
+        # Vertex picks another model, or asks one to rank what it found (google-genai types,
+        # GenerationConfigRoutingConfig, ModelSelectionConfig, RagRetrievalConfigRankingLlmRanker)
+        models_at=(
+            ("generationConfig", "routingConfig"),
+            ("generationConfig", "modelSelectionConfig"),
+            ("tools", "retrieval", "vertexRagStore", "ragRetrievalConfig", "ranking", "llmRanker"),
+        ),
         hosted=HostedTools(
             client_run=frozenset(
                 {"functionDeclarations", "function_declarations", "computerUse", "computer_use"}
@@ -52,22 +72,12 @@ SERVICE = Service(
         ),
     ),
     depth=DEPTH,
+    media=MEDIA,
     stored_ids=STORED_IDS,
     portability=Portability(
         maker="Google",
         needed=(
-            *(
-                NeededField(
-                    path=path, why="it asks for several answers", idle=(0, 1), in_answer=True
-                )
-                for path in address.config_paths("candidateCount", "candidate_count")
-            ),
-            *(
-                NeededField(
-                    path=path, why="it asks for log probabilities", asks=(True,), in_answer=True
-                )
-                for path in address.config_paths("responseLogprobs", "response_logprobs")
-            ),
+            *list_answer_fields(_ANSWERS),
             *(
                 NeededField(
                     path=path,
@@ -78,6 +88,7 @@ SERVICE = Service(
                 for path in address.config_paths("responseModalities", "response_modalities")
             ),
         ),
+        answers=_ANSWERS,
         groups=("generationConfig", "generation_config"),
         common={"seed": address.config_paths("seed", "seed")},
         file_keys=("fileUri", "file_uri"),

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import parse_qs, quote, unquote, urlsplit, urlunsplit
 
 import msgspec
 
-from pondero.canon import HttpRequest
+from pondero.canon import HttpRequest, get_decoder
 from pondero.dialects.dialect import OwnPaths
 
 from .errors import RPC, Surface
@@ -24,10 +24,24 @@ COUNT = "countTokens"
 _MODEL = re.compile(r"(?<=/models/)[^?]+(?=:\w+(?:\?|$))")
 _FRAMINGS: dict[str, Framing] = {"sse": "sse", "ndjson": "ndjson"}
 OWN_PATHS = OwnPaths(
-    pattern=re.compile(r"/v\d+(?:alpha|beta)\d*/(?!openai/)|/publishers/google/|/models/[^/]+:\w+$")
+    pattern=re.compile(
+        r"/v\d+(?:alpha|beta)\d*/(?!openai/|(?:.*/)?interactions(?:/|$))"
+        r"|/publishers/google/|/models/[^/]+:\w+$"
+    )
 )
 """Addresses of google-genai: versions that no other API has, Vertex AI, and methods of a model."""
 _BAD_KEY = re.compile(r"bad|invalid|wrong|expired", re.IGNORECASE)
+
+
+class _Wrapping(msgspec.Struct):
+    model: str
+    request: msgspec.Raw
+
+
+SESSION = ("session_id", "sessionId")
+"""Fields of Cloud Code Assist inside the request that it wraps."""
+_WRAPPING = get_decoder(_Wrapping)
+_FIELDS = get_decoder(dict[str, msgspec.Raw])
 
 
 class Address(NamedTuple):
@@ -65,6 +79,24 @@ def with_model(http: HttpRequest, model: str) -> HttpRequest:
     """Return the request for another model; its address must name one."""
     url = _MODEL.sub(lambda _: quote(model, safe=""), http.url, count=1)
     return msgspec.structs.replace(http, url=url)
+
+
+def unwrap(http: HttpRequest) -> HttpRequest:
+    """Return the request inside that of Cloud Code Assist, at the address that it has by itself."""
+    parts = urlsplit(http.url)
+    found = _UNNAMED.fullmatch(parts.path)
+    if found is None:
+        return http
+    try:
+        outer = _WRAPPING.decode(http.body)
+        inner = _FIELDS.decode(outer.request)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return http  # ``parse`` rejects it
+    for name in SESSION:
+        inner.pop(name, None)
+    path = f"/v1beta/models/{quote(outer.model, safe='')}:{found['method']}"
+    url = urlunsplit(parts._replace(path=path))
+    return msgspec.structs.replace(http, url=url, body=msgspec.json.encode(inner))
 
 
 def address_of(http: HttpRequest) -> Address | None:

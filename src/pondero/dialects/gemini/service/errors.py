@@ -57,6 +57,7 @@ class Surface(Struct, frozen=True, forbid_unknown_fields=True):
     streams_logprobs: bool = True
     announces_tools: bool = False
     fetches_by_model: bool = False
+    needs_roles: bool = False
     words: dict[str, str] = {}
     statuses: dict[str, int] = {}
 

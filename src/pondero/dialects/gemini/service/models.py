@@ -54,6 +54,7 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True):
     thinks: bool = True
     signs: bool = False
     settled: bool = False
+    penalties: tuple[str, ...] = ("vertex",)
     window: int = 1_048_576
     system: bool = True
     functions: bool = True

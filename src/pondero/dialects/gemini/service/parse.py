@@ -33,7 +33,7 @@ from pondero.framing import UNREADABLE
 from pondero.thinking import UNSET, Intent, Kind
 
 from . import types
-from .address import Address, Framing, address_of
+from .address import SESSION, Address, Framing, address_of
 from .errors import RPC, Surface
 from .models import HOME, table
 from .protobuf import Reader, camel, fields_of, from_base64, snake
@@ -59,6 +59,8 @@ _MODES: dict[str | None, Literal["auto", "none", "required"]] = {
     "ANY": "required",
 }
 
+_USUAL_BEHAVIOR = ("", "UNSPECIFIED", "BLOCKING")
+
 
 class Context(Struct, frozen=True):
     """What an answer must know of its request: its framing, and Cloud Code Assist's wrapping."""
@@ -81,9 +83,31 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
         request=canon(read, model=model, stream=address.streams, lenient=True),
         intent=intent_of(thinking),
         show=thinking.include_thoughts,
-        unknown=tuple(unknown.paths),
+        unknown=(*unknown.paths, *_iter_unread(read)),
         context=context_of(address),
     )
+
+
+def _iter_unread(read: types.GenerateContentRequest) -> Iterator[str]:
+    """Yield the paths of known fields that no other service has."""
+    system = read.system_instruction
+    for number, part in enumerate(system.parts if system else ()):
+        if part.text is None:
+            yield f"systemInstruction.parts.{number}"
+    for number, tool in enumerate(read.tools):
+        for inner, function in enumerate(tool.function_declarations):
+            at = f"tools.{number}.functionDeclarations.{inner}"
+            if function.behavior not in _USUAL_BEHAVIOR:
+                yield f"{at}.behavior"
+            if function.response is not None or function.response_json_schema is not None:
+                yield f"{at}.response"
+    for number, content in enumerate(read.contents):
+        for inner, part in enumerate(content.parts):
+            said, at = part.function_response, f"contents.{number}.parts.{inner}.functionResponse"
+            if said is not None and said.will_continue:
+                yield f"{at}.willContinue"
+            if said is not None and said.scheduling:
+                yield f"{at}.scheduling"
 
 
 def context_of(address: Address) -> Context:
@@ -111,7 +135,7 @@ def split_model(
     name, inner = raw.get("model"), raw.get("request")
     if not isinstance(name, str) or not isinstance(inner, dict):
         raise surface.rejection("unwrapped")
-    return name, {k: v for k, v in inner.items() if k not in ("session_id", "sessionId")}
+    return name, {k: v for k, v in inner.items() if k not in SESSION}
 
 
 def body(
@@ -276,10 +300,12 @@ def _tools(tool: types.Tool, *, lenient: bool) -> Iterator[Tool]:
 
 def _choice(config: types.FunctionCallingConfig, *, lenient: bool) -> ToolChoice | None:
     if lenient and config.mode == "VALIDATED":  # the model chooses; its arguments fit the schema
-        return ToolChoice("auto")
+        return ToolChoice("auto", allowed=tuple(config.allowed_function_names))
     if config.mode == "ANY" and len(config.allowed_function_names) == 1:
         return ToolChoice("tool", config.allowed_function_names[0])
-    return ToolChoice(_MODES[config.mode]) if config.mode in _MODES else None
+    if config.mode not in _MODES:
+        return None
+    return ToolChoice(_MODES[config.mode], allowed=tuple(config.allowed_function_names))
 
 
 def _output(config: types.GenerationConfig, *, lenient: bool) -> OutputFormat | None:

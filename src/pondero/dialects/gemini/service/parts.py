@@ -12,6 +12,7 @@ from pondero.canon import (
     Part,
     Text,
     Thinking,
+    TokenLogprob,
     ToolCall,
     UnknownPart,
     Usage,
@@ -90,6 +91,33 @@ def usage_of(usage: Usage) -> Json:
         "totalTokenCount": usage.known_total if usage.total is None else usage.total,
         "promptTokensDetails": [{"modality": "TEXT", "tokenCount": prompt}],
     }
+
+
+def weigh(tokens: Sequence[TokenLogprob], top: int | None) -> dict[str, Json]:
+    """Return the log probabilities of a candidate; none if they were not asked for or given.
+
+    The service gives each token a number, which other services do not tell.
+    """
+    if top is None or not tokens:
+        return {}
+    result: dict[str, Json] = {"chosenCandidates": list(map(_write_token, tokens))}
+    if top:
+        result["topCandidates"] = [
+            {"candidates": list(map(_write_token, each.top[:top]))} for each in tokens
+        ]
+    return {"logprobsResult": result}
+
+
+def _write_token(token: TokenLogprob) -> Json:
+    told: dict[str, Json] = {"token": token.token, "logProbability": token.logprob}
+    return told if token.id is None else {**told, "tokenId": token.id}
+
+
+def average(tokens: Sequence[TokenLogprob], top: int | None) -> dict[str, Json]:
+    """Return the mean of log probabilities, if they are told."""
+    if top is None or not tokens:
+        return {}
+    return {"avgLogprobs": sum(each.logprob for each in tokens) / len(tokens)}
 
 
 def ending_of(finished: Finished, cited: Sequence[Json] = ()) -> dict[str, Json]:

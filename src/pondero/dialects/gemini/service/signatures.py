@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import msgspec
 
-from pondero.canon import Json, Part, Text, ToolCall, ToolResult
+from pondero.canon import EMULATED, Json, LevelUpdate, Part, Text, ToolCall, ToolResult
 from pondero.dialects.dialect import Signer
 
 from .protobuf import from_base64
 from .words import NAME
 
 _SECRET = b"pondero emulator: thought signatures"
-_MARK = b"\x0a\x50"
+_MARK = b"\x0a\x50\x01" + base64.b64decode(EMULATED)
+_OLD_MARK = b"\x0a\x50"  # of signatures in histories on disk from before the emulator's mark
 _NONCE = 16
 _STAND_INS = (b"skip_thought_signature_validator", b"context_engineering_is_the_way_to_go")
 
@@ -22,7 +23,7 @@ def make_signer(provider: str, model: str, *, signs: bool) -> Signer:
     """Return the signer of one answer: it signs the first call, else the end of the last text."""
 
     def sign_part(part: Part, shown: str, before: Sequence[Json], /) -> Json | None:
-        own = None if isinstance(part, ToolResult) else part.signature
+        own = None if isinstance(part, ToolResult | LevelUpdate) else part.signature
         if own is not None and own.dialect == NAME:
             return own.value
         signed_before = any("thoughtSignature" in block for block in before)
@@ -47,8 +48,9 @@ def verify_signature(signature: str, provider: str) -> bool:
     if is_stand_in(signature):
         return True
     found = from_base64(signature) or b""
-    nonce, proof = found[len(_MARK) :][:_NONCE], found[len(_MARK) + _NONCE :]
-    return found.startswith(_MARK) and proof == _proof(provider, nonce)
+    mark = _MARK if found.startswith(_MARK) else _OLD_MARK
+    nonce, proof = found[len(mark) :][:_NONCE], found[len(mark) + _NONCE :]
+    return found.startswith(mark) and proof == _proof(provider, nonce)
 
 
 def is_stand_in(signature: str) -> bool:

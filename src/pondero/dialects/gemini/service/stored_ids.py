@@ -45,4 +45,4 @@ def find_given(data: bytes, *, stream: bool) -> Iterator[str]:  # noqa: ARG001 -
     yield from ()
 
 
-STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given, mark=b"\0")
+STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given)

@@ -13,6 +13,8 @@ from .words import (
     Int64,
     Modality,
     Mode,
+    PartResolution,
+    Resolution,
     ThinkingLevel,
     Type,
 )
@@ -113,7 +115,7 @@ class VideoMetadata(Wire, frozen=True):
 class MediaResolution(Wire, frozen=True):
     """How finely a medium is seen."""
 
-    level: str = ""
+    level: PartResolution | None = None
     num_tokens: int | None = None
 
 
@@ -387,7 +389,7 @@ class GenerationConfig(Wire, frozen=True):
     presence_penalty: float | None = None
     frequency_penalty: float | None = None
     thinking_config: ThinkingConfig = ThinkingConfig()
-    media_resolution: str = ""
+    media_resolution: Resolution | None = None
     speech_config: SpeechConfig | None = None
     image_config: Object | None = None
     routing_config: Object | None = None

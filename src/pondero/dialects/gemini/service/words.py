@@ -21,6 +21,13 @@ Mode = Literal["MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"]
 Type = Literal[
     "TYPE_UNSPECIFIED", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL"
 ]
+Resolution = Literal[
+    "MEDIA_RESOLUTION_UNSPECIFIED",
+    "MEDIA_RESOLUTION_LOW",
+    "MEDIA_RESOLUTION_MEDIUM",
+    "MEDIA_RESOLUTION_HIGH",
+]
+PartResolution = Literal[Resolution, "MEDIA_RESOLUTION_ULTRA_HIGH"]
 Modality = Literal["MODALITY_UNSPECIFIED", "TEXT", "IMAGE", "AUDIO", "VIDEO"]
 HarmCategory = Literal[
     "HARM_CATEGORY_UNSPECIFIED",

@@ -1,7 +1,7 @@
 """Turns an answer, or the lines of a streamed one, into events; ``done: true`` ends it."""
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from pondero.canon import (
     Event,
@@ -16,13 +16,16 @@ from pondero.canon import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    TokenLogprob,
     ToolCall,
     ToolDelta,
     Usage,
     dump_json,
     get_decoder,
+    known_count,
     make_call_id,
 )
+from pondero.dialects.token_logprobs import attach_logprobs, fit_logprobs, read_logprobs
 from pondero.framing import UNREADABLE
 
 
@@ -73,21 +76,25 @@ _ENDINGS: dict[str | None, Finish] = {None: "stop", "stop": "stop", "length": "l
 class Answer:
     """The parts of one answer so far; ``over`` once a line said done."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reads_logprobs: bool = False) -> None:
         self.over: bool = False
+        self._reads_logprobs = reads_logprobs
+        self._tokens: tuple[TokenLogprob, ...] = ()  # that no text has had yet
+        self._weighed: list[TokenLogprob] = []  # of the text that is open
         self._started = False
         self._next = 0  # the index of the next part
         self._kind = ""  # of the part that is open, thinking or text
         self._texts: list[str] = []
         self._thought = self._answered = self._called = False
         self._logprobs: list[Json] = []
+        self._counts: list[Usage] = []  # before the last line, where only other servers count
 
     def take(self, chunk: Chunk, events: list[Event]) -> None:
         """Take one line, or the whole."""
         if not self._started:
             self._started = True
             events.append(Started(chunk.model))
-        message = chunk.message
+        begin, message = len(events), chunk.message
         if message is not None:
             if message.thinking:
                 self._think(message.thinking, events)
@@ -102,9 +109,27 @@ class Answer:
             if chunk.response:
                 self._say(chunk.response, events)
         if chunk.logprobs is not None:
-            self._logprobs += chunk.logprobs if isinstance(chunk.logprobs, list) else ()
+            self._weigh(chunk.logprobs, begin, events)
         if chunk.done:
             self.end(chunk, events)
+        elif chunk.eval_count is not None or chunk.prompt_eval_count is not None:
+            self._counts.append(_usage(chunk.prompt_eval_count, chunk.eval_count))
+
+    def _weigh(self, raw: Json, begin: int, events: list[Event]) -> None:
+        """Give the tokens of a line to its text; those of thinking are not told."""
+        self._logprobs += raw if isinstance(raw, list) else ()
+        if not self._reads_logprobs:
+            return
+        new, tokens = events[begin:], read_logprobs(raw)
+        if any(isinstance(each, ThinkingDelta) for each in new):
+            said = "".join(each.text for each in new if isinstance(each, TextDelta))
+            tokens = tuple(fit_logprobs(tokens, said))
+        self._tokens += tokens
+        index = attach_logprobs(events, begin, self._tokens) if self._tokens else None
+        if index is not None:
+            if index == self._next:  # it is still open
+                self._weighed += self._tokens
+            self._tokens = ()
 
     def end(self, chunk: Chunk, events: list[Event]) -> None:
         """End the answer with the counts of its last line."""
@@ -113,12 +138,20 @@ class Answer:
         events.append(
             Finished(
                 self._finish(chunk.done_reason),
-                usage=_usage(chunk.prompt_eval_count, chunk.eval_count),
+                usage=self._find_usage(chunk),
                 raw_finish=chunk.done_reason,
                 model=chunk.model,
                 extras={"logprobs": self._logprobs} if self._logprobs else None,
             )
         )
+
+    def _find_usage(self, last: Chunk) -> Usage:
+        """Return the counts of the last line; they only grow, so smaller ones are not taken."""
+        used = _usage(last.prompt_eval_count, last.eval_count)
+        for each in self._counts:
+            given, made = _larger(used.input, each.input), _larger(used.output, each.output)
+            used = _usage(given, made)
+        return used
 
     def _finish(self, reason: str | None) -> Finish:
         ending = _ENDINGS.get(reason, "other")
@@ -151,7 +184,8 @@ class Answer:
         text, self._texts = "".join(self._texts), []
         if self._kind == "text":
             self._answered = self._answered or bool(text.strip())
-            events.append(PartEnd(self._next, Text(text)))
+            tokens, self._weighed = tuple(self._weighed), []
+            events.append(PartEnd(self._next, Text(text, tokens=tokens or UNSET)))
         else:
             events.append(PartEnd(self._next, Thinking(text)))
         self._kind = ""
@@ -174,10 +208,13 @@ class Answer:
 
 
 def _usage(prompt: int | None, generated: int | None) -> Usage:
-    given = None if prompt is None else max(prompt, 0)
-    made = None if generated is None else max(generated, 0)
+    given, made = known_count(prompt), known_count(generated)
     total = None if given is None or made is None else given + made
     return Usage(input=given, output=made, total=total)
+
+
+def _larger(last: int | None, before: int | None) -> int | None:
+    return last if last is None or before is None else max(last, before)
 
 
 def _arguments(raw: Json) -> Json:

@@ -26,7 +26,7 @@ from pondero.canon import (
 from pondero.errors import BadParameter
 from pondero.thinking import Plan
 
-UNSAID = frozenset({"tool_choice", "parallel"})  # no call can be forced here
+UNSAID = frozenset({"tool_choice", "parallel", "strict"})  # no call, and no schema, can be forced
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:

@@ -23,7 +23,7 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
         raise from_error(chunk.error, head=head, body=body)
     if chunk.message is None and chunk.response is None:
         raise Malformed("neither message nor response", path="$.message")
-    answer = Answer()
+    answer = Answer(reads_logprobs=where.logprobs)
     events: list[Event] = []
     answer.take(chunk, events)
     if not answer.over:

@@ -11,9 +11,9 @@ from .parts import CHUNKS, Answer
 _decode = CHUNKS.decode
 
 
-def stream(head: ResponseHead, _where: AnswerContext) -> FrameStream[bytes]:
+def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
-    return FrameStream(NdjsonReader(), _Lines(head), unit="a line")
+    return FrameStream(NdjsonReader(), _Lines(head, where), unit="a line")
 
 
 class _Lines:
@@ -21,9 +21,9 @@ class _Lines:
 
     ending = False  # the last line has the counts too
 
-    def __init__(self, head: ResponseHead) -> None:
+    def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
         self._head = head
-        self._answer = Answer()
+        self._answer = Answer(reads_logprobs=where.logprobs)
 
     @property
     def over(self) -> bool:

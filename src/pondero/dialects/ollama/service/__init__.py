@@ -1,11 +1,14 @@
 """The service's side: how it reads a request, what it rejects, and how it answers."""
 
 from pondero.dialects import bodies
+from pondero.dialects.answer_fields import AnswerFields
 from pondero.dialects.dialect import ModelEndpoints, PassthroughRules, Service
-from pondero.dialects.portability import NeededField, Portability
+from pondero.dialects.portability import Portability, list_answer_fields
 
 from . import errors, models, parse, reply, rules, types
 from .depth import DEPTH
+
+_ANSWERS = AnswerFields(places={"logprobs": (("logprobs",),), "top": (("top_logprobs",),)})
 
 SERVICE = Service(
     default_provider=types.NAME,
@@ -13,6 +16,7 @@ SERVICE = Service(
     requested_model=bodies.model_of,
     with_model=bodies.with_model,
     parse=parse.parse,
+    unwrap=parse.unwrap,
     accept=rules.accept,
     reply=reply.reply,
     stream=reply.stream,
@@ -30,14 +34,8 @@ SERVICE = Service(
     depth=DEPTH,
     portability=Portability(
         answers_silence=True,
-        needed=(
-            NeededField(
-                path=("logprobs",),
-                why="it asks for log probabilities",
-                asks=(True,),
-                in_answer=True,
-            ),
-        ),
+        needed=list_answer_fields(_ANSWERS),
+        answers=_ANSWERS,
         groups=("options",),
         common={"seed": (("options", "seed"),)},
     ),

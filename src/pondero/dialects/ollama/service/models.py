@@ -43,6 +43,7 @@ class Abilities(Struct, frozen=True, forbid_unknown_fields=True):
     images: bool = True
     strict: bool = False
     cloud: bool = True
+    inserts: bool = True
 
 
 Row = TypeVar("Row", Model, Abilities)

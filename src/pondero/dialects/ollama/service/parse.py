@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pondero.canon import (
     HttpRequest,
@@ -62,6 +63,21 @@ def serves(path: str) -> bool:
 def context_of(http: HttpRequest) -> Context:
     """Return what the answer to a request depends on."""
     return Context(generates=http.url.partition("?")[0].endswith(_GENERATE))
+
+
+def unwrap(http: HttpRequest) -> HttpRequest:
+    """Return a request to ``/api/generate`` as the one to ``/api/chat`` that means the same."""
+    if not context_of(http).generates:
+        return http
+    try:
+        raw = msgspec.json.decode(http.body)
+    except UNREADABLE:
+        return http  # ``parse`` rejects it
+    if not isinstance(raw, dict):
+        return http
+    path, mark, query = http.url.partition("?")
+    url = f"{path.removesuffix(_GENERATE)}{_CHAT}{mark}{query}"
+    return replace(http, url=url, body=msgspec.json.encode(_with_messages(raw)))
 
 
 def body(http: HttpRequest, unknown: UnknownFields | None = None) -> Body:
@@ -228,7 +244,7 @@ def _options(raw: dict[str, Json], unknown: UnknownFields | None) -> _Options:
 
 
 def _misfit(name: str, value: Json) -> str | None:
-    if name in _INTEGERS and not _is_whole(value):
+    if name in _INTEGERS and not _is_integer(value):
         return "integer"
     if name in _NUMBERS and not _is_number(value):
         return "float32"
@@ -242,8 +258,9 @@ def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_whole(value: Json) -> bool:
-    return _is_number(value) and value == value // 1 and abs(value) < 2**63
+def _is_integer(value: Json) -> bool:
+    """Return whether Go makes an integer of a value: it cuts off what is behind the point."""
+    return _is_number(value) and abs(value) < 2**63
 
 
 # -- messages --------------------------------------------------------------------------------

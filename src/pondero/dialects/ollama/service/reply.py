@@ -1,5 +1,7 @@
 """Writes answers in the server's exact shape: one object, or one object a line."""
 
+from collections.abc import Sequence
+
 from pondero.canon import (
     Event,
     Finished,
@@ -12,11 +14,13 @@ from pondero.canon import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    TokenLogprob,
     ToolCall,
     Usage,
     dump_json,
 )
 from pondero.dialects.dialect import ReplyContext
+from pondero.dialects.token_logprobs import write_logprobs
 
 from .errors import JSON
 from .parse import Context
@@ -41,7 +45,8 @@ def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     lines = Lines(answering)
     lines.model = reply.model or lines.model
     finished = Finished(reply.finish, reply.usage, reply.raw_finish)
-    body = dump_json(lines.line(said) | _end(finished)).encode()
+    tokens = [each for part in parts if isinstance(part, Text) for each in part.logprobs]
+    body = dump_json(lines.line(said, tokens) | _end(finished)).encode()
     return HttpResponse(200, {"content-type": JSON}, body)
 
 
@@ -61,8 +66,11 @@ class Lines:
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self.model: str = answering.request.model
         self._generates = answering.context.generates
+        self._top = answering.top_logprobs
 
-    def line(self, message: dict[str, Json]) -> dict[str, Json]:
+    def line(
+        self, message: dict[str, Json], tokens: Sequence[TokenLogprob] = ()
+    ) -> dict[str, Json]:
         """Return a line that adds this to the answer."""
         line: dict[str, Json] = {"model": self.model, "created_at": _AT}
         if self._generates:
@@ -70,6 +78,8 @@ class Lines:
             line |= {"response": message["content"], **rest}
         else:
             line["message"] = {"role": "assistant", **message}
+        if tokens and self._top is not None:
+            line["logprobs"] = write_logprobs(tokens, self._top, spells=True)
         return {**line, "done": False}
 
 
@@ -81,6 +91,7 @@ class Stream:
         self._shown = answering.shown
         self._calls = 0
         self._told: set[int] = set()  # parts that had a delta
+        self._weighed = 0  # tokens of the open part whose log probabilities were told
 
     @property
     def headers(self) -> dict[str, str]:
@@ -92,7 +103,8 @@ class Stream:
         match event:
             case TextDelta():
                 self._told.add(event.index)
-                return self._write_message({"content": event.text})
+                self._weighed += len(event.logprobs)
+                return self._write_message({"content": event.text}, event.logprobs)
             case ThinkingDelta():
                 self._told.add(event.index)
                 thought = {"content": "", "thinking": event.text}
@@ -116,19 +128,25 @@ class Stream:
         return error.body + b"\n"
 
     def _end(self, event: PartEnd) -> bytes:
+        weighed, self._weighed = self._weighed, 0
         match event.part:
+            case Text() as text if event.index in self._told and text.logprobs[weighed:]:
+                return self._write_message({"content": ""}, text.logprobs[weighed:])
             case ToolCall() as call:
                 self._calls += 1
                 return self._write_message(
                     {"content": "", "tool_calls": [_call(call, self._calls - 1)]}
                 )
             case Text() | Thinking() as part if event.index not in self._told and part.text:
-                delta = TextDelta if isinstance(part, Text) else ThinkingDelta
-                return self.feed(delta(event.index, part.text))
+                if isinstance(part, Text):
+                    return self.feed(TextDelta(event.index, part.text, part.logprobs))
+                return self.feed(ThinkingDelta(event.index, part.text))
         return b""  # a picture is nothing that clients of this wire read
 
-    def _write_message(self, message: dict[str, Json]) -> bytes:
-        return _write_line(self._lines.line(message))
+    def _write_message(
+        self, message: dict[str, Json], tokens: Sequence[TokenLogprob] = ()
+    ) -> bytes:
+        return _write_line(self._lines.line(message, tokens))
 
 
 def _write_line(line: dict[str, Json]) -> bytes:

@@ -24,6 +24,8 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[parse.Context]:
     if model is None:
         reject("unknown_model", model=typed.model)
     _check_values(typed)
+    if parse.context_of(http).generates:
+        _check_generate(body)
     _check_think(typed, model)
     request = parse.canon(body)  # raises if an image cannot be read
     _check_abilities(typed)
@@ -44,6 +46,19 @@ def _check_door(http: HttpRequest, provider: str) -> None:
     check_key(http, provider)
 
 
+def _check_generate(body: parse.Body) -> None:
+    raw, typed = body
+    system = any(message.role == "system" for message in typed.messages or ())
+    if raw.get("raw") is True and (system or raw.get("template") or raw.get("context")):
+        reject("raw_mode")
+    if raw.get("suffix") and not table().ability(typed.model).inserts:
+        reject("insert", model=_with_tag(typed.model))
+
+
+def _with_tag(model: str) -> str:
+    return model if ":" in model else f"{model}:latest"
+
+
 def _check_values(body: types.Body) -> None:
     if body.top_logprobs is not None and not 0 <= body.top_logprobs <= 20:
         reject("top_logprobs")
@@ -55,8 +70,7 @@ def _check_abilities(body: types.Body) -> None:
     able = table().ability(body.model)
     messages = body.messages or []
     if body.tools and not able.tools:
-        tagged = body.model if ":" in body.model else f"{body.model}:latest"
-        reject("tools", model=tagged)
+        reject("tools", model=_with_tag(body.model))
     if not able.images and any(message.images for message in messages):
         reject("images")
     if able.strict and any(message.role == "system" for message in messages[1:]):

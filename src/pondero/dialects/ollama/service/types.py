@@ -1,7 +1,5 @@
 """Types of the request body (api/types.go, 2026-08-21); the server ignores unknown fields."""
 
-from typing import Literal
-
 from msgspec import Struct
 
 from pondero.canon import Json
@@ -29,15 +27,23 @@ class Call(Known):
 
 
 class Message(Known):
-    """A message; a tool result is a message of its own, of the role tool."""
+    """A message; a tool result is a message of its own, of the role tool.
 
-    role: Literal["system", "user", "assistant", "tool"]
+    The server makes the role small and takes any (api/types.go, Message.UnmarshalJSON): what a
+    model makes of an unknown one is its template's affair. Here it is read as system.
+    """
+
+    role: str = ""
     content: str | None = None
     thinking: str | None = None
     images: list[str] | None = None
     tool_calls: list[Call] | None = None
     tool_name: str | None = None
     tool_call_id: str | None = None
+
+    def __post_init__(self) -> None:
+        """Make the role small."""
+        self.role = self.role.lower()
 
 
 class Offered(Known):

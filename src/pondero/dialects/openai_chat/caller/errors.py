@@ -139,7 +139,10 @@ def _is_error(raw: Json) -> bool:
         return False
     if raw.get("error") or raw.get("object") == "error" or "detail" in raw:
         return True
-    return bool(raw.get("message")) and ("code" in raw or "type" in raw)
+    message = raw.get("message")
+    if isinstance(message, dict) and "role" in message:  # an answer of another API
+        return False
+    return bool(message) and ("code" in raw or "type" in raw)
 
 
 def _kind(facts: ErrorWords, status: int | None, message: str) -> type[ServiceError]:

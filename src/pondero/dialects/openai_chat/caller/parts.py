@@ -5,6 +5,7 @@ import hashlib
 import json
 
 import msgspec
+from msgspec import UNSET
 
 from pondero.canon import (
     Event,
@@ -18,11 +19,13 @@ from pondero.canon import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    TokenLogprob,
     ToolCall,
     ToolDelta,
     convert_json,
     get_decoder,
 )
+from pondero.dialects.token_logprobs import attach_logprobs
 from pondero.errors import Malformed
 from pondero.framing import parse_json_or_none
 
@@ -52,7 +55,7 @@ class Delta(msgspec.Struct, gc=False):
 
 
 class Choice(msgspec.Struct, gc=False):
-    """One of the alternative answers; only the first is read, since we never ask for more."""
+    """One of the answers; a builder reads one of them."""
 
     delta: Delta | None = None
     message: Delta | None = None
@@ -62,6 +65,7 @@ class Choice(msgspec.Struct, gc=False):
     content_filter_results: Json = None
     error: Json = None
     usage: Json = None
+    logprobs: Json = None
 
 
 class Answer(msgspec.Struct, gc=False):
@@ -259,7 +263,7 @@ def _text(value: Json) -> str:
 class Words:
     """A text or thinking part while it arrives; ``signed`` becomes its signature."""
 
-    __slots__ = ("citations", "details", "index", "signed", "texts", "thinking")
+    __slots__ = ("citations", "details", "index", "logprobs", "signed", "texts", "thinking")
 
     def __init__(self, index: int, *, thinking: bool, signed: dict[str, Json]) -> None:
         self.index: int = index
@@ -267,6 +271,7 @@ class Words:
         self.signed: dict[str, Json] = signed
         self.texts: list[str] = []
         self.citations: list[Json] = []
+        self.logprobs: list[TokenLogprob] = []
         self.details: Details | None = None
 
 
@@ -355,6 +360,14 @@ class Parts:
         if part is not None and part.details is None:
             self._close(part.index, events)
 
+    def weigh(self, begin: int, tokens: tuple[TokenLogprob, ...], events: list[Event]) -> bool:
+        """Add tokens to the text among the events from ``begin`` on; False if there is none."""
+        index = attach_logprobs(events, begin, tokens)
+        part = self._open.get(index) if index is not None else None
+        if isinstance(part, Words):
+            part.logprobs += tokens
+        return index is not None
+
     def end(self, events: list[Event]) -> None:
         """Close all open parts."""
         for index in sorted(self._open):
@@ -387,7 +400,7 @@ class Parts:
         text = "".join(part.texts)
         self.spoke = self.spoke or bool(text.strip())
         signature = self._sign(part.signed) if part.signed else None
-        return Text(text, signature, tuple(part.citations))
+        return Text(text, signature, tuple(part.citations), tokens=tuple(part.logprobs) or UNSET)
 
     def _end_thinking(self, part: Words) -> Thinking:
         self.thought = True

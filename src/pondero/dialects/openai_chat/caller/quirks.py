@@ -36,11 +36,18 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     ``results_by_place``: results without an id answer the calls in order.
 
     Writing: ``usage_in_stream``: whether the request must ask for counts; ``cache_marks``: the
-    field for cache breakpoints; ``tool_call_ids``: the form of ids; ``media``: beginnings of
-    accepted media types; ``system_turns``: where system turns may stand; ``prefill_field``: what
-    marks an answer begun for the model; ``bridge``: an assistant's words between a tool's message
-    and a user's, which may not follow it; ``merges``, ``begins_with_user``, ``needs_turn``: as in
-    ReplayRules; ``unsupported``: what the API or the model does not take.
+    field for cache breakpoints; ``tool_call_ids``: the form of ids; ``json_arguments``: those of a
+    call must be JSON, also where the model wrote none; ``media``: beginnings of
+    accepted media types; ``media_form``: files and sounds are parts with an object, or chunks whose
+    address or bytes are a text; ``system_turns``: where system turns may stand;
+    ``prefill_field``: what marks an answer begun for the model; ``bridge``: an assistant's words
+    between a tool's message and a user's, which may not follow it; ``merges``,
+    ``begins_with_user``, ``needs_turn``: as in ReplayRules; ``refusals``: an answer may be a
+    ``refusal`` in place of its content; ``text_tools``: there are tools of type custom, which take
+    a text; ``unsupported``: what the API or the model does not take; ``missing_fields``: our names
+    of parameters that a model does not have.
+
+    ``count``: the server's own count of a prompt, by the name of its address.
     """
 
     thinking_fields: tuple[ThinkingField, ...] = (
@@ -69,13 +76,19 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     usage_in_stream: Literal["asked", "always"] = "asked"
     cache_marks: Literal["none", "cache_control", "prompt_cache_breakpoint"] = "none"
     tool_call_ids: Literal["any", "9 alphanumerics"] = "any"
+    json_arguments: bool = False
+    media_form: Literal["parts", "chunks"] = "parts"
     media: tuple[str, ...] = ("",)
     prefill_field: str | None = None
     bridge: str | None = None
     merges: bool = False
     begins_with_user: bool = False
     needs_turn: bool = False
+    text_tools: bool = False
+    refusals: bool = False
     unsupported: tuple[Literal["named_choice"], ...] = ()
+    count: Literal["no", "input_tokens", "tokenize"] = "no"
+    missing_fields: tuple[str, ...] = ()
 
 
 _USUAL = Quirks()

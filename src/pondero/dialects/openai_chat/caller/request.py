@@ -27,6 +27,8 @@ from pondero.canon import (
     UnknownPart,
     merge_json,
 )
+from pondero.dialects.level_turns import LevelTurns
+from pondero.framing import parse_json_or_none
 from pondero.thinking import Plan
 
 from .parts import NAME
@@ -89,12 +91,18 @@ def _tools(tools: tuple[Tool, ...], choice: ToolChoice | None) -> dict[str, Json
     body: dict[str, Json] = {"tools": [_tool(tool) for tool in tools]}
     if choice is not None:
         if choice.mode == "tool":
-            body["tool_choice"] = {"type": "function", "function": {"name": choice.name}}
+            body["tool_choice"] = _choose_tool(choice.name, tools)
         elif choice.mode != "auto" or choice.parallel is None:
             body["tool_choice"] = choice.mode
         if choice.parallel is not None:
             body["parallel_tool_calls"] = choice.parallel
     return body
+
+
+def _choose_tool(name: str | None, tools: tuple[Tool, ...]) -> Json:
+    raw = next((tool.raw for tool in tools if tool.name == name), None)
+    kind = "custom" if isinstance(raw, dict) and raw.get("type") == "custom" else "function"
+    return {"type": kind, kind: {"name": name}}
 
 
 def _tool(tool: Tool) -> Json:
@@ -105,6 +113,8 @@ def _tool(tool: Tool) -> Json:
         function["description"] = tool.description
     if tool.parameters is not None:
         function["parameters"] = tool.parameters
+    elif not tool.strict:  # Mistral rejects a function without any (mistralai 3.7.0, Function)
+        function["parameters"] = {"type": "object", "properties": {}}
     if tool.strict is not None:
         function["strict"] = tool.strict
     return {"type": "function", "function": function}
@@ -132,6 +142,13 @@ def _headers(*layers: Mapping[str, str]) -> dict[str, str]:
 _is_nine = re.compile(r"[A-Za-z0-9]{9}").fullmatch
 
 
+def _as_json(text: str) -> str:
+    """Return arguments that are JSON, whatever the model wrote."""
+    if parse_json_or_none(text.encode("utf-8", "replace")) is not None:
+        return text
+    return "{}" if text in ("", "null") else msgspec.json.encode({"arguments": text}).decode()
+
+
 class _Messages:
     """The messages of one request; remembers how the result of each call is addressed."""
 
@@ -139,10 +156,14 @@ class _Messages:
         self._system_role = quirks.system_role
         self._one_text = quirks.system_turns == "lead"
         self._points = quirks.cache_marks
+        self._form = _Form(quirks.cache_marks, chunks=quirks.media_form == "chunks")
         self._nine = quirks.tool_call_ids == "9 alphanumerics"
+        self._json_arguments = quirks.json_arguments
         self._by_place = quirks.results_by_place
         self._prefill_field = quirks.prefill_field
         self._bridge = quirks.bridge
+        self._text_tools = quirks.text_tools
+        self._refusals = quirks.refusals
         self._replay = Replay(quirks, model)
         self._answers: dict[str, dict[str, Json]] = {}  # to calls that came without an id
 
@@ -156,6 +177,8 @@ class _Messages:
                 self._assistant(message, messages)
             elif message.role == "user":
                 self._user(message, messages)
+            elif (update := message.level_update) is not None:
+                messages.append(write_level_turn(update.level))
             else:
                 messages.append(self._system(message.parts))
         last = messages[-1] if messages else {}
@@ -164,7 +187,7 @@ class _Messages:
         return messages
 
     def _system(self, parts: Iterable[Part]) -> Json:
-        content = _content(parts, points=self._points)
+        content = _content(parts, form=self._form)
         if self._one_text and isinstance(content, list):  # as chat templates want it
             content = "\n\n".join(text["text"] for text in content)
         return {"role": self._system_role, "content": content}
@@ -180,11 +203,11 @@ class _Messages:
         if rest:
             if self._bridge and messages and messages[-1]["role"] == "tool":
                 messages.append({"role": "assistant", "content": self._bridge})
-            messages.append({"role": "user", "content": _content(rest, points=self._points)})
+            messages.append({"role": "user", "content": _content(rest, form=self._form)})
 
     def _result(self, result: ToolResult) -> Json:
         words = [part for part in result.content if not isinstance(part, Image | Blob)]
-        content = _content(words, points=self._points)
+        content = _content(words, form=self._form)
         wire = self._answers.get(result.call_id)
         if wire is None:
             wire = {"role": "tool", "tool_call_id": self._id(result.call_id)}
@@ -198,7 +221,7 @@ class _Messages:
             self._replay.note_call()
         for part in message.parts:
             if isinstance(part, Text):
-                if part.signature is not None and _ours(part).get("refusal"):
+                if self._refusals and part.signature is not None and _ours(part).get("refusal"):
                     wire["refusal"] = part.text
                 else:
                     content.append(_text(part, points=self._points))
@@ -221,12 +244,17 @@ class _Messages:
         extras = _ours(call)
         arguments = call.arguments
         text = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+        text = _as_json(text) if self._json_arguments else text
         if extras.get("function_call"):
             self._answers[call.id] = {"role": "function", "name": call.name}
             return {"function_call": {"name": call.name, "arguments": text}}
         wire: dict[str, Json] = {"id": self._id(call.id), "type": "function"}
-        if extras.get("type") == "custom":
+        if extras.get("type") == "custom" and self._text_tools:
             wire["custom"] = {"name": call.name, "input": text}
+        elif extras.get("type") == "custom":  # a function with one text argument replaces it
+            extras = {key: value for key, value in extras.items() if key != "type"}
+            text = msgspec.json.encode({"input": text}).decode() if text is arguments else text
+            wire["function"] = {"name": call.name, "arguments": text}
         else:
             wire["function"] = {"name": call.name, "arguments": text}
         if not extras:
@@ -244,6 +272,15 @@ class _Messages:
             return id_
         digest = base64.b32encode(hashlib.sha256(id_.encode("utf-8", "replace")).digest())
         return digest[:9].decode()
+
+
+def write_level_turn(word: str) -> Json:
+    """Return the turn that sets the level, as OpenRouter takes it (its docs; wires/in-band)."""
+    change = {"reasoning": {"effort": word}}
+    return {"role": "system", "content": "", "configuration_update": change}
+
+
+LEVEL_TURNS = LevelTurns(at=("reasoning", "effort"), write=write_level_turn)
 
 
 def _ours(part: Text | ToolCall) -> dict[str, Json]:
@@ -284,8 +321,15 @@ _BREAKPOINTS = {
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 
 
-def _content(parts: Iterable[Part], *, points: str) -> Json:
-    content = [wire for part in parts if (wire := _part(part, points=points)) is not None]
+class _Form(msgspec.Struct, frozen=True):
+    """How parts are written: the field of cache breakpoints, and whether media are chunks."""
+
+    points: str
+    chunks: bool = False
+
+
+def _content(parts: Iterable[Part], *, form: _Form) -> Json:
+    content = [wire for part in parts if (wire := _part(part, form)) is not None]
     return _flat(content) if content else ""
 
 
@@ -299,7 +343,8 @@ def _text(part: Text, *, points: str) -> dict[str, Json]:
     return _set_breakpoint({"type": "text", "text": part.text}, part.cache, points=points)
 
 
-def _part(part: Part, *, points: str) -> Json:
+def _part(part: Part, form: _Form) -> Json:
+    points = form.points
     match part:
         case Text():
             return _text(part, points=points)
@@ -311,11 +356,22 @@ def _part(part: Part, *, points: str) -> Json:
                 {"type": "image_url", "image_url": image}, part.cache, points=points
             )
         case Blob():
-            return _set_breakpoint(_blob(part), part.cache, points=points)
+            medium = _chunk(part) if form.chunks else _blob(part)
+            return _set_breakpoint(medium, part.cache, points=points)
         case UnknownPart():
             return part.raw if part.dialect == NAME else None
         case _:
             return None
+
+
+def _chunk(blob: Blob) -> dict[str, Json]:
+    """Write a file or a sound as Mistral does (mistralai 3.7.0, DocumentURLChunk, AudioChunk)."""
+    if blob.media_type.startswith("audio/"):
+        sound = blob.url if blob.data is None else base64.b64encode(blob.data).decode()
+        return {"type": "input_audio", "input_audio": sound}
+    name = {} if blob.name is None else {"document_name": blob.name}
+    address = _url(blob, blob.media_type)
+    return {"type": "document_url", "document_url": address, **name}
 
 
 def _blob(blob: Blob) -> dict[str, Json]:

@@ -13,19 +13,24 @@ from pondero.canon import (
     Json,
     ResponseHead,
     Started,
+    TextDelta,
+    ThinkingDelta,
+    TokenLogprob,
     ToolDelta,
     UnknownPart,
+    Usage,
     join_pieces,
 )
 from pondero.dialects.dialect import AnswerContext
+from pondero.dialects.token_logprobs import fit_logprobs, read_logprobs
 from pondero.errors import Malformed, ServerFailed
-from pondero.framing import MAX_FRAME
+from pondero.framing import MAX_FRAME, OversizedAnswer
 
 from .errors import error_in
 from .parts import NAME, Answer, Calls, Choice, Delta, Parts, read
 from .quirks import Quirks, quirks_of
 from .thinking import Details, Piece, Tags
-from .usage import Notes
+from .usage import Notes, usage_of
 
 _THOUGHTS = ("thinking", "reasoning")
 _THOUGHT_TEXTS = ("thinking", "reasoning", "text")
@@ -40,13 +45,16 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
 
 def builder_for(where: AnswerContext) -> "Builder":
     """Return the builder for one answer of this deployment."""
-    return Builder(model=where.model, route=where.route, quirks=quirks_of(where.quirks))
+    quirks = quirks_of(where.quirks)
+    builder = Builder(where.model, where.route, quirks, candidate=where.candidate)
+    builder.reads_logprobs = where.logprobs
+    return builder
 
 
 def events_of(head: ResponseHead, body: bytes, builder: "Builder") -> list[Event]:
     """Return the events of a whole body; raises the error in it."""
     if len(body) > MAX_FRAME:
-        raise Malformed(f"a body of more than {MAX_FRAME:,} bytes")
+        raise OversizedAnswer(f"a body of more than {MAX_FRAME:,} bytes")
     answer = read(body)
     if (answer.error or not answer.choices) and (error := error_in(head, body)):
         raise error
@@ -94,8 +102,14 @@ def _score_error(raw: dict[str, Json]) -> int:
 class Builder:
     """Feed bodies or chunks with ``take``, then call ``end``; events go to the list given."""
 
-    def __init__(self, *, model: str | None, route: str | None, quirks: Quirks) -> None:
+    def __init__(
+        self, model: str | None, route: str | None, quirks: Quirks, *, candidate: int = 0
+    ) -> None:
         self.notes: Notes = Notes()
+        self.candidate = candidate
+        self.reads_logprobs: bool = False
+        self._tokens: tuple[TokenLogprob, ...] = ()  # that no text has had yet
+        self._is_there = not candidate  # some services give the only choice no index
         self._model = model
         self._route = route
         self._outside = quirks.thinking_outside_completion
@@ -110,6 +124,12 @@ class Builder:
         self._id: str | None = None
         self._answering: str | None = None
 
+    @property
+    def usage(self) -> Usage | None:
+        """Return the counts that have come."""
+        counts = self.notes.counts
+        return usage_of(counts, outside=self._outside) if counts else None
+
     def take(self, answer: Answer, events: list[Event]) -> None:
         """Take a chunk of a stream, or a body."""
         choices = answer.choices
@@ -117,12 +137,16 @@ class Builder:
             if not self._started:
                 self._start(answer, events)
             for choice in choices:
-                if choice.index:
+                if (choice.index or 0) != self.candidate:
                     continue
+                self._is_there = True
+                begin = len(events)
                 if choice.delta is not None:
                     self._take_delta(choice.delta, events)
                 elif choice.message is not None and not self._parts.begun:  # else a repetition
                     self._take_delta(choice.message, events)
+                if choice.logprobs and self.reads_logprobs:
+                    self._weigh(choice, begin, events)
                 if (
                     choice.finish_reason
                     or choice.native_finish_reason
@@ -132,7 +156,9 @@ class Builder:
                 ):
                     self.notes.take_choice(choice)
         if answer.usage:  # some send an empty one with every chunk
-            self.notes.counts = answer.usage
+            self.notes.count(answer.usage)
+        elif choices and self.notes.counts is not None and _has_words(choices):
+            self.notes.is_stale = True
         if (
             answer.x_groq
             or answer.citations
@@ -143,8 +169,22 @@ class Builder:
         ):
             self.notes.take(answer)
 
+    def _weigh(self, choice: Choice, begin: int, events: list[Event]) -> None:
+        """Give the tokens of a piece to its text; those of thinking between tags are not told."""
+        raw = choice.logprobs if isinstance(choice.logprobs, dict) else {}
+        tokens = read_logprobs(raw.get("content") or raw.get("refusal"))
+        new, given = events[begin:], choice.delta or choice.message or Delta()
+        apart = given.reasoning_content or given.reasoning or given.reasoning_text
+        if not apart and any(isinstance(each, ThinkingDelta) for each in new):
+            said = "".join(each.text for each in new if isinstance(each, TextDelta))
+            tokens = tuple(fit_logprobs(tokens, said))
+        self._tokens += tokens
+        if self._tokens and self._parts.weigh(begin, self._tokens, events):
+            self._tokens = ()
+
     def take_words(self, field: str, texts: list[str], events: list[Event]) -> None:
         """Take chunks that have text in one of ``word_fields`` and nothing else."""
+        self.notes.is_stale = self.notes.counts is not None
         if field != "content":
             self._think(field, texts, events)
         elif self._tags.plain and not any("<" in text for text in texts):
@@ -161,6 +201,9 @@ class Builder:
 
     def end(self, events: list[Event]) -> None:
         """Close what is open; the last event is Finished."""
+        if not self._is_there:
+            path = f"$.choices[{self.candidate}]"
+            raise Malformed(f"the service gave no answer {self.candidate + 1}", path=path)
         if not self._started:
             self._start(Answer(), events)
         self._settle(events)
@@ -336,7 +379,10 @@ _READ_ONCE = {"id", "model", "provider", "service_tier"}  # of the first chunk
 
 
 def words_alone(chunk: Answer, fields: Sequence[str]) -> tuple[str, str] | None:
-    """Return the field with text and the text, if the chunk has nothing else for a builder."""
+    """Return the field with text and the text, if the chunk has nothing else for a builder.
+
+    That is the builder of the first answer: chunks of others have an index.
+    """
     choices = chunk.choices
     if not isinstance(choices, list) or len(choices) != 1 or choices[0].delta is None:
         return None
@@ -372,3 +418,8 @@ def data_of(url: str) -> tuple[str | None, bytes | None]:
         return head[5:-7] or None, base64.b64decode(tail, validate=True)
     except (binascii.Error, ValueError):
         return None, None
+
+
+def _has_words(choices: list[Choice]) -> bool:
+    said = [choice.delta for choice in choices if choice.delta is not None]
+    return any(each.content or each.reasoning_content or each.reasoning for each in said)

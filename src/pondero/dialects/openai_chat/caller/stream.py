@@ -1,9 +1,9 @@
 """Reads a streamed answer into events, chunk by chunk."""
 
-from pondero.canon import Event, ResponseHead
+from pondero.canon import Event, ResponseHead, Usage
 from pondero.dialects.dialect import AnswerContext
 from pondero.errors import Malformed, Truncated
-from pondero.framing import MAX_FRAME, FrameStream, SseReader, Stencil
+from pondero.framing import MAX_FRAME, FrameStream, OversizedAnswer, SseReader, Stencil
 
 from .errors import error_in
 from .parts import read
@@ -39,7 +39,7 @@ class _Frames:
         if self.body is not None:
             self.body += data
             if len(self.body) > MAX_FRAME:
-                raise Malformed(f"a body of more than {MAX_FRAME:,} bytes")
+                raise OversizedAnswer(f"a body of more than {MAX_FRAME:,} bytes")
             return []
         if data:
             self.last = data[-1]
@@ -61,11 +61,17 @@ class _Chunks:
         self._frames = frames
         self._marked = marked
         self._stencil = Stencil("content")
+        self._is_ours = self._is_strange = False
 
     @property
     def ending(self) -> bool:
         """Return whether a finish reason has come; the counts come after it."""
         return self._builder.notes.over
+
+    @property
+    def usage(self) -> Usage | None:
+        """Return the counts that have come; some services send them with every chunk."""
+        return self._builder.usage
 
     def take(self, frames: list[bytes], events: list[Event]) -> None:
         builder, stencil = self._builder, self._stencil
@@ -81,10 +87,13 @@ class _Chunks:
                 self._finish(events)
                 return
             answer = read(frame)
+            if isinstance(answer.choices, list):
+                self._is_ours = True
             if answer.error or not isinstance(answer.choices, list):
                 self._check(frame)
+                self._is_strange = True
             builder.take(answer, events)
-            if stencil.is_wanted:
+            if not builder.candidate and stencil.is_wanted:
                 stencil.cut(frame, self._words)
         builder.fold()
 
@@ -105,6 +114,8 @@ class _Chunks:
             raise error
 
     def _finish(self, events: list[Event]) -> None:
+        if self._is_strange and not self._is_ours:
+            raise Malformed("no chunk has choices", path="$.choices")
         self._builder.end(events)
         self.over = True
 

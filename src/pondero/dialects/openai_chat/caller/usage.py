@@ -3,21 +3,33 @@
 The completion includes thinking, except on xAI (206 of 206 recordings); the total shows which.
 """
 
-from pondero.canon import Finish, Finished, Json, Usage
+from msgspec.structs import replace
+
+from pondero.canon import Finish, Finished, Json, Usage, known_count
 
 from .parts import Answer, Choice, Parts
 
 
 class Notes:
-    """Collects the data around the message; ``over`` after the finish reason."""
+    """Collects the data around the message; ``over`` after the finish reason.
+
+    ``is_stale``: text came after the last counts.
+    """
 
     def __init__(self) -> None:
         self.over: bool = False
         self.counts: Json = None
+        self.is_stale: bool = False
         self.extras: dict[str, Json] = {}
         self._raw_finish: str | None = None
         self._grounding: dict[str, Json] = {}
         self._safety: dict[str, Json] = {}
+
+    def count(self, counts: Json) -> None:
+        """Take the counts so far; they only grow, so smaller ones are none of the service's."""
+        self.is_stale = False
+        if _completion(counts) >= _completion(self.counts):
+            self.counts = counts
 
     def take(self, answer: Answer) -> None:
         """Take the top-level fields of a body or a chunk."""
@@ -52,8 +64,14 @@ class Notes:
     def make_finished(self, parts: Parts, *, model: str | None, outside: bool) -> Finished:
         """Return the last event."""
         usage = usage_of(self.counts, outside=outside)
+        if self.is_stale:
+            usage = replace(usage, output=None, thinking=None, total=None)
         if (cost := cost_of(self.counts)) is not None:
             self.extras["cost"] = cost
+        if isinstance(self.counts, dict):
+            thought = _first(self.counts, _THOUGHT) or 0
+            if thought > _completion(self.counts) and thought > (usage.thinking or 0):
+                self.extras["reported_thinking"] = thought  # more than what it is a part of
         finish = finish_of(
             self._raw_finish,
             calls=parts.called,
@@ -142,21 +160,22 @@ def usage_of(raw: Json, *, outside: bool) -> Usage:
     if not isinstance(raw, dict):
         return Usage()
     prompt, completion = _first(raw, _PROMPT), _first(raw, _COMPLETION)
-    thought, total = _first(raw, _THOUGHT), _count(raw.get("total_tokens"))
+    thought, total = _first(raw, _THOUGHT), known_count(raw.get("total_tokens"))
     if prompt is None or completion is None:
         return Usage(input=prompt, output=completion, thinking=thought, total=total)
-    output, thinking = _split(
-        completion, thought, _rest(total, prompt, completion), outside=outside
-    )
+    cited = known_count(raw.get("citation_tokens"))
+    # Perplexity's total leaves out the citations read, and its thinking; both are billed.
+    rest = _rest(total, prompt, completion) if cited is None else None
+    output, thinking = _split(completion, thought, rest, outside=outside or cited is not None)
     read = _cap(prompt, _first(raw, _CACHED))
     written = _cap(prompt - (read or 0), _first(raw, _WRITTEN))
     return Usage(
-        input=prompt - (read or 0) - (written or 0),
+        input=prompt - (read or 0) - (written or 0) + (cited or 0),
         cache_read=read,
         cache_write=written,
         output=output,
         thinking=thinking,
-        total=prompt + output + (thinking or 0) if total is None else total,
+        total=_sum(prompt, output, thinking, cited) if total is None or cited else total,
     )
 
 
@@ -183,6 +202,10 @@ def _split(
     return completion - thought + (rest or 0), thought
 
 
+def _sum(*counts: int | None) -> int:
+    return sum(count or 0 for count in counts)
+
+
 def _rest(total: int | None, prompt: int, completion: int) -> int | None:
     return None if total is None else max(total - prompt - completion, 0)
 
@@ -196,12 +219,10 @@ def _first(raw: dict[str, Json], paths: tuple[tuple[str, ...], ...]) -> int | No
         value = raw.get(key)
         for name in inner if value is not None else ():
             value = value.get(name) if isinstance(value, dict) else None
-        if value is not None and (count := _count(value)) is not None:
+        if value is not None and (count := known_count(value)) is not None:
             return count
     return None
 
 
-def _count(value: Json) -> int | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return max(int(value), 0) if abs(value) < 2**63 else None  # so NaN is None too
+def _completion(raw: Json) -> int:
+    return _first(raw, _COMPLETION) or 0 if isinstance(raw, dict) else -1

@@ -1,32 +1,38 @@
 """The service side: reads requests, rejects invalid ones, writes answers."""
 
 from pondero.dialects import bodies
+from pondero.dialects.answer_fields import AnswerFields
 from pondero.dialects.dialect import (
     ErrorId,
     HostedTools,
     ModelEndpoints,
+    OtherModels,
     PassthroughRules,
     Service,
+    SeveralAnswers,
     SignatureSlots,
 )
-from pondero.dialects.portability import NeededField, Portability
+from pondero.dialects.portability import NeededField, Portability, list_answer_fields
+from pondero.dialects.tables import ASKING_TOOLS, OPENROUTER_MIXES, QUIET_PLUGINS
 
 from . import address, errors, models, parse, reply, rules, stream
 from .depth import DEPTH
+from .media import MEDIA
 from .stored_ids import STORED_IDS
 
+# Responses has them too (openai 3.49.0); its `store` is another thing: an answer to be fetched.
+_COMMON = (
+    *("seed", "verbosity", "service_tier", "prompt_cache_key", "metadata", "safety_identifier"),
+)
+_ANSWERS = AnswerFields(
+    places={"count": (("n",),), "logprobs": (("logprobs",),), "top": (("top_logprobs",),)}
+)
 _ROUTING = "it says who may see the conversation"
 PORTABILITY = Portability(
     maker="the service that stored it",
     answers_silence=True,
     needed=(
-        NeededField(path=("n",), why="it asks for several answers", idle=(1,), in_answer=True),
-        NeededField(
-            path=("logprobs",),
-            why="it asks for log probabilities",
-            idle=(False, 0),
-            in_answer=True,
-        ),
+        *list_answer_fields(_ANSWERS),
         NeededField(
             path=("modalities",),
             why="it asks for sound or pictures",
@@ -39,7 +45,8 @@ PORTABILITY = Portability(
         NeededField(path=("provider", "only"), why=_ROUTING),
         NeededField(path=("provider", "ignore"), why=_ROUTING),
     ),
-    common={"seed": (("seed",),)},
+    answers=_ANSWERS,
+    common={name: ((name,),) for name in _COMMON},
     file_keys=("file_id",),
 )
 
@@ -52,6 +59,7 @@ SERVICE = Service(
     accept=rules.accept,
     reply=reply.reply,
     stream=stream.Stream,
+    several=SeveralAnswers(reply=reply.reply_several, streams=stream.streams),
     error=errors.error,
     error_id=ErrorId(header="x-request-id"),
     call_id=reply.call_id,
@@ -71,16 +79,30 @@ SERVICE = Service(
         # The last is that of Responses, whose bodies some clients send here.
         limits_at=(("max_completion_tokens",), ("max_tokens",), ("max_output_tokens",)),
         answers_at=(("n",), ("best_of",)),  # vLLM takes best_of
-        models_at=(("models",), ("fallbacks",)),  # OpenRouter and gateways like it
+        # OpenRouter and gateways like it; a preset may name models too (its docs, presets).
+        models_at=(("models",), ("fallbacks",), ("preset",), ("compound_custom", "models")),
+        # Groq's systems ask several models too (its docs, compound)
+        preset_marks=(*OPENROUTER_MIXES, "groq/compound", "compound-beta"),
+        others=OtherModels(
+            tools=ASKING_TOOLS, turns="messages", plugins_at="plugins", plugins=QUIET_PLUGINS
+        ),
         stored_at=("file_id",),
         hosted=HostedTools(
             # OpenAI; xAI; OpenRouter; Groq
             fields=("web_search_options", "search_parameters", "plugins", "compound_custom"),
+            # OpenRouter (as the plugin "web", and a panel of models), OpenAI, Groq, Perplexity:
+            # models that search or ask others on their own (their docs)
+            models=(":online", "fusion", "-search", "deep-research", "compound", "sonar"),
+            # Perplexity's example of its usage has 221,046 tokens, nearly two windows of 128,000
+            # (API reference); no page names a limit, so this is twice the most that is known.
+            windows=(("sonar-deep-research", 4),),
         ),
         usage_at=("stream_options", "include_usage"),
         is_usage_event=stream.is_usage_event,
     ),
     depth=DEPTH,
+    media=MEDIA,
+    also_at={"ollama": "ollama", "ollama-cloud": "ollama-cloud"},
     stored_ids=STORED_IDS,
     portability=PORTABILITY,
 )

@@ -1,28 +1,11 @@
 """Where a request says how much to think, for a gateway that limits it."""
 
 from pondero.dialects.dialect import DepthPlaces
+from pondero.dialects.tables import DEPTH_NAMES
 
 DEPTH = DepthPlaces(
     fields=(
-        # OpenAI and most others; Fireworks also takes a bool or a number there (2026-11-15)
-        ("reasoning_effort",),
-        # OpenRouter, Together, SGLang (openrouter 1.3.84 types, 2026-11-15)
-        ("reasoning", "effort"),
-        ("reasoning", "max_tokens"),
-        ("reasoning", "enabled"),
-        ("include_reasoning",),
-        # DeepSeek, Z.ai, Moonshot, MiniMax, Fireworks, Anthropic's compatible API (2026-11-15)
-        ("thinking", "type"),
-        ("thinking", "budget_tokens"),
-        ("output_config", "effort"),
-        # DashScope, vLLM, llama.cpp, NVIDIA, Cerebras (their own pages and sources, 2026-11-15)
-        ("enable_thinking",),
-        ("thinking_budget",),
-        ("thinking_token_budget",),
-        ("thinking_budget_tokens",),
-        ("reasoning_budget",),
-        ("reasoning_budget_tokens",),
-        ("disable_reasoning",),
+        *DEPTH_NAMES,
         # Mistral, the switch of earlier Magistral models (mistralai types, 2026-11-15)
         ("prompt_mode",),
         # Templates of self-hosted models: each names its variables itself
@@ -40,6 +23,9 @@ DEPTH = DepthPlaces(
         ("google", "thinking_config"),
         ("extra_content", "google", "thinking_config"),
     ),
+    # OpenRouter: Claude's output_config.effort (vendor page, parameters; enricoros/big-AGI#927,
+    # 2026-11-16); at OpenAI the length of the answer. Its own names may lead to Claude.
+    of_models=(("claude", ("verbosity",)), ("openrouter/", ("verbosity",))),
     # OpenRouter and NanoGPT, effort inside the conversation (vendor pages, 2026-10-26)
     turns="messages",
     in_turns=(("configuration_update", "reasoning", "effort"), ("output_config", "effort")),

@@ -27,7 +27,15 @@ Place = Literal[
 ]
 Forced = Literal["taken", "unthinking", "not_thinking", "refused"]
 Capability = Literal[
-    "system", "later_system", "developer", "tools", "schemas", "search", "images", "audio"
+    "system",
+    "later_system",
+    "developer",
+    "tools",
+    "schemas",
+    "search",
+    "images",
+    "audio",
+    "verbosity",
 ]
 Form = Literal["signed", "plain", "summary", "text", "encrypted"]
 
@@ -43,8 +51,9 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     still thinks. ``tools``: it accepts function tools while it thinks. ``shows``: the default place
     of its thinking. ``refuses``: parameters that it rejects. ``lacks``: what it cannot do, though
     others of the API can; ``later_system`` is a system message that is not first. ``elsewhere``: it
-    is on the Responses API only. ``min_output``: the smallest maximum of tokens. ``forced``,
-    ``form``, ``sampling`` and ``must_replay`` override the provider's.
+    is on the Responses API only. ``incompatible``: arguments that only others take.
+    ``min_output``: the smallest maximum of tokens. ``forced``, ``form``, ``sampling`` and
+    ``must_replay`` override the provider's.
     """
 
     match: tuple[str, ...] = ()
@@ -63,6 +72,7 @@ class Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sampling: Literal["any", "default"] | None = None
     must_replay: bool = False
     lacks: tuple[Capability, ...] = ()
+    incompatible: tuple[str, ...] = ()
 
 
 class Knob(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,21 +109,31 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One provider's table.
 
     Requests. A ``strict`` provider rejects unknown fields, except ``fields`` and, inside messages,
-    ``words``. ``field_types``: whose types its raw fields have (checks.field_types), if they are
-    known. A ``closed`` one rejects unknown fields of messages; all reject ``foreign`` fields.
-    ``parts`` and ``tools``: the types of content and tools it knows, if not all. ``other``: the row
+    ``words``. One that ``knows`` fields rejects all others at the top; ``unknown`` are such fields
+    of the rest of the wire. ``refuses``: fields that it knows and takes with no model; ``gone``:
+    those of a service that has ended. ``strings``: the longest strings; ``metadata``: the most
+    names, and the longest name and value. ``field_types``: whose types its raw fields have
+    (checks.field_types), if they are known. A ``closed`` one rejects unknown fields of messages,
+    and all but ``message_fields`` of a role if it has them; all reject ``foreign`` fields.
+    ``parts`` and ``tools``: the types of content and tools it knows, if not all.
+    ``part_strings``: the field that must be a text, by type of content. ``other``: the row
     of a model without its own; without it, such a model is not found. ``sampling``: while thinking,
     any value or only the default. ``vocabulary``: all efforts of all models. ``apart``: pairs of
     fields that exclude each other. ``forced``: a forced tool choice is taken, answered without
     thinking, rejected while thinking, or rejected. ``schemas``: answers can have a schema.
     ``checks_schemas``: it rejects schemas outside its subset. ``json_word``: JSON answers need the
     word in a message. ``image_formats``: of images in a request. ``integers`` and ``lengths``: the
-    bounds of whole numbers, and the longest lists. ``must_replay``: a call must come back with its
-    thinking. ``call_ids``: a pattern. ``lacks``: by capability (checks.providers), the names and
-    patterns of models that are known not to have it. ``roles``: those it knows, if not all.
+    bounds of whole numbers, and the longest lists; ``ranges``: of sampling parameters, if not the
+    usual. ``needs_parameters``: a function must have a schema; ``needs_properties``: one that
+    requires something has them. ``unique_tools``: no two have one name. ``files``: types of files'
+    data. ``must_replay``: a call must come back with its thinking. ``call_ids``: a pattern.
+    ``json_arguments``: those of a call that comes back are JSON. ``lacks``: by
+    capability (checks.providers), the names and patterns of models that are known not to have it.
+    ``roles``: those it knows, if not all.
     ``order``: of roles, the first row that matches a model. ``format_needs``: parts of a
     json_schema format. ``videos``: their formats. ``updates``: the models that take
-    `configuration_update`. ``context``: the sizes of context windows, by pattern.
+    `configuration_update`. By pattern of models: ``context``: the sizes of context windows,
+    ``max_outputs``: the largest maximum of tokens, ``most_tools``: the most tools.
     ``bad_seal_upstream``: what the model's service says of a signature. ``says``: its own texts of
     rejections, whose ``source`` and ``checked`` are the file's unless a text has its own.
 
@@ -121,8 +141,10 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     are inside the completion, outside it, or not counted. ``usage`` and ``usage_at``: when and on
     which chunk token counts are sent. ``done``: a marker ends the stream. ``comment``: the first
     line of a stream. ``beside``: fields of every answer. ``native_finish``: the upstream's finish
-    reason is sent too. ``nulls``: chunks have a null finish reason until the end. ``error``: the
-    shape of errors. ``carries``: each signature of a part is in its own detail.
+    reason is sent too. ``cache_counts``: where else cached tokens are counted:
+    as hits and misses, or at the top of the usage. ``nulls``: chunks have a null finish reason
+    until the end. ``error``: the shape of errors. ``carries``: each signature of a part is in its
+    own detail.
     """
 
     name: str
@@ -135,8 +157,16 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fields: tuple[str, ...] = ()
     field_types: Literal["openai", "groq", "mistral"] | None = None
     closed: bool = False
+    message_fields: dict[str, tuple[str, ...]] = {}
+    knows: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    refuses: tuple[str, ...] = ()
+    gone: tuple[str, ...] = ()
+    strings: dict[str, int] = {}
+    metadata: tuple[int, int, int] | None = None
     foreign: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
+    part_strings: dict[str, str] = {}
     tools: tuple[str, ...] = ()
     keyless: bool = False
     knob: tuple[Knob, ...] = ()
@@ -151,9 +181,15 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     json_word: bool = False
     image_formats: tuple[str, ...] = ()
     integers: dict[str, tuple[int, int]] = {}
+    ranges: dict[str, tuple[float, float]] = {}
+    needs_parameters: bool = False
+    needs_properties: bool = False
+    unique_tools: bool = False
+    files: tuple[str, ...] = ()
     lengths: dict[str, int] = {}
     must_replay: bool = False
     call_ids: str | None = None
+    json_arguments: bool = False
     lacks: dict[str, tuple[str, ...]] = {}
     roles: tuple[str, ...] = ()
     order: tuple[Order, ...] = ()
@@ -161,6 +197,8 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     videos: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
     context: dict[str, int] = {}
+    max_outputs: dict[str, int] = {}
+    most_tools: dict[str, int] = {}
     bad_seal_upstream: str | None = None
     says: dict[str, RejectionText] = {}
 
@@ -173,6 +211,7 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     comment: str | None = None
     beside: dict[str, Any] = {}
     native_finish: bool = False
+    cache_counts: Literal["usual", "hits", "top"] = "usual"
     nulls: bool = True
     error: Shape = "nested"
     carries: bool = False
@@ -192,6 +231,10 @@ class Provider(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             *(row for row in self.model if plain in row.match),
         )
         return known[0] if known else self.other
+
+    def find_most(self, table: Mapping[str, int], name: str) -> int | None:
+        """Return the number of the first pattern that matches a name."""
+        return next((most for each, most in table.items() if self.lists((each,), name)), None)
 
     @staticmethod
     def lists(patterns: Iterable[str], name: str) -> bool:

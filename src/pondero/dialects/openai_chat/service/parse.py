@@ -1,5 +1,8 @@
 """Reads a request into canon: strictly for ``rules.accept``, leniently in ``parse``."""
 
+from collections.abc import Iterator
+from typing import Literal
+
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
@@ -117,6 +120,14 @@ def body(
         provider.rejecter.reject_invalid(str(error))
 
 
+def _find_names(body: types.Body) -> Iterator[str]:
+    """Yield the paths of speakers' names, which other APIs do not have."""
+    for number, message in enumerate(body.messages):
+        named = isinstance(message, types.System | types.Developer | types.User | types.Assistant)
+        if named and message.name is not None:
+            yield f"messages.{number}.name"
+
+
 def canon(
     body: types.Body,
     raw: dict[str, Json],
@@ -129,6 +140,7 @@ def canon(
     others = passed.parts if passed is not None else {}
     system, messages = Reader(tags=tags, others=others).read(body.messages)
     if passed is not None:
+        passed.paths += _find_names(body)
         tools = tuple(_raw_tool(tool) for tool in passed.tools)
     else:
         tools = tuple(_tool(tool) for tool in body.tools or ())
@@ -228,7 +240,20 @@ def _choice(body: types.Body) -> ToolChoice | None:
         return ToolChoice("tool", choice.custom.name, parallel)
     if isinstance(choice, str):
         return ToolChoice(choice, None, parallel)
-    return ToolChoice(parallel=parallel)
+    return _allow_some(choice.allowed_tools, parallel=parallel)
+
+
+def _allow_some(asked: dict[str, Json], *, parallel: bool | None) -> ToolChoice:
+    tools = asked.get("tools")
+    inner = [
+        each.get(str(each.get("type")), each)
+        for each in (tools if isinstance(tools, list) else ())
+        if isinstance(each, dict)
+    ]
+    names = [each.get("name") for each in inner if isinstance(each, dict)]
+    mode: Literal["auto", "required"] = "required" if asked.get("mode") == "required" else "auto"
+    allowed = tuple(name for name in names if isinstance(name, str))
+    return ToolChoice(mode, None, parallel, allowed)
 
 
 def _output(body: types.Body) -> OutputFormat | None:

@@ -3,13 +3,26 @@
 import hashlib
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from msgspec.json import encode
 
-from pondero.canon import Finish, Image, Json, Signature, Text, Thinking, ToolCall, Usage, dump_json
+from pondero.canon import (
+    Finish,
+    Image,
+    Json,
+    Signature,
+    Text,
+    Thinking,
+    TokenLogprob,
+    ToolCall,
+    Usage,
+    dump_json,
+)
 from pondero.dialects.citations import WebPage, convert_citations
 from pondero.dialects.dialect import ReplyContext, Signer
+from pondero.dialects.token_logprobs import write_logprobs
 
 from .models import Form, Model, Provider
 from .parse import Context
@@ -86,6 +99,11 @@ def usage_of(usage: Usage, provider: Provider) -> Json:
     cached = {"cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write}
     if known := {name: count for name, count in cached.items() if count is not None}:
         said["prompt_tokens_details"] = {**known, "audio_tokens": 0}
+    hits = usage.cache_read or 0
+    if provider.cache_counts == "hits":
+        said |= {"prompt_cache_hit_tokens": hits, "prompt_cache_miss_tokens": prompt - hits}
+    elif provider.cache_counts == "top":
+        said["cached_tokens"] = hits
     if usage.thinking is not None and provider.counting != "never":
         said["completion_tokens_details"] = {
             "reasoning_tokens": usage.thinking,
@@ -181,6 +199,19 @@ def write_json(value: Json) -> bytes:
         return encode(value)  # nearly always: what follows makes a text of it first
     except (UnicodeEncodeError, OverflowError):
         return dump_json(value).encode()
+
+
+def weigh(
+    answering: ReplyContext[Context],
+    content: Sequence[TokenLogprob],
+    refusal: Sequence[TokenLogprob] = (),
+) -> Json:
+    """Return the log probabilities of a choice; None if none were asked for or given."""
+    top = answering.top_logprobs
+    if top is None or not (content or refusal):
+        return None
+    written = {"content": content, "refusal": refusal}
+    return {name: write_logprobs(tokens, top) or None for name, tokens in written.items()}
 
 
 def ending(finish: str | None, provider: Provider) -> dict[str, Json]:

@@ -23,12 +23,27 @@ from .parts import (
     picture,
     thinking_writer,
     usage_of,
+    weigh,
     write_json,
 )
 
 
 def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     """Return the whole answer."""
+    return reply_several(answering, (reply,))
+
+
+def reply_several(answering: ReplyContext[Context], replies: Sequence[Reply]) -> HttpResponse:
+    """Return several answers to one request; the first has the counts of all."""
+    choices = [_write_choice(answering, each, number) for number, each in enumerate(replies)]
+    body = base_of(answering, "chat.completion", replies[0].model)
+    usage = usage_of(replies[0].usage, answering.context.provider)
+    body |= {"choices": choices, "usage": usage}
+    head = headers_of("application/json", body)
+    return HttpResponse(200, head, write_json(body))
+
+
+def _write_choice(answering: ReplyContext[Context], reply: Reply, number: int) -> dict[str, Json]:
     provider, parts = answering.context.provider, reply.message.parts
     texts = [part for part in parts if isinstance(part, Text)]
     refusals = [text for text in texts if is_refusal(text) or reply.finish == "refusal"]
@@ -46,15 +61,16 @@ def reply(answering: ReplyContext[Context], reply: Reply) -> HttpResponse:
     thoughts = [part for part in parts if isinstance(part, Thinking)]
     thinking_writer(answering).whole(thoughts, message)
     _carry(answering, parts, message)
-    choice = {"index": 0, "message": message, "logprobs": None}
+    logprobs = weigh(
+        answering,
+        [token for text in texts if text not in refusals for token in text.logprobs],
+        [token for text in refusals for token in text.logprobs],
+    )
+    choice = {"index": number, "message": message, "logprobs": logprobs}
     finish = finish_reason(reply.finish, reply.raw_finish, said_no=bool(message["refusal"]))
     if answering.context.older:
         choice["message"], finish = write_older_call(message), older_finish(finish)
-    choice |= ending(finish, provider)
-    body = base_of(answering, "chat.completion", reply.model)
-    body |= {"choices": [choice], "usage": usage_of(reply.usage, provider)}
-    head = headers_of("application/json", body)
-    return HttpResponse(200, head, write_json(body))
+    return choice | ending(finish, provider)
 
 
 def _carry(

@@ -6,6 +6,7 @@ import msgspec
 
 from pondero.canon import HttpRequest, Json, Request
 from pondero.dialects.dialect import AcceptedRequest
+from pondero.dialects.prompt_cache import describe_level
 
 from . import parse
 from .address import default_model, serves
@@ -18,8 +19,9 @@ from .checks.providers import check_provider
 from .input.lenient import FIELDS
 from .models import Model, Provider, check_key, provider_of
 from .parse import Context
+from .prefix import make_prefix
 from .signatures import make_signer
-from .thinking import parse_thinking
+from .thinking import apply_updates, parse_thinking
 
 _ID = re.compile(r"\S+")  # no provider has an id with a space
 
@@ -38,7 +40,8 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     check_provider({**raw, "model": body.model}, table, model)
     rest = parse.rest_of(raw)
     check_exclusive_fields(body, rest, table)
-    settings = parse_thinking(body, rest, table, model)
+    stated = parse_thinking(body, rest, table, model)
+    settings = apply_updates(stated, body, raw["messages"], table, model)
     check_parameters(body, rest, table, model)
     check_capabilities(body, rest, table, model)
     if settings.thinks:
@@ -55,7 +58,9 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
         context=parse.context_of(body, table, settings),
         sign=make_signer(body.model),
         seed=_seed(request),
-        caches="always",
+        prefix=make_prefix(
+            http, provider, raw, request, describe_level(stated.intent, model.default)
+        ),
     )
 
 
@@ -94,6 +99,7 @@ def _check_fields(raw: dict[str, Json], provider: Provider) -> None:
     for key in parse.rest_of(raw) if provider.strict else ():
         if key not in provider.fields and key not in knobs:
             provider.rejecter.reject_unknown(key)
+    _check_known(raw, provider, knobs)
     messages = raw.get("messages")
     for index, message in enumerate(messages if isinstance(messages, list) else ()):
         _check_message(message, index, provider)
@@ -104,9 +110,18 @@ def _check_fields(raw: dict[str, Json], provider: Provider) -> None:
             provider.rejecter.reject("tool", index=index, kind=kind)
 
 
+def _check_known(raw: dict[str, Json], provider: Provider, knobs: set[str]) -> None:
+    rest = parse.rest_of(raw) if provider.knows else {}
+    for key in (key for key, value in raw.items() if value is not None):
+        if key in provider.unknown or (key in rest and key not in {*provider.knows, *knobs}):
+            provider.rejecter.reject("unknown_argument", param=key)
+        if key in provider.gone:
+            provider.rejecter.reject("gone", param=key)
+
+
 def _check_message(message: Json, index: int, provider: Provider) -> None:
     role = str(message.get("role")) if isinstance(message, dict) else ""
-    known = FIELDS.get(role, set())
+    known = set(provider.message_fields.get(role, ())) or FIELDS.get(role, set())
     for key in message if known else ():
         if key in provider.foreign or (provider.closed and key not in known):
             where = f"messages.{index}.{key}"
@@ -116,3 +131,10 @@ def _check_message(message: Json, index: int, provider: Provider) -> None:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind not in provider.parts:
             provider.rejecter.reject("part", index=index, kind=kind)
+        if (field := provider.part_strings.get(str(kind))) is None:
+            continue
+        where = f"messages.{index}.content.{field}"
+        if field not in part:
+            provider.rejecter.reject("missing", param=where)
+        if not isinstance(part[field], str):
+            provider.rejecter.reject("wrong_type", param=where, why="expected a string")

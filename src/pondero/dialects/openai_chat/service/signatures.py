@@ -5,7 +5,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 
-from pondero.canon import Json, Part, Signature, Thinking, ToolCall
+from pondero.canon import EMULATED, Json, Part, Signature, Thinking, ToolCall
 from pondero.dialects.dialect import Signer
 
 from .types import NAME
@@ -16,7 +16,8 @@ _SECRET = b"pondero emulates; nothing is protected by this"
 def stamp(text: str, *, model: str) -> str:
     """Return a keyed digest, which proves that this model wrote a thought."""
     message = f"{model}\0{text}".encode("utf-8", "surrogatepass")
-    return base64.b64encode(hmac.digest(_SECRET, message, hashlib.sha256)).decode()
+    digest = base64.b64encode(hmac.digest(_SECRET, message, hashlib.sha256)).decode()
+    return f"{EMULATED}{digest}"
 
 
 def make_signer(model: str) -> Signer:

@@ -10,12 +10,13 @@ import msgspec
 from msgspec import Raw, Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder
+from pondero.dialects.bodies import iter_ids
 from pondero.dialects.dialect import StoredId, StoredIds
 
 from .errors import error
 
 _FIELDS = get_decoder(dict[str, Raw])
-_MARKS = (b'"audio"', b"container", b"\\u00")
+_MARKS = (b'"audio"', b"container", b"file_id", b"\\u00")
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
@@ -24,16 +25,19 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
         return ()
     try:
         fields = _FIELDS.decode(http.body)
-        messages, tools = (
-            msgspec.json.decode(fields.get(name, b"null")) for name in ("messages", "tools")
+        messages, tools, choice = (
+            msgspec.json.decode(fields.get(name, b"null"))
+            for name in ("messages", "tools", "tool_choice")
         )
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
     spoken = _iter_named(messages, "audio", "id")
-    boxes = _iter_named(tools, "environment", "container_id")
+    boxes = iter_ids([tools, choice], ("container", "container_id"))
+    files = iter_ids([messages, tools], ("file_id", "file_ids"))
     return (
-        *(StoredId("messages", id) for id in spoken),
+        *(StoredId("messages", id, is_item=True) for id in spoken),
         *(StoredId("tools", id, may_be_dropped=True) for id in boxes),
+        *(StoredId("file_id", id, may_be_dropped=True, is_shared=True) for id in files),
     )
 
 
@@ -46,7 +50,7 @@ def _iter_named(several: Json, holder: str, name: str) -> Iterator[str]:
 
 def reject(stored: StoredId) -> HttpResponse:
     """Return the answer to an id that is not the client's; the wording is ours."""
-    what = "Audio" if stored.field == "messages" else "Container"
+    what = {"messages": "Audio", "file_id": "File"}.get(stored.field, "Container")
     return error(404, f"{what} with id '{stored.id}' not found.", code=None, retry_after=None)
 
 
@@ -81,4 +85,4 @@ def find_given(data: bytes, *, stream: bool) -> Iterator[str]:  # noqa: ARG001 -
             yield said.audio.id
 
 
-STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given, mark=b'"audio"')
+STORED_IDS = StoredIds(find=find, reject=reject, find_given=find_given, marks=(b'"audio"',))

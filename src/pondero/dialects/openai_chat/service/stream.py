@@ -1,6 +1,6 @@
 """Writes a streamed answer, event by event, in the provider's exact shape."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ from pondero.canon import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    TokenLogprob,
     ToolCall,
     ToolDelta,
     get_decoder,
@@ -38,6 +39,7 @@ from .parts import (
     picture,
     thinking_writer,
     usage_of,
+    weigh,
     write_json,
 )
 
@@ -48,11 +50,20 @@ _LONGEST_USAGE = 64 * 1024  # bytes
 _NO_WORDS = {"content": "", "refusal": None}
 
 
-class Stream:
-    """Writes events as chunks: feed every event, then call eof()."""
+def streams(answering: ReplyContext[Context], count: int) -> Sequence["Stream"]:
+    """Return a writer for each of several answers to one request."""
+    return tuple(Stream(answering, number) for number in range(count))
 
-    def __init__(self, answering: ReplyContext[Context]) -> None:
+
+class Stream:
+    """Writes events as chunks: feed every event, then call eof().
+
+    ``number`` is which of several answers it writes; only the first tells the counts.
+    """
+
+    def __init__(self, answering: ReplyContext[Context], number: int = 0) -> None:
         context = answering.context
+        self._number = number
         self._provider = context.provider
         self._writing = Calls(answering)
         self._carried = CarriedDetail(answering)
@@ -63,6 +74,8 @@ class Stream:
         self._refuses = answering.refuses
         self._older = context.older
         self._around: tuple[bytes, bytes] | None = None  # bytes of a chunk around its delta
+        self._answering = answering
+        self._weighed: dict[int, int] = {}  # tokens of parts whose log probabilities were told
         self._told: set[int] = set()  # parts that had a delta
         self._signed: set[int] = set()  # parts whose signature was sent at their beginning
         self._calls: dict[int, dict[str, Json]] = {}  # as they began, with the wire's index
@@ -105,7 +118,7 @@ class Stream:
             self._base["model"] = event.model
         words = {"content": None, "refusal": ""} if self._refuses else _NO_WORDS
         first = self._chunk({"role": "assistant", **words})
-        comment = self._provider.comment
+        comment = self._provider.comment if not self._number else None
         return first if comment is None else f": {comment}\n\n".encode() + first
 
     def _begin(self, event: PartStart) -> bytes:
@@ -126,7 +139,21 @@ class Stream:
 
     def _text(self, event: TextDelta) -> bytes:
         self._told.add(event.index)
-        return self._words({"refusal" if self._refuses else "content": event.text})
+        delta = {"refusal" if self._refuses else "content": event.text}
+        if event.logprobs and (logprobs := self._weigh(event.index, event.logprobs)):
+            return self._chunk(delta, choice={"logprobs": logprobs})
+        return self._words(delta)
+
+    def _weigh(self, index: int, tokens: Sequence[TokenLogprob]) -> Json:
+        self._weighed[index] = self._weighed.get(index, 0) + len(tokens)
+        told = ((), tokens) if self._refuses else (tokens, ())
+        return weigh(self._answering, *told)
+
+    def _weigh_rest(self, index: int, part: Text) -> bytes:
+        """Return the log probabilities that came with no piece of a text."""
+        rest = part.logprobs[self._weighed.get(index, 0) :]
+        logprobs = self._weigh(index, rest) if rest else None
+        return self._chunk({}, choice={"logprobs": logprobs}) if logprobs else b""
 
     def _thinking(self, event: ThinkingDelta) -> bytes:
         self._told.add(event.index)
@@ -148,6 +175,7 @@ class Stream:
             case Text():
                 missing = not told and part.text
                 said = self._text(TextDelta(event.index, part.text)) if missing else b""
+                said += self._weigh_rest(event.index, part)
                 return said + self._cite(part) + self._carry(part)
             case Thinking():
                 return self._end_thinking(event.index, part, told=told)
@@ -191,7 +219,7 @@ class Stream:
     def _finish(self, event: Finished) -> bytes:
         provider = self._provider
         finish = finish_reason(event.finish, event.raw_finish, said_no=self._refuses)
-        if not self._asked_usage and provider.usage != "always":
+        if self._number or (not self._asked_usage and provider.usage != "always"):
             return self._chunk({}, finish=finish)
         usage = usage_of(event.usage, provider)
         if provider.usage_at == "finish":
@@ -219,7 +247,7 @@ class Stream:
             before, finish = delta, older_finish(finish) if finish else finish
             if not (delta := write_older_call(delta)) and before:
                 return b""  # a further call, which the older form does not have
-        own = {"index": 0, "delta": delta, "logprobs": None, **(choice or {})}
+        own = {"index": self._number, "delta": delta, "logprobs": None, **(choice or {})}
         if finish is not None or self._provider.nulls:
             own |= ending(finish, self._provider)
         chunk = {**self._base, "choices": [own]}

@@ -1,6 +1,9 @@
 """Reads the thinking that a request asks for, by the knobs of its provider's table."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pondero.canon import Json, get_path
 from pondero.dialects.bodies import UnknownFields
@@ -12,6 +15,7 @@ from .errors import join_words
 from .models import Knob, Model, Place, Provider
 
 _OFF = "none"
+_UPDATE = Knob(("configuration_update", "reasoning", "effort"), "effort")  # OpenRouter
 
 
 class ThinkingSettings(Struct, frozen=True):
@@ -47,6 +51,22 @@ def parse_thinking(
                 raise
             unknown.paths.append(".".join(knob.path))
     return knobs.settings()
+
+
+def apply_updates(
+    settings: ThinkingSettings,
+    body: types.Body,
+    turns: Sequence[Json],
+    provider: Provider,
+    model: Model,
+) -> ThinkingSettings:
+    """Return the settings with the level that the last update inside the conversation sets."""
+    for index, turn in enumerate(turns if provider.updates else ()):
+        if (effort := get_path(turn, _UPDATE.path)) is not None:
+            inside = _Knobs(body, {}, provider, model)
+            inside.turn(replace(_UPDATE, path=(f"messages[{index}]", *_UPDATE.path)), effort)
+            settings = replace(settings, intent=inside.settings().intent)
+    return settings
 
 
 def is_forced(body: types.Body) -> bool:

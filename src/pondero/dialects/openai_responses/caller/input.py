@@ -13,36 +13,53 @@ from pondero.canon import (
     CacheBreakpoint,
     Image,
     Json,
+    LevelUpdate,
     Message,
     Part,
     Text,
     Thinking,
+    Tool,
     ToolCall,
     ToolResult,
     UnknownPart,
 )
+from pondero.dialects.level_turns import LevelTurns
 
 from .parts import NAME, open_signature, write_arguments
 
 Items = list[dict[str, Json]]
 
+_UPDATE = "configuration_update"  # openai 3.49.0 types: only effort (wires/in-band, section 4)
 _LIFETIMES = ("30m", "12h")
 _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio/mp3": "mp3"}
 _KINDS_OF_CONTENT = ("input_", "output_")
 
 
+def write_level_turn(word: str) -> dict[str, Json]:
+    """Return the item that sets the effort from its place on."""
+    return {"type": _UPDATE, "reasoning": {"effort": word}}
+
+
+LEVEL_TURNS = LevelTurns(at=("reasoning", "effort"), write=write_level_turn)
+
+
 class InputItems:
     """The input of one request; ``add`` its messages in order, then take ``items``."""
 
-    def __init__(self, quirks: Mapping[str, Json], *, cache: bool) -> None:
+    def __init__(
+        self, quirks: Mapping[str, Json], *, cache: bool, tools: Sequence[Tool] = ()
+    ) -> None:
         self.items: Items = []
+        self._takes_text = frozenset([tool.name for tool in tools if _takes_text(tool)])
         self._pairing = quirks.get("pairing") is not False
         self._cache = cache and quirks.get("cache_marks") is not False
         self._custom: set[str] = set()  # calls of tools that take plain text
 
     def add(self, message: Message) -> None:
         """Take the next message."""
-        if message.role == "assistant":
+        if (update := message.level_update) is not None:
+            self._update_level(update)
+        elif message.role == "assistant":
             self._assistant(message.parts)
         else:
             self._add_given(message.role, message.parts)
@@ -50,6 +67,12 @@ class InputItems:
     def system(self, texts: Sequence[Text]) -> None:
         """Take the system prompt as an item, if ``instructions`` cannot hold it."""
         self._say("developer", [self._content(text) for text in texts])
+
+    def _update_level(self, update: LevelUpdate) -> None:
+        """Change the level from here on; two such items in a row are rejected, the later counts."""
+        if self.items and self.items[-1].get("type") == _UPDATE:
+            self.items.pop()
+        self.items.append(write_level_turn(update.level))
 
     # -- the caller's side of the conversation ---------------------------------------------------
 
@@ -126,7 +149,7 @@ class InputItems:
     # -- the model's side ------------------------------------------------------------------------
 
     def _assistant(self, parts: Sequence[Part]) -> None:
-        turn = _Turn(self.items, pairing=self._pairing)
+        turn = _Turn(self.items, pairing=self._pairing, takes_text=self._takes_text)
         for part in parts:
             if isinstance(part, Text):
                 turn.text(part)
@@ -140,16 +163,28 @@ class InputItems:
         turn.end()
 
     def _remember(self, part: ToolCall) -> None:
-        value = open_signature(part.signature)
-        if value is not None and value.get("type") == "custom_tool_call":
+        if _is_custom(part, self._takes_text):
             self._custom.add(part.id)
+
+
+def _takes_text(tool: Tool) -> bool:
+    return isinstance(tool.raw, dict) and tool.raw.get("type") == "custom"
+
+
+def _is_custom(part: ToolCall, takes_text: frozenset[str]) -> bool:
+    """Return whether a call has a text for input; another model's goes by the tool on offer."""
+    value = open_signature(part.signature)
+    if value is None:
+        return part.name in takes_text
+    return value.get("type") == "custom_tool_call"
 
 
 class _Turn:
     """Writes the items of one answer that is sent back."""
 
-    def __init__(self, items: Items, *, pairing: bool) -> None:
+    def __init__(self, items: Items, *, pairing: bool, takes_text: frozenset[str]) -> None:
         self._items = items
+        self._takes_text = takes_text
         self._pairing = pairing
         self._waiting: Items = []  # thinking whose follower has not been added yet
         self._last: str | None = None  # the id of the thinking added last
@@ -189,9 +224,9 @@ class _Turn:
         keys = self._follow(value or {})
         item: dict[str, Json] = {"type": "function_call", **keys}
         item |= {"call_id": part.id, "name": part.name}
-        if value is not None and value.get("type") == "custom_tool_call":
+        if _is_custom(part, self._takes_text):
             item["type"] = "custom_tool_call"
-            item["input"] = part.arguments
+            item["input"] = write_arguments(part.arguments, None)
         else:
             noted = value.get("arguments") if value else None
             item["arguments"] = write_arguments(part.arguments, noted)
@@ -248,7 +283,7 @@ def find_unpaired(parts: Sequence[Part]) -> dict[int, str]:
     thought: Json = None  # the id of the thinking read last
     last: Json = None  # the same, once it was followed
     for index, part in enumerate(parts):
-        if isinstance(part, ToolResult | Image | Blob):
+        if isinstance(part, ToolResult | Image | Blob | LevelUpdate):
             continue
         value = open_signature(part.signature) or {}
         if isinstance(part, Thinking):

@@ -7,7 +7,7 @@ keys, "after": the id of the thinking before it}``, so that neither goes back wi
 from typing import Any
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct
 
 from pondero.canon import (
     Event,
@@ -27,6 +27,7 @@ from pondero.canon import (
     dump_json,
     make_call_id,
 )
+from pondero.dialects.token_logprobs import read_logprobs
 from pondero.errors import Malformed
 from pondero.framing import UNREADABLE, parse_json_or_none
 
@@ -128,6 +129,7 @@ class Items:
         self.model = model
         self.answer_id: str | None = None
         self.stored = True
+        self.reads_logprobs: bool = False
         self.tools: Raw = Raw()  # the request's tools as the answer repeats them
         self.seen: SeenItems = SeenItems()
         self.open: dict[int, Item] = {}
@@ -342,7 +344,8 @@ class Items:
             text = _settle(piece, as_text(raw.get("text"), at=f"{at}.text"), TextDelta, out)
             cited = tuple(as_list(raw.get("annotations"), at=f"{at}.annotations"))
             self._saw_text(text)
-            self._put(piece, Text(text, self._sign(value), cited), out)
+            tokens = read_logprobs(raw.get("logprobs")) if self.reads_logprobs else ()
+            self._put(piece, Text(text, self._sign(value), cited, tokens=tokens or UNSET), out)
         elif kind == "refusal":
             piece = self.piece(item, number, "text", out)
             text = _settle(piece, as_text(raw.get("refusal"), at=f"{at}.refusal"), TextDelta, out)

@@ -42,7 +42,8 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     ``system = "message"``: it has no ``instructions``. ``encrypted``: it has encrypted thinking.
     ``pairing``: thinking and the next item go back together. ``cache_marks``: it has cache
     breakpoints. ``missing_tools``: beginnings of the types of tools that a model does not have;
-    ``tools_from``: the least level at which such a tool works.
+    ``tools_from``: the least level at which such a tool works; ``missing_fields``: our names of
+    parameters that a model does not have.
     """
 
     system: Literal["instructions", "message"] = "instructions"
@@ -51,6 +52,7 @@ class Quirks(msgspec.Struct, frozen=True, kw_only=True):
     cache_marks: bool = True
     missing_tools: tuple[str, ...] = ()
     tools_from: Mapping[str, str] = {}
+    missing_fields: tuple[str, ...] = ()
 
 
 def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
@@ -63,7 +65,9 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
 
 
 # Content is text, images and files (openai 3.49.0, ResponseInputContent): no sound, no video.
-_MEDIA = ("image/", "application/", "text/")
+# Its error lists the types (yuji-hatakeyama/opencode-gpt-imagegen#82, probed 2026-09-12)
+_IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp")
+_MEDIA = (*_IMAGES, "application/", "text/")
 
 
 def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
@@ -82,7 +86,7 @@ def replay_rules(quirks: Mapping[str, Json]) -> ReplayRules:
 
 def _body(request: Request, plan: Plan, quirks: Mapping[str, Json]) -> dict[str, Json]:
     body: dict[str, Json] = {"model": request.model}
-    thread = InputItems(quirks, cache="cache" not in plan.dropped)
+    thread = InputItems(quirks, cache="cache" not in plan.dropped, tools=request.tools)
     plain = [text for text in request.system if text.cache is None]
     if len(request.system) == len(plain) == 1 and quirks.get("system") != "message":
         body["instructions"] = plain[0].text

@@ -47,6 +47,7 @@ def decode(head: ResponseHead, body: bytes, where: AnswerContext) -> list[Event]
         raise Malformed("missing required field `output`")
     items = Items(model=where.model or answer.model, route=where.route)
     items.answer_id = answer.id
+    items.reads_logprobs = where.logprobs
     items.stored = answer.store is not False
     items.tools = answer.tools
     events: list[Event] = [Started(answer.model, answer.id)]

@@ -17,6 +17,7 @@ from pondero.canon import (
     join_pieces,
 )
 from pondero.dialects.dialect import AnswerContext
+from pondero.dialects.token_logprobs import read_logprobs
 from pondero.errors import Malformed, Truncated
 from pondero.framing import UNREADABLE, FrameStream, SseReader, parse_payload
 
@@ -39,6 +40,7 @@ class Frame(Struct, gc=False):
     error: Json = None
     code: Json = None
     message: Json = None
+    logprobs: Json = None
 
 
 Handler = Callable[[Frame, list[Event]], None]
@@ -52,17 +54,18 @@ _THOUGHTS = frozenset({"reasoning_content", "reasoning_text", "reasoning"})
 
 def stream(head: ResponseHead, where: AnswerContext) -> FrameStream[bytes]:
     """Return a decoder for one streamed answer."""
-    return FrameStream(SseReader(), _Reading(head, model=where.model, route=where.route))
+    return FrameStream(SseReader(), _Reading(head, where))
 
 
 class _Reading:
     """One streamed answer, event by event."""
 
-    def __init__(self, head: ResponseHead, *, model: str | None, route: str | None) -> None:
+    def __init__(self, head: ResponseHead, where: AnswerContext) -> None:
         self.over = False
         self._head = head
-        self._model = model
-        self._items = Items(model=model, route=route)
+        self._model = where.model
+        self._items = Items(model=where.model, route=where.route)
+        self._items.reads_logprobs = where.logprobs
         self._open = self._items.open
         self._started = False
         self._handlers: dict[str, Handler] = {
@@ -213,7 +216,8 @@ class _Reading:
             piece = self._items.piece(item, frame.content_index, "text", out)
         if delta := frame.delta:
             piece.texts.append(delta)
-            out.append(TextDelta(piece.index, delta))
+            tokens = read_logprobs(frame.logprobs) if self._items.reads_logprobs else ()
+            out.append(TextDelta(piece.index, delta, tokens))
 
     def _summary(self, frame: Frame, out: list[Event]) -> None:
         self._think(frame, frame.summary_index, out)

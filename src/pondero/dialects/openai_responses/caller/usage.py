@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from pondero.canon import Json, Usage
+from pondero.canon import Json, Usage, known_count
 
 _NAMES = ("input_tokens", "output_tokens")
 _CHAT_NAMES = ("prompt_tokens", "completion_tokens")
@@ -33,11 +33,8 @@ def usage(raw: Json) -> Usage:
 
 
 def _count(raw: Any, key: str) -> int | None:
-    value = raw.get(key) if isinstance(raw, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    # One recorded answer counts -9 tokens; a count is neither negative nor infinite.
-    return max(0, int(value)) if -1e18 < value < 1e18 else None
+    # One recorded answer counts -9 tokens.
+    return known_count(raw.get(key)) if isinstance(raw, dict) else None
 
 
 def _rest(whole: int | None, *inside: int | None) -> int | None:

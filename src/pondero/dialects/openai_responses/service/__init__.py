@@ -1,15 +1,18 @@
 """The service side: reads requests, rejects invalid ones, writes answers."""
 
+from pondero.dialects.answer_fields import AnswerFields
 from pondero.dialects.dialect import (
     ErrorId,
     ModelEndpoints,
+    OtherModels,
     PassthroughRules,
     Service,
     SignatureSlots,
     StoredIds,
     StoredResponses,
 )
-from pondero.dialects.portability import NeededField, Portability
+from pondero.dialects.portability import NeededField, Portability, list_answer_fields
+from pondero.dialects.tables import ASKING_TOOLS, OPENROUTER_MIXES, QUIET_PLUGINS
 
 from . import (
     address,
@@ -25,7 +28,13 @@ from . import (
 )
 from . import stored_responses as stored
 from .depth import DEPTH
+from .media import MEDIA
 from .types import HOSTED_TOOLS
+
+_ANSWERS = AnswerFields(
+    places={"logprobs": (("include",),), "top": (("top_logprobs",),)},
+    asks="message.output_text.logprobs",
+)
 
 SERVICE = Service(
     default_provider=address.HOME,
@@ -59,7 +68,7 @@ SERVICE = Service(
         list_items=stored.list_items,
         is_background=stored.is_background,
         is_stored=stored.is_stored,
-        find_items=stored_ids.find_items,
+        find_answer=stored_ids.find_answer,
         end_marks=stored_ids.END_MARKS,
         classify=stored_calls.classify,
         write=stored_calls.write,
@@ -69,7 +78,8 @@ SERVICE = Service(
         find=stored_ids.find,
         reject=stored_ids.reject,
         find_given=stored_ids.find_given,
-        mark=stored_ids.MARK,
+        marks=stored_ids.MARKS,
+        levels_at=stored_ids.LEVELS_AT,
     ),
     shows_thinking=False,
     passthrough=PassthroughRules(
@@ -77,10 +87,26 @@ SERVICE = Service(
         headers=("openai-beta",),
         limits_at=(("max_output_tokens",),),
         background_at=(("background",),),
-        stored_at=("previous_response_id", "conversation", "prompt", "file_id"),
+        answers_at=(("multi_agent", "max_concurrent_subagents"),),
+        # OpenAI, sub-agents (vendor guide responses-multi-agent); OpenRouter's Responses
+        models_at=(("multi_agent",), ("models",), ("fallbacks",), ("preset",)),
+        preset_marks=OPENROUTER_MIXES,
+        others=OtherModels(
+            tools=ASKING_TOOLS,
+            turns="input",
+            # openai 3.49.0 types: a model writes the SVG, with an effort of its own; that of the
+            # image overrides the request's, and is the request's if left out
+            marks=(("svg", None), ("output_format", "svg")),
+            depth=frozenset({"effort"}),
+            plugins_at="plugins",
+            plugins=QUIET_PLUGINS,
+        ),
+        stored_at=("file_id",),
         hosted=HOSTED_TOOLS,
     ),
     depth=DEPTH,
+    media=MEDIA,
+    also_at=address.ALSO_AT,
     portability=Portability(
         maker="OpenAI",
         answers_silence=True,
@@ -90,13 +116,9 @@ SERVICE = Service(
                 why="the answer would have to be kept until it is fetched",
                 asks=(True,),
             ),
-            NeededField(
-                path=("top_logprobs",),
-                why="it asks for log probabilities",
-                idle=(0,),
-                in_answer=True,
-            ),
+            *list_answer_fields(_ANSWERS),
         ),
+        answers=_ANSWERS,
         file_keys=("file_id",),
         hosted=(
             *("code_interpreter", "code_execution", "custom", "file_search", "image_generation"),

@@ -12,6 +12,11 @@ from .errors import reject
 __all__ = ["HOME", "check_address", "check_key", "model_of", "serves", "with_model"]
 
 HOME = "openai"  # the default provider
+# Sheets groq 7, mistral 7, deepseek 1, openrouter 7, xai 7, ollama 1 (2026-11-15).
+ALSO_AT = {
+    **{name: name for name in ("groq", "mistral", "deepseek", "openrouter", "ollama")},
+    "xai": "xai-responses",
+}
 CREATED_AT = 1_763_164_800  # this room has no clock, and the field is required
 STATE_HEADER = "x-emulated-state"
 """Header with how far a stored answer is that a request is about; without it, none is stored."""
@@ -26,7 +31,7 @@ def serves(path: str) -> bool:
     return path.endswith(_PATH)
 
 
-def check_address(http: HttpRequest) -> None:
+def check_address(http: HttpRequest, *, keyless: bool = False) -> None:
     """Reject any other address or method, then a request without a key."""
     path = http.url.partition("?")[0].partition("://")[2].partition("/")[2]
     if found := _STORED.fullmatch(f"/{path}"):
@@ -34,7 +39,8 @@ def check_address(http: HttpRequest) -> None:
         reject_stored(found[1], http.headers.get(STATE_HEADER, ""))
     if not serves(f"/{path}") or http.method != "POST":
         reject("no_path", method=http.method, path=path)
-    check_key(http)
+    if not keyless:
+        check_key(http)
 
 
 def reject_stored(id: str, status: str) -> NoReturn:

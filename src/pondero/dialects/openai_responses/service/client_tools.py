@@ -2,7 +2,7 @@
 
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec.structs import replace
 
@@ -21,6 +21,7 @@ from pondero.canon import (
 )
 from pondero.dialects.client_tools import ClientTool, load_client_tools
 
+from .signatures import parse_id
 from .types import NAME
 
 Item = dict[str, Json]
@@ -52,14 +53,18 @@ def write_call(tool: ClientTool, head: Item, call: ToolCall) -> Item:
     return {**item, tool.field: [action] if tool.several else action}
 
 
-def as_functions(request: Request) -> Request:
-    """Return the request with such calls and outputs as those of functions, for another API."""
+def as_functions(request: Request, is_foreign: Callable[[Message], bool]) -> Request:
+    """Return the request with such calls and outputs as those of functions.
+
+    Those are rewritten that another model made: in an answer that ``is_foreign``, or with an id
+    that we wrote for a client. OpenAI made neither the answer nor the id, and knows no such item.
+    """
     tools = list_client_tools(request.tools)
     table = load_client_tools(__package__)
     named = {tool.call: name for name, tool in (*table.items(), *tools.items())}
     by_type = {tool.call: tool for tool in (*table.values(), *tools.values())}
     outputs = {tool.output for tool in table.values()}
-    reader = _Reader(named, by_type, outputs)
+    reader = _Reader(named, by_type, outputs, is_foreign)
     messages = tuple(map(reader.read, request.messages))
     return request if messages == request.messages else replace(request, messages=messages)
 
@@ -68,24 +73,36 @@ class _Reader:
     """Reads the items of a conversation; an output may name its call by the item's id."""
 
     def __init__(
-        self, names: Mapping[str, str], tools: Mapping[str, ClientTool], outputs: set[str]
+        self,
+        names: Mapping[str, str],
+        tools: Mapping[str, ClientTool],
+        outputs: set[str],
+        is_foreign: Callable[[Message], bool],
     ) -> None:
         self._names, self._tools, self._outputs = names, tools, outputs
+        self._is_foreign = is_foreign
         self._calls: dict[str, ToolCall] = {}
 
     def read(self, message: Message) -> Message:
         """Return a message with functions in place of such items."""
         if not any(isinstance(part, UnknownPart) for part in message.parts):
             return message
-        return replace(message, parts=tuple(map(self._part, message.parts)))
+        foreign = self._is_foreign(message)
+        parts = tuple([self._part(part, foreign=foreign) for part in message.parts])
+        return message if parts == message.parts else replace(message, parts=parts)
 
-    def _part(self, part: Part) -> Part:
+    def _part(self, part: Part, *, foreign: bool) -> Part:
         raw = part.raw if isinstance(part, UnknownPart) and part.dialect == NAME else None
         if not isinstance(raw, dict):
             return part
         if (kind := raw.get("type")) in self._tools:
-            return self._call(raw, self._tools[str(kind)], self._names[str(kind)])
-        return self._result(raw) if kind in self._outputs else part
+            if foreign or parse_id(str(raw.get("id"))) is not None:
+                return self._call(raw, self._tools[str(kind)], self._names[str(kind)])
+            return part
+        if kind not in self._outputs:
+            return part
+        known = str(raw.get("call_id") or raw.get("id")) in self._calls
+        return self._result(raw) if known or foreign else part
 
     def _call(self, raw: Item, tool: ClientTool, name: str) -> ToolCall:
         given = raw.get(tool.field) or raw.get("action") or {}

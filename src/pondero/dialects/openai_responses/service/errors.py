@@ -30,6 +30,9 @@ _XAI = {
     ("unknown_model", "model"): "xai_unknown_model",
     ("unsupported_parameter", "reasoning.effort"): "xai_effort",
 }
+# What does not fit its types, whatever is wrong with it (xAI, 422); an item is named by its type.
+_XAI_MISFITS = ("missing", "invalid_type", "invalid_value")
+_XAI_ITEM = "data did not match any variant of untagged enum ModelInput"
 _OUT_OF_QUOTA = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
@@ -94,15 +97,33 @@ def restate(rejection: Rejected, shape: str, *, model: Json) -> Rejected:
     told = msgspec.json.decode(rejection.response.body)["error"]
     rule, message, status = rejection.rule, told["message"], rejection.response.status
     said: Json = {"detail": message}  # ChatGPT (a recorded 401)
-    if shape == "xai":  # always 400 (rig recordings xai/response_identity, 2026-11-15)
-        if (rule, told["param"]) in _XAI:
-            rule = _XAI[rule, told["param"]]
-            message = load_rules(__package__).rule[rule].text.format(model=model)
-        status, said = 400, {"code": "invalid-argument", "error": message}
-    elif shape == "openrouter":  # openrouter wire types (2026-11-15)
+    if shape == "xai":
+        return _restate_xai(rule, told, model)
+    if shape == "openrouter":  # openrouter wire types (2026-11-15)
         said = {"error": {"code": status, "message": message}}
     body = msgspec.json.encode(said)
     return Rejected(HttpResponse(status, rejection.response.headers, body), rule)
+
+
+def _restate_xai(rule: str, told: Json, model: Json) -> Rejected:
+    """Restate a rejection in xAI's words: 400, or 422 for what does not fit its types."""
+    param, message = told["param"], told["message"]
+    if rule in _XAI_MISFITS:
+        why = _XAI_ITEM if str(param).startswith("input") else message
+        rule, message = "xai_types", _text_of("xai_types").format(why=why)
+    elif (rule, param) in _XAI:
+        rule = _XAI[rule, param]
+        message = _text_of(rule).format(model=model)
+    status = load_rules(__package__).rule[rule].status
+    # Other statuses are OpenAI's: rig recordings xai/response_identity have 400 (2026-11-15).
+    said = {"error": message} if status == 422 else {"code": "invalid-argument", "error": message}
+    status = 422 if status == 422 else 400
+    headers = {"content-type": "application/json"}
+    return Rejected(HttpResponse(status, headers, msgspec.json.encode(said)), rule)
+
+
+def _text_of(rule: str) -> str:
+    return load_rules(__package__).rule[rule].text
 
 
 def join_words(words: Iterable[str]) -> str:

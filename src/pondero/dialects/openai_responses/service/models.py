@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Literal
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -41,10 +42,13 @@ class Model(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     concise: bool = False
     phases: bool = False
     sampling: bool = False
+    verbose: bool = True
+    sees: bool = True
     caches_a_day: bool = False
     runs: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     hosted: tuple[str, ...] = ()
+    most_tools: int | None = None
     elsewhere: bool = False
 
 
@@ -61,8 +65,16 @@ class Deployment(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     updates: bool = False
     no_updates: tuple[str, ...] = ()
     adjacent_calls: bool = False
+    unique_tools: bool = False
+    null_content: bool = True
     tools: tuple[str, ...] = ()
+    most_tools: int | None = None
     runs_custom: bool = False
+    stateless: bool = False
+    keyless: bool = False
+    bounded: bool = False
+    absent: tuple[str, ...] = ()
+    missing: Literal["unknown_model", "missing_model"] = "unknown_model"
 
 
 class _Book(Struct, frozen=True, forbid_unknown_fields=True):
@@ -85,21 +97,29 @@ ANY = Model(
 
 def model_of(name: str, *, provider: str) -> Model:
     """Return the row of a model, or reject a name that the deployment does not have."""
-    like = deployment_of(provider).like
+    deployment = deployment_of(provider)
+    like = deployment.like
+    if name in deployment.absent:
+        reject(deployment.missing, param="model", model=name)
     rows = table().get(like or provider)
     if rows is None:
         return ANY
     plain = name.split(":")[1] if name.startswith("ft:") else name
     if like:  # it has names of its own too: whatever a user called it, or vendor/model
         plain = plain.rpartition("/")[2]
-    row = rows.get(plain) or rows.get(_DATE.sub("", plain))
+    row = rows.get(plain) or rows.get(_DATE.sub("", plain)) or _match_pattern(rows, name)
     if like and (row is None or row.elsewhere):
         return ANY  # a deployment's name does not say what it is
     if row is None:
-        reject("unknown_model", param="model", model=name)
+        reject(deployment.missing, param="model", model=name)
     if row.elsewhere:
         reject("model_elsewhere", param="model", model=name)
     return row
+
+
+def _match_pattern(rows: Mapping[str, Model], name: str) -> Model | None:
+    patterns = (each for each in rows if "*" in each and fnmatchcase(name, each))
+    return rows.get(next(patterns, ""))
 
 
 def deployment_of(provider: str) -> Deployment:

@@ -78,7 +78,8 @@ class Context(Struct, frozen=True, kw_only=True):
     is fetched later. ``namespaces``: the namespace of each tool that has one.
 
     Only the rules set two facts of the model: ``phases`` (messages are marked as commentary or
-    final answer) and ``preliminary`` (a stream announces thinking with preliminary content).
+    final answer) and ``preliminary`` (a stream announces thinking with preliminary content), and
+    that the answer is ``emulated``: its ids say so.
     """
 
     settings: Mapping[str, Json]
@@ -91,6 +92,7 @@ class Context(Struct, frozen=True, kw_only=True):
     namespaces: Mapping[str, str] = {}
     phases: bool = False
     preliminary: bool = False
+    emulated: bool = False
 
 
 def parse(http: HttpRequest) -> ParsedRequest[Context]:
@@ -274,6 +276,7 @@ def _known_tools(create: Create, unknown: UnknownFields) -> tuple[Tool, ...]:
 def _known_tool(raw: Json, at: str, unknown: UnknownFields) -> Tool:
     if raw.get("type") == "function":
         unknown.paths += [f"{at}.{key}" for key in raw if key not in Function.__struct_fields__]
+        unknown.paths += [f"{at}.{key}" for key in _OWN_SETTINGS if raw.get(key)]
         known = read(raw, AnyFunction, at=at, unknown=unknown)
         return Tool(known.name, known.description or "", known.parameters, known.strict)
     if (own := find_client_tool(raw)) is not None:
@@ -283,6 +286,9 @@ def _known_tool(raw: Json, at: str, unknown: UnknownFields) -> Tool:
     if tool.kind != "text":
         return described
     return replace(described, parameters=_text_schema(raw.get("format")))
+
+
+_OWN_SETTINGS = ("output_schema",)  # functions of other services have no field for the result
 
 
 def _other_tool(raw: dict[str, Json]) -> Tool:
@@ -364,7 +370,23 @@ def _object_choice(
     if set(choice) == {"type"} and any(tool.get("type") == kind for tool in tools):
         return ToolChoice("tool", kind, parallel)
     extras["tool_choice"] = choice
-    return None
+    if kind != "allowed_tools":
+        return None
+    allowed = _allow_some(choice, parallel=parallel)
+    offered = {each for tool in tools for each in (tool.get("name"), tool.get("type"))}
+    for name in allowed.allowed if unknown is None else ():
+        if name not in offered and not any(tool.get("type") == "mcp" for tool in tools):
+            reject("choice_not_offered", param="tool_choice", kind=name)
+    return allowed
+
+
+def _allow_some(choice: Json, *, parallel: bool | None) -> ToolChoice:
+    tools = choice.get("tools")
+    named = [each for each in (tools if isinstance(tools, list) else ()) if isinstance(each, dict)]
+    names = [each.get("name") or each.get("type") for each in named]
+    allowed = tuple(name for name in names if isinstance(name, str))
+    mode: Literal["auto", "required"] = "required" if choice.get("mode") == "required" else "auto"
+    return ToolChoice(mode, None, parallel, allowed)
 
 
 # -- the shape of the answer ---------------------------------------------------------------------

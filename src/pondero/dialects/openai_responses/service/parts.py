@@ -3,9 +3,20 @@
 from base64 import b64encode
 from collections.abc import Sequence
 
-from pondero.canon import Image, Json, Part, Signature, Text, Thinking, ToolCall, UnknownPart
+from pondero.canon import (
+    Image,
+    Json,
+    Part,
+    Signature,
+    Text,
+    Thinking,
+    TokenLogprob,
+    ToolCall,
+    UnknownPart,
+)
 from pondero.dialects.citations import WebPage, convert_citations
 from pondero.dialects.dialect import ReplyContext
+from pondero.dialects.token_logprobs import write_logprobs
 
 from .client_tools import list_client_tools, write_call
 from .input.conversation import arguments_text
@@ -23,7 +34,7 @@ class Writer:
     def __init__(self, answering: ReplyContext[Context]) -> None:
         self._answering = answering
         self._context = answering.context
-        self._stem = stem_of(answering.seed)
+        self._stem = stem_of(answering.seed, emulated=self._context.emulated)
         self._thought: int | None = None  # the place of the latest thinking
         self._own = list_client_tools(answering.request.tools)
         self._custom = {tool.name for tool in answering.request.tools if tool.kind == "text"}
@@ -31,7 +42,8 @@ class Writer:
     @property
     def request_id(self) -> str:
         """Return the id of the exchange."""
-        return f"req_{self._stem}{self._stem}"
+        stem = stem_of(self._answering.seed)
+        return f"req_{stem}{stem}"
 
     def head(
         self, place: int, kind: str, *, id: str | None = None, name: str | None = None
@@ -140,13 +152,18 @@ class Writer:
             content = {
                 "type": "output_text",
                 "annotations": annotations(part),
-                "logprobs": [],
+                "logprobs": self.weigh(part.logprobs),
                 "text": part.text,
             }
         item = head
         if value:
             item = {"type": "message", "role": "assistant", **value.get("item", {})}
         return {**item, "content": [content]}
+
+    def weigh(self, tokens: Sequence[TokenLogprob]) -> list[Json]:
+        """Return the log probabilities of a text; none if they were not asked for."""
+        top = self._answering.top_logprobs
+        return [] if top is None else write_logprobs(tokens, top, spells=True)
 
     def _call(self, head: Item, part: ToolCall) -> Item:
         value = _value(part.signature)

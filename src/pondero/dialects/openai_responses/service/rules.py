@@ -2,20 +2,32 @@
 
 import msgspec
 
-from pondero.canon import HttpRequest, Json
+from pondero.canon import HttpRequest, Json, Request
 from pondero.dialects.dialect import AcceptedRequest, Rejected
+from pondero.dialects.prompt_cache import (
+    PromptPrefix,
+    find_account,
+    find_cache_rules,
+    render_request,
+)
 
 from . import parse
 from .address import check_address
-from .checks import fields, schemas, state, tools, updates
+from .checks import fields, media, schemas, state, tools, updates
 from .checks.field_types import check_field_types
 from .checks.thinking import ThinkingPlan, plan_thinking
 from .errors import reject, reject_invalid, restate
-from .input.item_pairs import check_adjacent, check_pairs, find_hosted_calls
+from .input.item_pairs import (
+    check_adjacent,
+    check_names,
+    check_nulls,
+    check_pairs,
+    find_hosted_calls,
+)
 from .models import ANY, Deployment, Model, deployment_of, model_of
 from .parse import Context
 from .signatures import make_signer
-from .types import INCLUDABLE, Create
+from .types import INCLUDABLE, CacheOptions, Create
 
 _UNVERIFIED = "org-unverified"
 _LOGPROBS = "message.output_text.logprobs"
@@ -26,7 +38,7 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
     raw: dict[str, Json] = {}
     deployment = deployment_of(provider)
     try:
-        check_address(http)
+        check_address(http, keyless=deployment.keyless)
         raw = parse.json_of(http.body)
         return _accept(http, raw, provider, deployment)
     except Rejected as rejection:
@@ -51,8 +63,11 @@ def _accept(
     efforts = updates.check_updates(create, items, model, deployment)
     thought = plan_thinking(create, model, efforts)
     _check_sampling(create, raw, model, thought)
+    media.check_verbosity(create, model)
+    media.check_images(items, model, deployment)
     _check_verified(create, http)
     tools.check_types(create, deployment)
+    tools.check_count(create, model, deployment)
     tools.check_model(create, model, effort=thought.effort)
     request = parse.canon(create, body, messages)
     if deployment.strict:
@@ -65,6 +80,7 @@ def _accept(
         sealed=thought.sealed,
         phases=model.phases,
         preliminary=True,
+        emulated=True,
         previous=http.headers.get(parse.RESUMED_HEADER),
         conversation=http.headers.get(parse.CONVERSATION_HEADER),
         namespaces={},  # no recording shows what the service makes of them
@@ -79,7 +95,22 @@ def _accept(
         context=context,
         sign=make_signer(seed, model=create.model, stored=context.stored),
         seed=seed,
-        caches="always",
+        prefix=_make_prefix(http, provider, create, request, thought),
+    )
+
+
+def _make_prefix(
+    http: HttpRequest, provider: str, create: Create, request: Request, thought: ThinkingPlan
+) -> PromptPrefix:
+    """Return what the cached prefix depends on; updates are items of the conversation."""
+    options = create.prompt_cache_options or CacheOptions()
+    retention = create.prompt_cache_retention
+    return PromptPrefix(
+        rules=find_cache_rules(provider, create.model),
+        account=find_account(http),
+        settings={**render_request(request), "level": [thought.opening, thought.mode]},
+        explicit=options.mode == "explicit",
+        lifetime=options.ttl or (None if retention == "in_memory" else retention),
     )
 
 
@@ -92,6 +123,10 @@ def _check_include(create: Create) -> None:
 def _check_pairs(create: Create, items: list[Json], deployment: Deployment) -> None:
     if deployment.adjacent_calls:
         check_adjacent(items)
+    if deployment.strict:
+        check_names(items)
+    if not deployment.null_content:
+        check_nulls(items)
     hosted = deployment.runs_custom
     done = find_hosted_calls(items, create.tools or []) if hosted else frozenset[str]()
     check_pairs(items, store=create.store is not False, done=done)

@@ -9,13 +9,16 @@ from hashlib import blake2b
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import Json, Part, Thinking, decode_json
+from pondero.canon import EMULATED, EMULATED_ID, Json, Part, Thinking, decode_json
 from pondero.dialects.dialect import Signer
 
 _KEY = b"pondero emulator, not a secret"
 _NO_THOUGHT = 0xFFFF
-_ID = re.compile(r"([a-z]+)_([0-9a-f]{16})([0-9a-f]{4})([0-9a-f]{4})([01])([0-9a-f]{8})")
-_OPENING = "gAAAAA"
+_ID = re.compile(
+    rf"([a-z]+)_((?:{EMULATED_ID})?[0-9a-f]{{16}})([0-9a-f]{{4}})([0-9a-f]{{4}})([01])([0-9a-f]{{8}})"
+)
+_BEGINNING = "gAAAAA"
+_OPENING = f"{_BEGINNING}{EMULATED}"
 
 
 class ItemId(Struct, frozen=True):
@@ -35,14 +38,15 @@ class ThinkingContent(Struct, frozen=True):
     model: str
 
 
-def stem_of(seed: bytes) -> str:
-    """Return the stem that all ids of one answer share."""
-    return blake2b(seed, key=_KEY, digest_size=8).hexdigest()
+def stem_of(seed: bytes, *, emulated: bool = False) -> str:
+    """Return the stem that all ids of one answer share; in the emulator's items with its mark."""
+    stem = blake2b(seed, key=_KEY, digest_size=8).hexdigest()
+    return f"{EMULATED_ID}{stem}" if emulated else stem
 
 
 def make_signer(seed: bytes, *, model: str, stored: bool) -> Signer:
     """Return a signer that fills ``encrypted_content``, which is valid only with its item's id."""
-    stem = stem_of(seed)
+    stem = stem_of(seed, emulated=True)
 
     def sign(part: Part, _shown: str, before: Sequence[Json], /) -> Json | None:
         if not isinstance(part, Thinking):
@@ -80,10 +84,12 @@ def encrypt(content: ThinkingContent) -> str:
 
 def decrypt(text: str) -> ThinkingContent | None:
     """Read ``encrypted_content``; None if it was changed or comes from another service."""
-    if not text.startswith(_OPENING):
+    # Histories on disk have content from before the emulator's mark.
+    opening = _OPENING if text.startswith(_OPENING) else _BEGINNING
+    if not text.startswith(opening):
         return None
     try:
-        raw = urlsafe_b64decode(text.removeprefix(_OPENING).encode("ascii"))
+        raw = urlsafe_b64decode(text.removeprefix(opening).encode("ascii"))
         inside = raw[16:].decode()
         if _digest(inside, 16) != raw[:16]:
             return None

@@ -9,20 +9,30 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder
-from pondero.dialects.dialect import StoredId
+from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder, get_path
+from pondero.dialects.bodies import iter_ids
+from pondero.dialects.dialect import GivenAnswer, StoredId
 
 from .errors import build_rejection
 
-MARK = b'"response"'
-"""In every event of a stream that has the response."""
+_NAMES_FILE = b'"file_id"'
+_MADE = frozenset({"container_file_citation", "file_path"})  # annotations
+MARKS = (b'"response"', _NAMES_FILE)
+"""In every event of a stream that has the response, or a file that code wrote."""
 END_MARKS = (b'"response.completed"', b'"response.incomplete"')
 """In the event that ends a stream and has all of its items."""
 
 # Items that stand for a stored one if they lack this field (OpenAI, conversation state and image
 # generation: vendor pages, 2026-11-15; the field is optional in openai 3.49.0 types).
-_CONTENT = {"reasoning": ("encrypted_content", "content"), "image_generation_call": ("result",)}
+_CONTENT = {
+    "reasoning": ("encrypted_content", "content"),
+    "compaction": ("encrypted_content",),
+    "image_generation_call": ("result",),
+    # What was found or run is no part of these items: with the id, the service has it.
+    **dict.fromkeys(("web_search_call", "file_search_call", "code_interpreter_call"), ("status",)),
+}
 _FIELDS = get_decoder(dict[str, msgspec.Raw])
+_SAID = ("content", "output", "outputs", "results")
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
@@ -34,33 +44,48 @@ def find(http: HttpRequest) -> tuple[StoredId, ...]:
         return ()  # ``parse`` rejects it
 
 
-_NAMES = ("previous_response_id", "conversation", "prompt", "input", "tools")
+_COMPARED = ("prompt_cache_options", "comparison_response_id")
+_NAMES = (
+    "previous_response_id",
+    "conversation",
+    "prompt",
+    _COMPARED[0],
+    "input",
+    "tools",
+    "tool_choice",
+)
+LEVELS_AT = ("previous_response_id", "conversation", "input")
+"""Fields whose ids stand for a conversation, in which an update may have set the effort."""
+_BOXES, _FILES = ("container", "container_id"), ("file_id", "file_ids")
 
 
 def _decode(fields: dict[str, msgspec.Raw], name: str) -> Json:
     raw = bytes(fields[name])
     # Most tools and texts have no id; decoding them again would double the work.
-    return msgspec.json.decode(raw) if raw[:1] != b"[" or _has_ids(raw) else None
+    may_skip = name in ("input", "tools") and raw[:1] == b"["
+    return None if may_skip and not _has_ids(raw) else msgspec.json.decode(raw)
 
 
 def _has_ids(raw: bytes) -> bool:
-    return b'id"' in raw or b"container" in raw or b"\\u00" in raw
+    marks = (b'id"', b'ids"', b"container", b"\\u00")
+    return any(mark in raw for mark in marks)
 
 
 def _iter_ids(body: dict[str, Json]) -> Iterator[StoredId]:
     if previous := body.get("previous_response_id"):
-        yield StoredId("previous_response_id", str(previous))
+        yield StoredId("previous_response_id", str(previous), is_history=True)
     for name in ("conversation", "prompt"):
         if held := body.get(name):
-            yield StoredId(name, _id_of(held), of_account=True)
+            yield StoredId(name, _id_of(held), of_account=True, is_history=True)
+    if compared := get_path(body, _COMPARED):
+        yield StoredId(_COMPARED[0], str(compared), may_be_dropped=True)
     for item in _iter_objects(body.get("input")):
         yield from _iter_item_ids(item)
-    for tool in _iter_objects(body.get("tools")):
-        for holder in (tool, tool.get("environment")):
-            if isinstance(holder, dict):
-                for name in ("container", "container_id"):
-                    if isinstance(id := holder.get(name), str):
-                        yield StoredId("tools", id)
+    for field in ("tools", "tool_choice"):
+        yield from (StoredId(field, id) for id in iter_ids(body.get(field), _BOXES))
+    for field in ("input", "tools"):
+        files = iter_ids(body.get(field), _FILES)
+        yield from (StoredId(field, id, may_be_dropped=True, is_shared=True) for id in files)
 
 
 def _iter_item_ids(item: dict[str, Json]) -> Iterator[StoredId]:
@@ -72,9 +97,13 @@ def _iter_item_ids(item: dict[str, Json]) -> Iterator[StoredId]:
         # documented whether the service reads its stored item instead.
         content = any(map(item.get, _CONTENT[kind]))
         yield StoredId("input", id, is_item=True, may_be_dropped=True, has_content=content)
-    for holder in (item, item.get("environment")):
-        if isinstance(holder, dict) and isinstance(box := holder.get("container_id"), str):
-            yield StoredId("input", box, may_be_dropped=True)
+    for name, inner in item.items():
+        if name in _SAID:  # a box that a text mentions is opened by nothing
+            boxes = ((id, True) for id in iter_ids(inner, _BOXES))
+        else:
+            boxes = ((id, False) for id in iter_ids({name: inner}, _BOXES))
+        for id, mentioned in boxes:
+            yield StoredId("input", id, may_be_dropped=True, is_shared=mentioned)
 
 
 def _id_of(held: Json) -> str:
@@ -94,6 +123,10 @@ def reject(stored: StoredId) -> HttpResponse:
     if stored.is_item:
         return build_rejection("unknown_item", param="input", id=stored.id)
     what = stored.field.capitalize() if stored.of_account else "Container"
+    if stored.is_shared:
+        what = "File"
+    elif stored.field == _COMPARED[0]:
+        what = "Response"
     return build_rejection("unknown_stored", param=stored.field, what=what, id=stored.id)
 
 
@@ -130,32 +163,81 @@ def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
     """Yield the ids in an answer, or in one event of a stream; not those that it repeats."""
     try:
         answer = _EVENT.decode(data).response if stream else _WHOLE.decode(data)
+        made = list(_iter_made(msgspec.json.decode(data))) if _NAMES_FILE in data else []
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return
+    yield from made
     if answer is None:
         return
     ids = (answer.id, *(id for item in answer.output for id in item.ids))
     yield from (id for id in ids if id)
 
 
+def _iter_made(event: Json) -> Iterator[str]:
+    """Yield the files that code wrote, where its call has them or a text cites them.
+
+    Files that a search found are the account's own.
+    """
+    held: Any = event if isinstance(event, dict) else {}
+    answer = held.get("response") if isinstance(held.get("response"), dict) else held
+    items = (*_iter_objects(answer.get("output")), *_iter_objects([held.get("item")]))
+    for item in items:
+        if item.get("type") == "code_interpreter_call":
+            yield from iter_ids(item.get("outputs"), _FILES)
+    parts = [part for item in items for part in _iter_objects(item.get("content"))]
+    parts += _iter_objects([held.get("part")])
+    notes = [note for part in parts for note in _iter_objects(part.get("annotations"))]
+    for note in (*notes, *_iter_objects([held.get("annotation")])):
+        if note.get("type") in _MADE:
+            yield from iter_ids(note, (*_BOXES, *_FILES))
+
+
+class _Usage(Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
 class _RawAnswer(Struct):
+    id: str | None = None
     output: list[msgspec.Raw] = []
+    usage: _Usage | None = None
 
 
 class _RawEvent(Struct):
     response: _RawAnswer | None = None
 
 
+class _ItemKind(Struct):
+    id: str | None = None
+    type: str | None = None
+
+
 _RAW_EVENT = get_decoder(_RawEvent)
 _RAW_WHOLE = get_decoder(_RawAnswer)
-_ITEM = get_decoder(_Item)
+_ITEM = get_decoder(_ItemKind)
+# Items that show all that the model read or wrote (openai 3.49.0 types). Reasoning is hidden, and
+# part of the answer's output; results of searches and of code are no part of it.
+_SHOWN = {
+    *("message", "function_call", "custom_tool_call", "computer_call", "local_shell_call"),
+    *("shell_call", "apply_patch_call", "mcp_approval_request"),
+}
 
 
-def find_items(data: bytes, *, stream: bool) -> dict[str, bytes]:
-    """Return the items of an answer by id, or those of the event that ends a stream."""
+def find_answer(data: bytes, *, stream: bool) -> GivenAnswer | None:
+    """Return an answer with its items, or that of the event that ends a stream."""
     try:
         answer = _RAW_EVENT.decode(data).response if stream else _RAW_WHOLE.decode(data)
-        items = {_ITEM.decode(raw).id: bytes(raw) for raw in (answer.output if answer else ())}
+        items = [(_ITEM.decode(raw), bytes(raw)) for raw in (answer.output if answer else ())]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return {}
-    return {id: item for id, item in items.items() if id}
+        return None
+    if answer is None:
+        return None
+    usage = answer.usage or _Usage()
+    hidden = {"reasoning": usage.output_tokens, **dict.fromkeys(_SHOWN, 0)}
+    return GivenAnswer(
+        id=answer.id,
+        items={each.id: raw for each, raw in items if each.id},
+        hidden={each.id or "": hidden.get(each.type or "") for each, _ in items},
+        input=usage.input_tokens,
+        output=usage.output_tokens,
+    )

@@ -93,7 +93,7 @@ def put_items(http: HttpRequest, known: Mapping[str, Json]) -> HttpRequest:
 
 def list_items(http: HttpRequest, answer: HttpResponse | None) -> tuple[Json, ...]:
     """Return the items of a request and its answer; messages without an id get one."""
-    stem, body = stem_of(http.body), parse_body(http.body)
+    stem, body = stem_of(http.body, emulated=True), parse_body(http.body)
     given = [
         _with_id(item, write_id("msg", ItemId(stem, _OF_INPUT + place, None, stored=True)))
         for place, item in enumerate(_items(body.get("input", body.get("items"))))
@@ -109,9 +109,12 @@ def _with_id(item: Json, id: str) -> Json:
 
 
 def _reference(item: Json) -> str | None:
-    if isinstance(item, dict) and item.get("type") == "item_reference":
-        return str(item.get("id"))
-    return None
+    """Return the id in a reference; its type may be left out (openai 3.49.0 types)."""
+    if not isinstance(item, dict):
+        return None
+    kind, id = item.get("type"), item.get("id")
+    is_plain = kind is None and "role" not in item and id is not None
+    return str(id) if kind == "item_reference" or is_plain else None
 
 
 def _with_body(http: HttpRequest, body: Json, headers: Mapping[str, str]) -> HttpRequest:

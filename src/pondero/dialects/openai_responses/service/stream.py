@@ -1,5 +1,7 @@
 """Writes events as the service's server-sent events."""
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 from msgspec.json import decode
 
@@ -16,6 +18,7 @@ from pondero.canon import (
     TextDelta,
     Thinking,
     ThinkingDelta,
+    TokenLogprob,
     ToolCall,
     ToolDelta,
     UsageUpdate,
@@ -73,7 +76,9 @@ class Stream:
             data += self._close(*self._held, end)
             self._held = None
         match event:
-            case TextDelta() | ThinkingDelta():
+            case TextDelta():
+                return data + self._delta(event.index, event.text, event.logprobs)
+            case ThinkingDelta():
                 return data + self._delta(event.index, event.text)
             case ToolDelta():
                 return data + self._delta(event.index, event.json)
@@ -136,11 +141,11 @@ class Stream:
 
     # -- deltas ------------------------------------------------------------------------------------
 
-    def _delta(self, index: int, text: str) -> bytes:
+    def _delta(self, index: int, text: str, tokens: Sequence[TokenLogprob] = ()) -> bytes:
         item = self._open.get(index)
-        return b"" if item is None or item.place < 0 else self._more(item, text)
+        return b"" if item is None or item.place < 0 else self._more(item, text, tokens)
 
-    def _more(self, item: Open, text: str) -> bytes:
+    def _more(self, item: Open, text: str, tokens: Sequence[TokenLogprob] = ()) -> bytes:
         if not text or (item.kind == "thinking" and not self._shown):
             return b""
         item.texts.append(text)
@@ -157,7 +162,8 @@ class Stream:
             return data + self._emit("response.refusal.delta", **at, delta=text)
         part = {"type": "output_text", "annotations": [], "logprobs": [], "text": ""}
         data = self._open_paragraph(item, part, at)
-        return data + self._emit("response.output_text.delta", **at, delta=text, logprobs=[])
+        logprobs = self._writer.weigh(tokens)
+        return data + self._emit("response.output_text.delta", **at, delta=text, logprobs=logprobs)
 
     def _open_paragraph(self, item: Open, part: Item, at: Item) -> bytes:
         if item.begun:
@@ -226,7 +232,8 @@ class Stream:
         if content["type"] == "refusal":
             data += self._emit("response.refusal.done", **at, refusal=part.text)
         else:
-            data += self._emit("response.output_text.done", **at, text=part.text, logprobs=[])
+            logprobs = content["logprobs"]
+            data += self._emit("response.output_text.done", **at, text=part.text, logprobs=logprobs)
         return data + self._emit("response.content_part.done", **at, part=content)
 
     def _close_call(self, item: Open, whole: Item) -> bytes:

@@ -137,8 +137,10 @@ HOSTED_TOOLS = HostedTools(
             *("local_shell", "apply_patch"),
         }
     ),
-    client_marks=(("execution", "client"), ("environment", "local")),
-    fields=("search_parameters", "plugins"),  # xAI and OpenRouter
+    client_marks=(("tool_search", "execution", "client"), ("shell", "environment", "local")),
+    # xAI; OpenRouter; OpenAI (guide to multi-agent Responses)
+    fields=("search_parameters", "plugins", "multi_agent"),
+    models=("deep-research",),
     turns="input",
     own_results=frozenset({"tool_search"}),
 )

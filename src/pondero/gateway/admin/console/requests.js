@@ -13,6 +13,7 @@ const body = document.getElementById("rows");
 const pause = document.getElementById("pause");
 const filter = document.getElementById("model-filter");
 let figures = null;
+let alarms = [];
 let waiting = [];
 let paused = false;
 let due = null;
@@ -97,7 +98,7 @@ const tokens = (word) => (/^\d+$/.test(word ?? "") ? `${compact(Number(word))} t
 
 async function look() {
   const span = document.querySelector("input[name=span]:checked").value;
-  ({ figures } = await ask(`figures?span=${span}`));
+  ({ figures, alarms } = await ask(`figures?span=${span}`));
   if (figures === null) {
     document.getElementById("readout").textContent = "The ledger is disabled, so there is no history to show.";
     return;
@@ -112,6 +113,8 @@ function draw() {
   drawBalance(figures, slices);
   drawModels(figures.slices);
   drawRules();
+  drawPurposes();
+  drawWatch();
   drawAdjustments();
 }
 
@@ -188,6 +191,29 @@ function drawRules() {
       el("span", {}, el("b", {}, hit.key), ` ${RULES[hit.why] ?? hit.why} on `, el("code", {}, hit.said)),
       hit.sent ? el("small", {}, `${tokens(hit.asked)} → ${tokens(hit.sent)}`) : null)),
     ...(figures.bites.length ? [] : [el("li", { class: "none" }, "No route or key rule changed a request.")]),
+  );
+}
+
+function drawPurposes() {
+  document.getElementById("purposes").replaceChildren(
+    ...figures.purposes.map((each) => el("li", { title: `${compact(each.thinking)} thinking, ${compact(each.answer)} answer, ${formatCost(each.cost)}` },
+      el("code", {}, each.purpose), el("span", {}, compact(each.requests)))),
+    ...(figures.purposes.length ? [] : [el("li", { class: "none" }, "No requests in this time span.")]),
+  );
+}
+
+function drawWatch() {
+  const shares = figures.watch.slice(0, 8);
+  document.getElementById("watch").replaceChildren(
+    ...alarms.map((alarm) => el("li", {},
+      el("b", { class: "times" }, "!"),
+      el("span", {}, el("b", {}, alarm.kind.replaceAll("_", " ")), alarm.route ? " on " : null, alarm.route ? el("code", {}, alarm.route) : null),
+      el("small", {}, alarm.text))),
+    ...shares.map((each) => el("li", {},
+      el("b", { class: "times" }, `${Math.round((100 * (each.exhausted + each.though_off)) / each.answers)}%`),
+      el("span", {}, el("b", {}, each.key), each.exhausted ? " all thinking on " : " thought though off on ", el("code", {}, each.model)),
+      el("small", {}, `${each.level ?? "not set"}: ${compact(each.exhausted + each.though_off)} of ${compact(each.answers)}${each.wasted ? `, ${compact(each.wasted)} thinking tokens wasted` : ""}`))),
+    ...(alarms.length || shares.length ? [] : [el("li", { class: "none" }, "Every answer had room, and off was off.")]),
   );
 }
 

@@ -48,20 +48,66 @@ end
 
 local function whole(number) return string.format('%.0f', number) end
 
+-- A name that nothing had before, in digits. It is Redis's own time, also if a test gives another.
+local function new_name()
+  local time = redis.call('TIME')
+  return whole(time[1] * 1000000 + time[2])
+end
+
+-- A counter is a hash: its counts by slot; when it was born; and what replicas gave back, by slot, or
+-- in sum if its window is rolling. One that was removed and began again has another birth, so a
+-- replica notices that what it saw is lost.
+local function birth(counter) return redis.call('HGET', counter, 'born') or '0' end
+
+local function given(rolling, slot) return rolling == '1' and 'given' or 'given:' .. whole(slot) end
+
+local function slots_of(counter)
+  local kept, counts = redis.call('HGETALL', counter), {}
+  for each = 1, #kept, 2 do
+    local slot = tonumber(kept[each])
+    if slot then counts[slot] = tonumber(kept[each + 1]) end
+  end
+  return counts
+end
+
+-- Returns how many milliseconds ago a lost counter gave the data this name.
+local function age(epoch)
+  local since = string.match(epoch, '^lost:(%d+)$')
+  local passed = since and (tonumber(new_name()) - tonumber(since)) / 1000 or -1
+  return passed >= 0 and passed or math.huge
+end
+
+-- Returns whether a counter lost what a replica saw. Then the data get a new name (KEYS[1]), so that
+-- every replica (KEYS[2] has the name that each knows) gives back what it saw. A replica that had
+-- time enough for the last loss, and does not know of it, is gone.
+local GONE = 10 * LENGTHS.second
+local function is_lost(counter, seen)
+  if seen == '' or birth(counter) == seen then return false end
+  local epoch, known = redis.call('GET', KEYS[1]), redis.call('HGETALL', KEYS[2])
+  for each = 1, #known, 2 do
+    if known[each + 1] ~= epoch and age(epoch) > GONE then redis.call('HDEL', KEYS[2], known[each]) end
+  end
+  redis.call('SET', KEYS[1], 'lost:' .. new_name())
+  return true
+end
+
 -- Old slots are kept, because a clock that jumps forward may jump back; the farthest go first. A
 -- counter expires by itself long after its last use.
 local KEPT, UNUSED = 2 * SLOTS, 400 * DAY
 local function add(counter, span, slot, amount)
+  if birth(counter) == '0' then redis.call('HSET', counter, 'born', new_name()) end
   redis.call('HINCRBY', counter, whole(slot), whole(amount))
   redis.call('PEXPIRE', counter, whole(UNUSED))
-  if redis.call('HLEN', counter) <= KEPT then return end
-  local farthest, distance = nil, -1
-  for _, each in ipairs(redis.call('HKEYS', counter)) do
-    local away = math.abs(tonumber(each) - span.slot)
+  if redis.call('HLEN', counter) <= KEPT + 2 then return end  -- with its birth and a sum
+  local farthest, distance, many = nil, -1, 0
+  for each in pairs(slots_of(counter)) do
+    local away = math.abs(each - span.slot)
+    many = many + 1
     if away > distance then farthest, distance = each, away end
   end
-  redis.call('HDEL', counter, farthest)
+  if many > KEPT then redis.call('HDEL', counter, whole(farthest), 'given:' .. whole(farthest)) end
 end
 
--- A reservation, or the mark that a request is settled, is kept so long for a late answer.
-local LATE = 35 * DAY
+-- A reservation, or the mark that a request is settled, is kept so long for a late answer; the mark
+-- of one that Redis had, as long as a client that got no answer may send it again.
+local LATE, AGAIN = 35 * DAY, LENGTHS.minute

@@ -10,6 +10,7 @@ from ....canon import (
     Blob,
     Image,
     Json,
+    LevelUpdate,
     Message,
     Part,
     Text,
@@ -131,7 +132,7 @@ def _cell(part: Part, each: ThreadMessage, key: int) -> Cell | None:
     if isinstance(part, ToolCall):
         words = format_arguments(part.arguments)
         return ToolCallCell(key=key, id=part.id, name=part.name, arguments=words, number=number)
-    if isinstance(part, Thinking | ToolResult):
+    if isinstance(part, Thinking | ToolResult | LevelUpdate):
         return None
     text = _words(part)
     if each.message.role == "assistant":

@@ -89,11 +89,14 @@ def _switch_effects(before: ChatState, after: ChatState) -> Effects:
     note = NoteModel(after.model, after.level_text, after.system)
     if not before.count:
         return (note,)
-    same = before.model == after.model
-    return (
-        note,
-        Handoff(after.model, after.level_text, cached=_count_lost_cache(before, after), same=same),
+    move = Handoff(
+        after.model,
+        after.level_text,
+        cached=_count_lost_cache(before, after),
+        same=before.model == after.model,
+        last_prompt=before.tally.last_prompt,
     )
+    return note, move
 
 
 def _count_lost_cache(before: ChatState, after: ChatState) -> int:

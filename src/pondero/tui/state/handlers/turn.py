@@ -44,7 +44,11 @@ def start_turn(
         next_key=key + 2,
     )
     model, level_text, system = state.model, state.level_text, state.system
-    return begun, effects.AskModel(asked.words, model, level_text, system, context, asked.parts)
+    last_prompt = state.tally.last_prompt if context is not None else None
+    ask = effects.AskModel(
+        asked.words, model, level_text, system, context, asked.parts, last_prompt
+    )
+    return begun, ask
 
 
 def question_text(asked: DraftQuestion) -> str:
@@ -266,6 +270,7 @@ def on_ended(state: ChatState, action: actions.TurnEnded, _dial: DialView) -> Tr
         last=state.last if elsewhere else count,
         tally=tally,
         verdict=verdict,
+        cache="",
         thread=action.thread or state.thread,
         unsaved=action.unsaved,
     )

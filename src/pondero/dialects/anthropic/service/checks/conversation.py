@@ -1,5 +1,6 @@
 """Rules for a conversation sent back; ``rules.accept`` calls them in the service's order."""
 
+from itertools import groupby
 from typing import NamedTuple
 
 from msgspec import Raw
@@ -8,9 +9,9 @@ from msgspec.json import decode
 from pondero.canon import Json
 
 from .. import types
+from ..content import block
 from ..errors import reject
 from ..models import Family, family
-from ..parse import block
 from ..signatures import prefix_digest, verify_signature
 
 
@@ -45,6 +46,8 @@ def turns(body: types.Body) -> list[Turn]:
 
 
 def _blocks(content: str | list[Raw], at: str) -> list[PlacedBlock]:
+    if not content:
+        return []
     if isinstance(content, str):
         text = types.TextBlock(content)
         return [PlacedBlock(f"{at}.content", "text", text, {"type": "text", "text": content})]
@@ -55,25 +58,38 @@ def _blocks(content: str | list[Raw], at: str) -> list[PlacedBlock]:
     return placed
 
 
-def check_texts(found: list[Turn]) -> None:
-    """Reject empty messages and empty texts."""
-    if not found:
+def check_texts(body: types.Body, found: list[Turn]) -> None:
+    """Reject empty messages and texts; a last one of the assistant may be empty or blank."""
+    if not body.messages:
         reject("no_messages")
-    for number, turn in enumerate(found):
-        last = number == len(found) - 1 and turn.role == "assistant"
-        if not turn.blocks and not last and turn.role != "system":
-            reject("empty_message", at=turn.at)
-        for placed in turn.blocks:
-            if isinstance(placed.fields, types.TextBlock) and not placed.fields.text:
+    last = len(body.messages) - 1
+    spared = last if body.messages[last].role == "assistant" else None
+    for number, message in enumerate(body.messages):
+        if not message.content and message.role != "system" and number != spared:
+            reject("empty_message", at=f"messages.{number}")
+    for turn in found:
+        for number, blocks in groupby(turn.blocks, key=_message_of):
+            texts = [placed.fields for placed in blocks]
+            if any(isinstance(each, types.TextBlock) and not each.text for each in texts):
                 reject("empty_text")
+            if number != spared and turn.role != "system" and all(map(_is_blank, texts)):
+                reject("blank_text")
+
+
+def _message_of(placed: PlacedBlock) -> int:
+    return int(placed.at.split(".")[1])
+
+
+def _is_blank(fields: types.Typed | None) -> bool:
+    return isinstance(fields, types.TextBlock) and not fields.text.strip()
 
 
 def check_pairs(found: list[Turn], row: Family) -> None:
     """Reject a call without its result, and a result without its call or not at the begin."""
-    """Reject a call without its result, and a result without its call."""
     seen: set[str] = set()
     spoken = [turn for turn in found if turn.role != "system"]
     for number, turn in enumerate(spoken):
+        _check_roles(turn, row)
         calls = _ids(turn, types.ToolUseBlock)
         if len(set(calls)) < len(calls) or seen & set(calls):
             reject("call_ids")
@@ -88,14 +104,38 @@ def check_pairs(found: list[Turn], row: Family) -> None:
             _check_results(turn, spoken[number - 1] if number else None)
 
 
+def _check_roles(turn: Turn, row: Family) -> None:
+    """Reject calls of the user and results of the assistant, and errors that say nothing."""
+    for placed in turn.blocks:
+        at = f"messages.{_message_of(placed)}"
+        if isinstance(placed.fields, types.ToolUseBlock) and turn.role == "user":
+            reject("call_role", at=at)
+        if not isinstance(placed.fields, types.ToolResultBlock):
+            continue
+        if turn.role == "assistant":
+            reject("result_role", at=at)
+        if placed.fields.is_error and not placed.fields.content:
+            reject("empty_error", at=placed.at)
+        if placed.fields.is_error and row.at is None and not _is_words(placed.raw["content"]):
+            reject("error_media", at=placed.at)
+
+
+def _is_words(content: Json) -> bool:
+    return isinstance(content, str) or all(each.get("type") == "text" for each in content)
+
+
 def _check_results(turn: Turn, before: Turn | None) -> None:
     asked = _ids(before, types.ToolUseBlock) if before else []
+    answered: set[str] = set()
     late = False
     for placed in turn.blocks:
         if isinstance(placed.fields, types.ToolResultBlock):
             id = placed.fields.tool_use_id
             if id not in asked:
                 reject("result_without_call", at=placed.at, id=id)
+            if id in answered:
+                reject("result_twice", at=placed.at, id=id)
+            answered.add(id)
             if late:
                 reject("late_result", at=before.at if before else turn.at, id=id)
         else:
@@ -138,7 +178,7 @@ def _is_bound(model: str) -> bool:
 
 
 def _digest_before(raw: Json, placed: PlacedBlock, earlier: list[PlacedBlock]) -> bytes:
-    at = int(placed.at.split(".")[1])
+    at = _message_of(placed)
     here = [each.raw for each in earlier if each.at.startswith(f"messages.{at}.")]
     messages = raw["messages"][:at]
     if here:

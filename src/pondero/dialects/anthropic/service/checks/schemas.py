@@ -1,5 +1,6 @@
 """Schemas of tools and of answers; those of strict tools and answers are compiled to a grammar."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from pondero.canon import Json
@@ -15,6 +16,7 @@ _UNSUPPORTED: Mapping[str, Sequence[str]] = {
     "array": ("maxItems", "uniqueItems"),
 }
 _STRICT_TOOLS = 20
+_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 
 
 def check_schemas(asked: RequestFacts) -> None:
@@ -49,6 +51,10 @@ def _check_tools(tools: Sequence[Json]) -> list[Json]:
             reject("tool_root", path=path)
         if schema["type"] != "object":
             reject("tool_root_type", path=path)
+        if not all(_KEY.fullmatch(name) for name in schema.get("properties") or ()):
+            reject("property_keys", path=path)
+        if not json_schemas.is_valid(schema):
+            reject("invalid_schema", path=path)
         if tool.get("strict"):
             check_shape(schema, path)
             strict.append(schema)

@@ -54,7 +54,7 @@ def _check_thinking(asked: RequestFacts) -> None:
     if isinstance(thinking, types.Enabled):
         # Anthropic, extended thinking: interleaved, a budget spans turns (vendor page, 2026-11-15)
         spans = bool(body.tools) and asked.has_beta("interleaved-thinking-")
-        if not spans:
+        if not spans and "budget_tokens" not in asked.row.ignores:
             claude.check_budget(thinking.budget_tokens, body.max_tokens, reject)
     shown = thinking.display if isinstance(thinking, types.Enabled | types.Adaptive) else None
     if shown == "updates" and not asked.has_beta("thinking-display-updates-"):
@@ -62,8 +62,15 @@ def _check_thinking(asked: RequestFacts) -> None:
 
 
 def _kind(thinking: types.Thinking) -> str:
-    kinds = {types.Enabled: "enabled", types.Adaptive: "adaptive", types.Disabled: "disabled"}
-    return kinds.get(type(thinking), "between_tools")
+    match thinking:
+        case types.Enabled():
+            return "enabled"
+        case types.Adaptive():
+            return "adaptive"
+        case types.Disabled():
+            return "disabled"
+        case types.BetweenTools():
+            return "between_tools"
 
 
 def _check_effort(asked: RequestFacts) -> None:
@@ -85,7 +92,7 @@ def _check_sampling(body: types.Body, row: Family) -> None:
                 reject("no_sampling", name=name)
     if row.sampling == "one" and body.temperature is not None and body.top_p is not None:
         reject("one_sampling")
-    if isinstance(body.thinking, types.Enabled | types.Adaptive):
+    if row.limits and isinstance(body.thinking, types.Enabled | types.Adaptive):
         claude.check_sampling(body.temperature, body.top_k, body.top_p, reject)
 
 

@@ -21,7 +21,8 @@ def check_tools(asked: RequestFacts) -> None:
         reject("tool_names")
     _check_deferred(tools)
     _check_servers(asked, tools)
-    if asked.body.container is not None and not _runs_code(tools):
+    ignored = "container" in asked.row.ignores
+    if asked.body.container is not None and not ignored and not _runs_code(tools):
         reject("container")
     choice = asked.body.tool_choice
     if isinstance(choice, types.OneTool) and choice.name not in names:
@@ -37,6 +38,14 @@ def _check_vendor_tool(asked: RequestFacts, tool: Json, at: int) -> None:
         reject("tool_beta", at=at, kind=kind)
     if row.name is not None and tool.get("name") != row.name:
         reject("tool_name", at=at, kind=kind, name=row.name)
+    for name in row.must:
+        if tool.get(name) is None:
+            reject("missing_field", path=f"tools.{at}.{kind}.{name}")
+    for name in tool:
+        if name not in row.all_fields:
+            reject("extra_field", path=f"tools.{at}.{kind}.{name}")
+    if tool.get("allowed_domains") and tool.get("blocked_domains"):
+        reject("tool_domains", at=at, kind=kind)
     if asked.platform in row.not_on or (row.needs and not getattr(asked.row, row.needs)):
         reject("tool_model", kind=kind)
 

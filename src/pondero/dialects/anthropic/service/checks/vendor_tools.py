@@ -9,6 +9,7 @@ from msgspec import Struct
 from pondero.dialects.tables import load_table
 
 Platform = Literal["anthropic", "vertex", "foundry"]
+_SHARED = ("name", "allowed_callers", "defer_loading", "strict")
 
 
 class VendorTool(Struct, frozen=True, forbid_unknown_fields=True):
@@ -18,6 +19,14 @@ class VendorTool(Struct, frozen=True, forbid_unknown_fields=True):
     beta: str | None = None
     needs: Literal["search", "advisor"] | None = None
     not_on: tuple[Platform, ...] = ()
+    also: tuple[str, ...] = ()
+    must: tuple[str, ...] = ()
+    set: bool = False
+
+    @property
+    def all_fields(self) -> tuple[str, ...]:
+        """Return every field that the type has."""
+        return ("type", "cache_control", *(() if self.set else _SHARED), *self.also)
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):

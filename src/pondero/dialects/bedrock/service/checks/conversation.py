@@ -59,6 +59,13 @@ def _check_message(role: str, at: int, blocks: Sequence[PlacedBlock]) -> None:
     for placed in blocks:
         if isinstance(placed.fields, str) and not placed.fields:
             reject("empty_text", at=placed.at)
+        result = placed.fields
+        if (
+            isinstance(result, types.ToolResultBlock)
+            and result.status == "error"
+            and not result.content
+        ):
+            reject("empty_error", at=placed.at)
     if role != "user" and kinds & {"image", "document", "toolResult"} - _own_tool_kinds(blocks):
         reject("user_content", at=at)
     if "document" in kinds and "text" not in kinds:
@@ -88,6 +95,8 @@ def check_turns(known: list[Turn], row: Family, *, tools: bool) -> None:
             reject("call_without_result", at=turn.at + 1, ids=", ".join(missing))
         if [id for id in answered if id not in before]:
             reject("result_without_call", at=turn.at)
+        if twice := sorted({id for id in answered if answered.count(id) > 1}):
+            reject("result_twice", at=turn.at, ids=", ".join(twice))
 
 
 def _calls(turn: Turn) -> list[str]:

@@ -9,6 +9,12 @@ from msgspec import Meta, Raw
 
 from ..types import Strict, decode_strict
 
+_GUARDRAIL = (
+    r"^(|[a-z0-9]+|arn:aws(-[^:]+)?:bedrock:[a-z0-9-]{1,20}:[0-9]{12}:guardrail/[a-z0-9]+)$"
+)
+_Tag = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9\s:_@$#=/+,\-.]{1,256}$")]
+_TagValue = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9\s:_@$#=/+,\-.]{0,256}$")]
+_Path = Annotated[str, Meta(min_length=1, max_length=256)]
 _Reference = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
@@ -54,7 +60,28 @@ class CitationsConfig(Strict, frozen=True):
     enabled: bool
 
 
-class Document(Strict, frozen=True, forbid_unknown_fields=False):
+class Place(Strict, frozen=True):
+    """Where in S3 an object is."""
+
+    uri: Annotated[
+        str, Meta(pattern=r"^s3://[a-z0-9][.\-a-z0-9]{1,61}[a-z0-9](/.*)?$", max_length=1024)
+    ]
+    bucket_owner: Annotated[str, Meta(pattern="^[0-9]{12}$")] | None = None
+
+
+class Source(Strict, frozen=True, forbid_unknown_fields=False):
+    """The bytes of a medium, or where they are."""
+
+    s3_location: Place | None = None
+
+
+class Medium(Strict, frozen=True, forbid_unknown_fields=False):
+    """The part of a medium that has limits."""
+
+    source: Source
+
+
+class Document(Medium, frozen=True, forbid_unknown_fields=False):
     """The part of a document that stays raw."""
 
     citations: CitationsConfig | None = None
@@ -84,6 +111,7 @@ class ToolChange(Strict, frozen=True):
 
 
 BLOCKS: dict[str, type[Strict]] = {
+    **dict.fromkeys(("image", "video", "audio"), Medium),
     "document": Document,
     "guardContent": GuardContent,
     "searchResult": SearchResult,
@@ -104,8 +132,8 @@ def check_block(kind: str, raw: Raw, at: str) -> None:
 class GuardrailConfig(Strict, frozen=True):
     """Which guardrail checks the conversation."""
 
-    guardrail_identifier: str | None = None
-    guardrail_version: str | None = None
+    guardrail_identifier: Annotated[str, Meta(pattern=_GUARDRAIL, max_length=2048)] | None = None
+    guardrail_version: Annotated[str, Meta(pattern="^(|[1-9][0-9]{0,7}|DRAFT)$")] | None = None
     trace: Literal["enabled", "disabled", "enabled_full"] | None = None
     stream_processing_mode: Literal["sync", "async"] | None = None
 
@@ -131,6 +159,10 @@ class ServiceTier(Strict, frozen=True):
 class Fields(Strict, frozen=True, forbid_unknown_fields=False):
     """The fields of a request that stay raw."""
 
+    request_metadata: Annotated[dict[_Tag, _TagValue], Meta(min_length=1, max_length=16)] | None = (
+        None
+    )
+    additional_model_response_field_paths: list[_Path] | None = None
     guardrail_config: GuardrailConfig | None = None
     prompt_variables: dict[str, PromptVariable] | None = None
     performance_config: PerformanceConfig | None = None

@@ -25,6 +25,8 @@ def check_media(known: list[Turn], row: Family) -> None:
     if row.control == "any" and row.match and row.match[0].startswith("arn:"):
         return  # any model
     for placed in blocks:
+        if isinstance(placed.fields, types.ImageBlock) and not row.images:
+            reject("no_images")
         if isinstance(placed.fields, types.ToolResultBlock):
             _check_result(placed, placed.fields, row)
         elif isinstance(placed.fields, _Medium) and placed.fields.source.s3_location and not row.s3:
@@ -44,6 +46,8 @@ def _check_result(placed: PlacedBlock, result: types.ToolResultBlock, row: Famil
     if result.status is not None and not row.result_status:
         reject("unsupported_field", field="status")
     for kind, fields in _iter_media(result):
+        if row.control == "claude" and result.status == "error":
+            reject("error_media", message=placed.message, number=placed.number)
         source = fields.get("source")
         if isinstance(source, dict) and "s3Location" in source and not row.s3:
             reject("s3")

@@ -21,6 +21,7 @@ _UNSUPPORTED: Mapping[str, Sequence[str]] = {
     "array": ("maxItems",),
 }
 _STRICT_TOOLS = 20
+_KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 # What begins a look-around or goes back to a group; escapes and classes of characters hide it.
 _PIECE = re.compile(
     r"\\(?P<back>\d)|\\.|\[(?:\\.|[^\]])*\]|(?P<look>\(\?(?:[=!]|<[=!]|P=))", re.DOTALL
@@ -29,6 +30,7 @@ _PIECE = re.compile(
 
 def check_schemas(body: types.Body, row: Family) -> None:
     """Reject schemas that the model does not compile, or not together."""
+    _check_inputs(body, row)
     found = [*_iter_strict(body), *_iter_formats(body)]
     if found and not row.formats:
         reject("no_format", field=found[0][0])
@@ -39,6 +41,23 @@ def check_schemas(body: types.Body, row: Family) -> None:
         if len(strict) > _STRICT_TOOLS:
             reject("strict_tools", found=len(strict), most=_STRICT_TOOLS)
         json_schemas.check_size([schema for _, schema in found], reject)
+
+
+def _check_inputs(body: types.Body, row: Family) -> None:
+    """Reject schemas of tools that are no objects, for Claude also what its own API rejects."""
+    for at, union in enumerate(body.tool_config.tools if body.tool_config else ()):
+        if "toolSpec" not in union:
+            continue
+        schema = decode_strict(union["toolSpec"], types.ToolSpec).input_schema.json
+        if schema.get("type") != "object":
+            reject("tool_root", at=at)
+        if row.control != "claude":
+            continue
+        properties = schema.get("properties")
+        if isinstance(properties, Mapping) and not all(map(_KEY.fullmatch, properties)):
+            reject("property_keys", at=at)
+        if not json_schemas.is_valid(schema):
+            reject("invalid_schema", at=at)
 
 
 def _iter_strict(body: types.Body) -> Iterator[tuple[str, Json]]:

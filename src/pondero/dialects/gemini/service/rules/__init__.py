@@ -4,8 +4,16 @@ import re
 
 import msgspec
 
-from pondero.canon import HttpRequest
+from pondero.canon import HttpRequest, Json
 from pondero.dialects.dialect import AcceptedRequest
+from pondero.dialects.prompt_cache import (
+    PromptPrefix,
+    describe_level,
+    find_account,
+    find_cache_rules,
+    render_request,
+)
+from pondero.thinking import UNSET, Intent
 
 from ..address import address_of, authorise
 from ..models import table
@@ -42,16 +50,28 @@ def accept(http: HttpRequest, provider: str) -> AcceptedRequest[Context]:
         counted=address.counts,
     )
     thinks = _check(asked)
+    request = canon(read, model=name, stream=address.streams, provider=provider)
+    intent = intent_of(read.generation_config.thinking_config)
     return AcceptedRequest(
-        request=canon(read, model=name, stream=address.streams, provider=provider),
-        intent=intent_of(read.generation_config.thinking_config),
+        request=request,
+        intent=intent,
         thinks=thinks,
         shown=bool(read.generation_config.thinking_config.include_thoughts),
         context=context_of(address),
         sign=make_signer(provider, name, signs=model.signs),
         seed=msgspec.json.encode(raw),
-        caches="always",
+        prefix=PromptPrefix(
+            rules=find_cache_rules(provider, name),
+            account=find_account(http),
+            settings={**render_request(request), "level": _describe_level(intent)},
+        ),
     )
+
+
+def _describe_level(intent: Intent) -> Json:
+    """Return the level; thinking that is only to be shown does not change the prompt."""
+    shown = intent.kind == "on" and intent.tokens is None
+    return describe_level(UNSET if shown else intent)
 
 
 def _check(asked: RequestFacts) -> bool:

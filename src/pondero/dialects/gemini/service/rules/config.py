@@ -35,7 +35,7 @@ def _check_numbers(asked: RequestFacts) -> None:
         ("frequencyPenalty", config.frequency_penalty),
     )
     for name, value in penalties:
-        if value is not None and model.settled:
+        if value and (model.settled or asked.provider not in model.penalties):
             asked.reject("penalty")
         if value is not None and not -2 <= value < 2:
             asked.reject("penalty_range", name=name, value=value)

@@ -29,6 +29,8 @@ def check_contents(asked: RequestFacts) -> None:
     for number, content in enumerate(request.contents):
         if content.role not in _ROLES:
             asked.reject("bad_role")
+        if not content.role and asked.surface.needs_roles:
+            asked.reject("no_role")
         if not content.parts:
             asked.reject("no_parts", content=number)
         for place, part in enumerate(content.parts):

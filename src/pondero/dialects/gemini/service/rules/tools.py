@@ -6,6 +6,7 @@ from .facts import RequestFacts
 from .schemas import check_schema
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+_MOST_FUNCTIONS = 512  # of one tool
 _TITLES = {
     "google_search": "Search as tool",
     "google_search_retrieval": "Search Grounding",
@@ -22,6 +23,8 @@ def check(asked: RequestFacts) -> None:
     for number, tool in enumerate(asked.request.tools):
         if not tool.kinds:
             asked.reject("empty_tool", tool=number)
+        if len(tool.function_declarations) > _MOST_FUNCTIONS:
+            asked.reject("many_functions", most=_MOST_FUNCTIONS)
     _check_functions(asked)
     _check_hosted(asked)
     _check_together(asked)

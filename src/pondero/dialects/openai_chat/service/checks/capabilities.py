@@ -6,6 +6,7 @@ from .. import types
 from ..models import Model, Provider
 
 _SEARCH = "web_search_options"
+_VERBOSITY = "verbosity"
 
 
 def check_capabilities(
@@ -20,6 +21,9 @@ def check_capabilities(
         reject("no_search", param=_SEARCH)
     if isinstance(body.response_format, types.SchemaFormat) and "schemas" in model.lacks:
         reject("schema", param="response_format", model=body.model)
+    verbosity = rest.get(_VERBOSITY)
+    if "verbosity" in model.lacks and verbosity not in (None, "medium"):
+        reject("verbosity", param=_VERBOSITY, value=verbosity)
     modalities = rest.get("modalities")
     speaks = isinstance(modalities, list) and "audio" in modalities
     if speaks and "audio" in model.lacks:

@@ -25,6 +25,10 @@ def check_media(
         id_ = part.file.file_id
         if id_ is not None and not id_.startswith("file"):
             reject("file_id", param=f"{where}.file.file_id", id=id_)
+    if isinstance(part, types.FilePart) and provider.files:
+        kind = (part.file.file_data or "").removeprefix("data:").partition(";")[0]
+        if (part.file.file_data or "").startswith("data:") and kind not in provider.files:
+            reject("file_type", param=f"{where}.file.file_data", kind=kind)
     encoded = base64_in(part)
     data = None if encoded is None else decode_base64(encoded)
     if encoded is not None and data is None:

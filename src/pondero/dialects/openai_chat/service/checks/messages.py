@@ -3,6 +3,8 @@
 import re
 from collections.abc import Sequence
 
+import msgspec
+
 from pondero.canon import Json
 
 from .. import types
@@ -13,6 +15,7 @@ from .media import check_media
 
 # OpenAI's pattern of a message's name (its own error quotes it; public clients, 2026-11-16)
 _NAME = r"^[^\s<|\\/>]+$"
+_CALLED = "^[a-zA-Z0-9_-]+$"
 
 
 class Conversation:
@@ -96,7 +99,18 @@ class Conversation:
             self._rejecter.reject("missing", param=f"{where}.{lacks}")
         if provider.call_ids and not re.fullmatch(provider.call_ids, call.id or ""):
             self._rejecter.reject("call_id", param=f"{where}.id", id=call.id)
+        if provider.strict and not re.fullmatch(_CALLED, body.name):
+            param = f"{where}.{call.type}.name"
+            self._rejecter.reject("pattern", param=param, pattern=_CALLED)
+        if provider.json_arguments and call.function is not None:
+            self._check_arguments(call.function.arguments, f"{where}.function.arguments", call.id)
         return call.id or "", call.id or make_call_id(where, body.name)
+
+    def _check_arguments(self, arguments: str, param: str, id_: str | None) -> None:
+        try:
+            msgspec.json.decode(arguments)
+        except (msgspec.DecodeError, RecursionError):
+            self._rejecter.reject("bad_arguments", param=param, id=id_)
 
     def _check_signatures(self, details: list[dict[str, Json]]) -> None:
         provider = self._provider

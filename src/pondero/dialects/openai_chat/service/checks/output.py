@@ -3,6 +3,7 @@
 import msgspec
 
 from pondero.canon import Json, convert_json
+from pondero.dialects.json_schemas import iter_schemas
 
 from .. import types
 from ..models import Provider
@@ -36,13 +37,17 @@ def _texts(message: types.Message) -> list[str]:
 
 def check_tools(body: types.Body, rest: dict[str, Json], provider: Provider) -> None:
     """Raise Rejected for the first function whose parameters the service does not take."""
-    if not provider.checks_schemas:
-        return
+    for index, tool in enumerate(body.tools or () if provider.needs_parameters else ()):
+        if isinstance(tool, types.OfferedFunction) and tool.function.parameters is None:
+            provider.rejecter.reject("no_parameters", param=f"tools.{index}.function.parameters")
     functions = {
         f"tools[{index}].function": tool.function
         for index, tool in enumerate(body.tools or ())
         if isinstance(tool, types.OfferedFunction)
     }
+    _check_names(functions, provider)
+    if not provider.checks_schemas:
+        return
     for where, function in {**functions, **_older(rest, provider)}.items():
         if function.parameters is None:
             continue
@@ -50,6 +55,20 @@ def check_tools(body: types.Body, rest: dict[str, Json], provider: Provider) -> 
         if fault is not None:
             place, param = f"function '{function.name}'", f"{where}.parameters"
             _reject_schema(fault, place, param, provider, "invalid_function_parameters")
+
+
+def _check_names(functions: dict[str, types.FunctionTool], provider: Provider) -> None:
+    """Reject names that come twice, and schemas that require what they do not have."""
+    names = [function.name for function in functions.values()]
+    if provider.unique_tools and len(set(names)) < len(names):
+        provider.rejecter.reject("tool_names", param="tools")
+    for where, function in functions.items() if provider.needs_properties else ():
+        if any(
+            each.get("required") is not None and "properties" not in each
+            for each in iter_schemas(function.parameters)
+        ):
+            param = f"{where}.parameters"
+            provider.rejecter.reject("required_alone", param=param, name=function.name)
 
 
 def _older(rest: dict[str, Json], provider: Provider) -> dict[str, types.FunctionTool]:

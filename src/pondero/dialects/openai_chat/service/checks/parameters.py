@@ -22,6 +22,7 @@ _NOT_WHILE_THINKING = ("logprobs", "top_logprobs", "logit_bias")
 _DEPENDENT = {
     "top_logprobs": ("logprobs", "needs_logprobs"),
     "function_call": ("functions", "needs_functions"),
+    "metadata": ("store", "needs_store"),
 }
 
 
@@ -29,14 +30,23 @@ def check_parameters(
     body: types.Body, rest: dict[str, Json], provider: Provider, model: Model
 ) -> None:
     """Raise Rejected for the first parameter that the provider or the model does not take."""
+    given = [
+        name
+        for name in model.incompatible
+        if getattr(body, name, None) is not None or rest.get(name) is not None
+    ]
+    if given:
+        plural = "s" if len(given) > 1 else ""
+        provider.rejecter.reject("incompatible", plural=plural, names=", ".join(given))
     _check_ranges(body, rest, provider)
     _check_integers(rest, provider)
     _check_lengths(body, provider)
+    _check_strings(rest, provider)
     _check_caps(body, provider, model)
     _check_dependent_fields(body, rest, provider)
     if provider.strict and body.top_k is not None and "top_k" not in provider.words:
         provider.rejecter.reject_unknown("top_k")
-    for name in model.refuses:
+    for name in (*provider.refuses, *model.refuses):
         if getattr(body, name, None) is not None or rest.get(name) is not None:
             provider.rejecter.reject("unsupported", param=name, model=body.model)
     if not provider.schemas and isinstance(body.response_format, types.SchemaFormat):
@@ -54,7 +64,7 @@ def check_exclusive_fields(body: types.Body, rest: dict[str, Json], provider: Pr
 
 
 def _check_ranges(body: types.Body, rest: dict[str, Json], provider: Provider) -> None:
-    for name, (least, most) in _RANGES.items():
+    for name, (least, most) in {**_RANGES, **provider.ranges}.items():
         value = getattr(body, name, None) if name in body.__struct_fields__ else rest.get(name)
         if value is None:
             continue
@@ -78,10 +88,9 @@ def _check_caps(body: types.Body, provider: Provider, model: Model) -> None:
             continue
         if cap < 1:
             provider.rejecter.reject("small_cap", param=name, cap=cap)
-        if model.max_output is not None and cap > model.max_output:
-            provider.rejecter.reject(
-                "large_cap", param="max_tokens", cap=cap, most=model.max_output
-            )
+        most = model.max_output or provider.find_most(provider.max_outputs, body.model)
+        if most is not None and cap > most:
+            provider.rejecter.reject("large_cap", param="max_tokens", cap=cap, most=most)
 
 
 def _check_integers(rest: dict[str, Json], provider: Provider) -> None:
@@ -98,10 +107,28 @@ def _check_integers(rest: dict[str, Json], provider: Provider) -> None:
 
 
 def _check_lengths(body: types.Body, provider: Provider) -> None:
-    for name, most in provider.lengths.items():
+    most_tools = provider.find_most(provider.most_tools, body.model)
+    known = provider.lengths if most_tools is None else {**provider.lengths, "tools": most_tools}
+    for name, most in known.items():
         value = getattr(body, name)
         if isinstance(value, list) and len(value) > most:
             provider.rejecter.reject("long_array", param=name, most=most, length=len(value))
+
+
+def _check_strings(rest: dict[str, Json], provider: Provider) -> None:
+    given = {name: (rest.get(name), most) for name, most in provider.strings.items()}
+    metadata = rest.get("metadata")
+    if provider.metadata is not None and isinstance(metadata, dict):
+        names, longest_name, longest = provider.metadata
+        if len(metadata) > names:
+            count = len(metadata)
+            provider.rejecter.reject("metadata_size", param="metadata", most=names, count=count)
+        for name, value in metadata.items():
+            given |= {"metadata": (name, longest_name)} if len(name) > longest_name else {}
+            given[f"metadata.{name}"] = (value, longest)
+    for param, (value, most) in given.items():
+        if isinstance(value, str) and len(value) > most:
+            provider.rejecter.reject("long_string", param=param, most=most)
 
 
 def _check_dependent_fields(body: types.Body, rest: dict[str, Json], provider: Provider) -> None:
@@ -113,7 +140,9 @@ def _check_dependent_fields(body: types.Body, rest: dict[str, Json], provider: P
     if body.tools:
         return
     for name in ("tool_choice", "parallel_tool_calls"):
-        if getattr(body, name):
+        value = getattr(body, name)
+        # Clients quote OpenAI's rejection of false; what other hosts say of it is not known.
+        if value is not None if provider.strict else value:
             provider.rejecter.reject("needs_tools", param=name)
 
 

@@ -113,6 +113,8 @@ def _check_media(request: _Request) -> None:
             request.reject("no_media", param=where, index=index, kind=kind)
         if kind == "image_url" and request.lacks("images"):
             request.reject("no_images", param=where, index=index, kind=kind)
+        if kind == "input_audio" and request.lacks("audio"):
+            request.reject("no_audio", param=where, index=index, kind=kind)
         formats = request.provider.videos
         if kind == "video_url" and formats and _format_of(part) not in (None, *formats):
             request.reject("video_format", param=where, formats="/".join(formats))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from pondero.canon import Json
+from pondero.dialects.json_schemas import find_misfit
 
 _UNIONS = ("oneOf", "anyOf", "allOf", "enum", "not")
 _REFUSED = frozenset(
@@ -36,10 +37,15 @@ class SchemaFault(Struct, frozen=True):
 def find_fault(schema: dict[str, Json], *, strict: bool, function: bool) -> SchemaFault | None:
     """Return the first fault of a schema, None if the service takes it."""
     kind = schema.get("type")
-    if kind != "object" and (strict or kind is not None):
+    typed = strict or kind is not None or (function and bool(schema))
+    if kind != "object" and typed:
         return SchemaFault("schema_root", {"got": kind})
+    if function and (misfit := find_misfit(schema)) is not None:
+        return SchemaFault("schema_invalid", {"misfit": misfit})
     if (strict or function) and any(name in schema for name in _UNIONS):
         return SchemaFault("schema_root_union", {})
+    if function and not strict and kind == "object" and "properties" not in schema:
+        return _fault("schema_no_properties", ())
     found = _walk_strict(schema, (), schema) if strict else _walk_arrays(schema, ())
     return next(found, None) if strict or function else None
 
@@ -47,7 +53,7 @@ def find_fault(schema: dict[str, Json], *, strict: bool, function: bool) -> Sche
 def _walk_arrays(node: Json, at: _Context) -> Iterator[SchemaFault]:
     if not isinstance(node, dict):
         return
-    if node.get("type") == "array" and not {"items", "prefixItems"} & set(node):
+    if node.get("type") == "array" and "items" not in node:
         yield _fault("schema_items", at)
     for inner, where in _inner(node, at):
         yield from _walk_arrays(inner, where)

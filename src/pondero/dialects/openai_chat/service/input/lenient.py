@@ -111,7 +111,7 @@ def _part(part: Json, at: tuple[int, int], passed: SkippedFields, *, role: str) 
         return part
     kind = str(part.get("type"))
     heard = role == "user" or kind == "text" or (role == "assistant" and kind in _ASSISTANT_ONLY)
-    if kind not in _PART_FIELDS or not heard:
+    if kind not in _PART_FIELDS or not heard or _is_chunk(kind, part):
         return _as_text(part, at, passed)
     path = f"messages.{at[0]}.content.{at[1]}"
     kept = passed.only(part, _PART_FIELDS[kind], path)
@@ -120,6 +120,12 @@ def _part(part: Json, at: tuple[int, int], passed: SkippedFields, *, role: str) 
     elif isinstance(image, dict):
         kept["image_url"] = passed.only(image, _IMAGE, f"{path}.image_url")
     return kept
+
+
+def _is_chunk(kind: str, part: dict[str, Json]) -> bool:
+    """Return whether a part has the form that Mistral gives its sounds and files."""
+    field = {"input_audio": "input_audio", "file": "file_id"}.get(kind, "")
+    return isinstance(part.get(field), str)
 
 
 def _as_text(part: Json, at: tuple[int, int], passed: SkippedFields) -> Json:

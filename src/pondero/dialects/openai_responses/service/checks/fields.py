@@ -1,6 +1,6 @@
 """Checks the parameters themselves: whose they are, which a deployment needs, and limits."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pondero.canon import Json
@@ -16,8 +16,10 @@ _MOVED = {
     "response_format": "text.format",
     "reasoning_effort": "reasoning.effort",
 }
+_STATE = ("store", "background", "previous_response_id", "conversation", "prompt", "moderation")
 _PROMPTS_MODEL = "gpt-5.5"  # a stored prompt has its own, which is not known here
 _MOST_METADATA = 16
+_LONGEST_KEY, _LONGEST_VALUE = 64, 512
 _FAR = 2  # a name with more different letters is not suggested
 
 
@@ -30,6 +32,9 @@ def check_required_values(raw: dict[str, Json], deployment: Deployment) -> None:
     for name in deployment.refuses:
         if raw.get(name) is not None:
             reject("codex_parameter", name=name)
+    for name in _STATE if deployment.stateless else ():
+        if raw.get(name):
+            reject("stateless", param=name)
 
 
 # ChatGPT's Codex backend names these one after the other.
@@ -62,6 +67,16 @@ def check_limits(create: Create, deployment: Deployment) -> None:
     if create.metadata is not None and len(create.metadata) > _MOST_METADATA:
         count = len(create.metadata)
         reject("metadata_size", param="metadata", most=_MOST_METADATA, count=count)
+    for param, text, most in _strings(create) if deployment.bounded else ():
+        if len(text) > most:
+            reject("long_string", param=param, most=most, length=len(text))
+
+
+def _strings(create: Create) -> Iterator[tuple[str, str, int]]:
+    yield "prompt_cache_key", create.prompt_cache_key or "", _LONGEST_KEY
+    for name, value in (create.metadata or {}).items():
+        yield "metadata", name, _LONGEST_KEY
+        yield f"metadata.{name}", str(value), _LONGEST_VALUE
 
 
 def _check_present(body: dict[str, Any]) -> None:

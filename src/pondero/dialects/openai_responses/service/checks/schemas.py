@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from pondero.canon import Json
+from pondero.dialects.json_schemas import find_misfit
 
 from ..errors import reject
 from ..types import Create
@@ -75,16 +76,30 @@ def iter_functions(tools: Json, at: str) -> Iterator[tuple[str, dict[str, Json]]
 
 
 def _check(schema: Mapping[str, Json], place: _Place, *, strict: bool) -> None:
-    kind = schema.get("type")
-    if kind not in ("object", None) or (strict and kind is None and not _has_root_union(schema)):
+    kind, function = schema.get("type"), place.what == "function"
+    typed = (strict or (function and schema)) and not _has_root_union(schema)
+    if kind not in ("object", None) or (kind is None and typed):
         place.reject("schema_root", got=kind)
-    if _has_root_union(schema) and (strict or place.what == "function"):
+    if _has_root_union(schema) and (strict or function):
         place.reject("schema_root_union")
+    if function and (misfit := find_misfit(schema)) is not None:
+        place.reject("schema_invalid", misfit=misfit)
     if not strict:
+        if function:
+            _check_loose(schema, place)
         return
     _check_size(schema, place)
     for path, each in _iter_schemas(schema, ()):
         _check_one(path, each, place)
+
+
+def _check_loose(schema: Mapping[str, Json], place: _Place) -> None:
+    """Check a function that is not enforced: nested objects need no properties (recordings)."""
+    if schema.get("type") == "object" and "properties" not in schema:
+        place.reject("schema_no_properties", context="()")
+    for path, each in _iter_schemas(schema, ()):
+        if each.get("type") == "array" and "items" not in each:
+            place.reject("schema_items", context=repr(path))
 
 
 def _has_root_union(schema: Mapping[str, Json]) -> bool:

@@ -6,6 +6,7 @@ from ..address import HOME
 from ..errors import join_words, reject, reject_invalid
 from ..models import Deployment, Model
 from ..types import TOOL_FIELDS, TOOLS, Create
+from .schemas import iter_functions
 
 _ANY_OF_MCP = ("server_url", "connector_id", "tunnel_id")
 _NOT_AT_MINIMAL = {"web_search": "web_search", "image_generation": "image_gen"}
@@ -27,6 +28,23 @@ def check_types(create: Create, deployment: Deployment) -> None:
                 reject("missing", param=f"{at}.{name}")
         if kind == "mcp" and not any(name in tool for name in _ANY_OF_MCP):
             reject("mcp_server", param=at)
+    names = [str(tool["name"]) for _, tool in iter_functions(create.tools, "tools")]
+    if deployment.unique_tools and len(set(names)) < len(names):
+        reject("tool_names", param="tools")
+
+
+def check_count(create: Create, model: Model, deployment: Deployment) -> None:
+    """Reject more tools than the model takes; those of a namespace count one by one."""
+    most = model.most_tools or deployment.most_tools
+    count = sum(_count(tool) for tool in create.tools or ())
+    if most is not None and count > most:
+        reject("xai_tools", param="tools", count=count, most=most)
+
+
+def _count(tool: Json) -> int:
+    inside = tool.get("tools")
+    named = tool.get("type") == "namespace" and isinstance(inside, list)
+    return len(inside) if named else 1
 
 
 def check_model(create: Create, model: Model, *, effort: str | None) -> None:

@@ -27,6 +27,8 @@ def check_updates(
     for number in _find(items, _UPDATE):
         at = f"input[{number}]"
         update = read(items[number], ConfigurationUpdate, at=at)
+        if update.reasoning is None and update.text is None:
+            reject("update_empty", param=at)
         _check_place(create, items, number)
         if not model.updates or create.model.rpartition("/")[2] in deployment.no_updates:
             reject("update_model", param=f"{at}.type")

@@ -55,6 +55,11 @@ _OF_CALLERS = frozenset({
     "configuration_update", "local_shell_call_output", "mcp_approval_response",
 })  # fmt: skip
 
+_SOURCES: dict[type, tuple[str, ...]] = {
+    InputImage: ("file_id", "image_url"),
+    InputFile: ("file_data", "file_id", "file_url"),
+}
+
 
 class Conversation:
     """Collects messages; with ``unknown``, invalid items become ``UnknownPart`` and are listed."""
@@ -252,6 +257,10 @@ def _content(
 
 def _parse_part(raw: Json, *, at: str, unknown: UnknownFields | None) -> Part:
     part = _content(raw, GIVEN, at=at, unknown=unknown)
+    if unknown is None and isinstance(part, InputImage | InputFile):
+        names = _SOURCES[type(part)]
+        if all(getattr(part, name) is None for name in names):
+            reject("no_source", param=at, names=", ".join(f"'{name}'" for name in names))
     try:
         return _canon(part, raw, at=at)
     except Rejected:

@@ -1,5 +1,6 @@
 """Checks that an input keeps its pairs: call and result, thinking and the item after it."""
 
+import re
 from typing import NoReturn
 
 from pondero.canon import Json
@@ -7,9 +8,11 @@ from pondero.canon import Json
 from ..errors import reject
 from ..signatures import ItemId, decrypt, parse_id, write_id
 
+_NAME = re.compile("[a-zA-Z0-9_-]+")
 _PREFIXES = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
 _ANSWERS = ("function_call_output", "custom_tool_call_output")
 _CALLS = ("function_call", "custom_tool_call")
+_CLIENT_ANSWERS = ("apply_patch_call_output", "computer_call_output", "shell_call_output")
 _NEVER_FOLLOW = (*_ANSWERS, "configuration_update", "additional_tools", "compaction_trigger")
 
 
@@ -52,6 +55,25 @@ def check_adjacent(items: list[Json]) -> None:
             reject("deepseek_adjacent", param="input", id=open_calls[0])
 
 
+def check_names(items: list[Json]) -> None:
+    """Reject calls whose name no function can have."""
+    for number, item in enumerate(items):
+        if _type(item) != "function_call":
+            continue
+        param, name = f"input[{number}].name", item["name"]
+        if not name:
+            reject("string_empty", param=param, bound=1)
+        if not _NAME.fullmatch(name):
+            reject("string_pattern", param=param, bound=f"^{_NAME.pattern}$")
+
+
+def check_nulls(items: list[Json]) -> None:
+    """Reject thinking whose content is null, and not left out."""
+    for item in items:
+        if _type(item) == "reasoning" and item.get("content", ()) is None:
+            reject("xai_null", param="input")
+
+
 def find_hosted_calls(items: list[Json], tools: list[Json]) -> frozenset[str]:
     """Return the ids of completed custom calls to tools that the caller did not offer."""
     theirs = {tool.get("name") for tool in tools if tool.get("type") == "custom"}
@@ -71,6 +93,9 @@ def _check_calls(items: list[Json], done: frozenset[str]) -> None:
     for item in items:
         if _type(item) in _ANSWERS and item["call_id"] not in known:
             reject("output_without_call", param="input", id=item["call_id"])
+        if _type(item) in _CLIENT_ANSWERS and str(item.get("call_id")) not in known:
+            what = _type(item).removesuffix("_output").replace("_", " ")
+            reject("client_output", param="input", what=what, id=item.get("call_id"))
     for call_id in called:
         if call_id not in answered and call_id not in done:
             reject("call_without_output", param="input", id=call_id)

@@ -1,0 +1,83 @@
+"""Ids of stored interactions: where requests name them, and answers give them.
+
+A gateway binds them to its clients, which share one account.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Raw, Struct
+
+from pondero.canon import HttpRequest, HttpResponse, get_decoder
+from pondero.dialects.dialect import GivenAnswer, StoredId
+
+from .errors import own_error
+
+MARKS = (b'"interaction.created"', b'"interaction.completed"')
+"""In every event of a stream that gives an id."""
+END_MARKS = (b'"interaction.completed"',)
+"""In the event that ends a stream."""
+_NAMES = ("previous_interaction_id", "continuation_token")
+_FIELDS = get_decoder(dict[str, Raw])
+
+
+class _Counts(Struct):
+    total_input_tokens: int | None = None
+    total_output_tokens: int | None = None
+    total_thought_tokens: int | None = None
+
+
+class _Interaction(Struct):
+    id: str | None = None
+    usage: _Counts | None = None
+    interaction: "_Interaction | None" = None
+
+
+_INTERACTION = get_decoder(_Interaction)
+
+
+def find(http: HttpRequest) -> tuple[StoredId, ...]:
+    """Return the interaction that a request continues."""
+    body = http.body
+    if not any(name.encode() in body for name in _NAMES) and b"\\u00" not in body:
+        return ()
+    try:
+        fields = _FIELDS.decode(body)
+        named = {name: msgspec.json.decode(fields[name]) for name in _NAMES if name in fields}
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ()  # ``parse`` rejects it
+    return tuple(StoredId(name, str(id), is_history=True) for name, id in named.items() if id)
+
+
+def reject(stored: StoredId) -> HttpResponse:
+    """Return the service's answer to an id that it does not know."""
+    return own_error(404, f"Interaction '{stored.id}' not found.")
+
+
+def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
+    """Yield the id of an answer, or if ``stream`` of one event."""
+    found = _read(data, stream=stream)
+    if found is not None and found.id:
+        yield found.id
+
+
+def find_answer(data: bytes, *, stream: bool) -> GivenAnswer | None:
+    """Return an answer, or if ``stream`` that of one event; None if it has none."""
+    found = _read(data, stream=stream)
+    if found is None or not found.id:
+        return None
+    counts = found.usage or _Counts()
+    written = (counts.total_output_tokens or 0) + (counts.total_thought_tokens or 0)
+    return GivenAnswer(
+        id=found.id,
+        input=counts.total_input_tokens,
+        output=None if found.usage is None else written,
+    )
+
+
+def _read(data: bytes, *, stream: bool) -> _Interaction | None:
+    try:
+        found = _INTERACTION.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return found.interaction if stream else found

@@ -1,0 +1,210 @@
+"""Keeps the prompt cache of a client that changes its level in mid-conversation.
+
+A level at the top of a request is rendered into the beginning of the prompt: a change there costs
+the whole cache. If the model takes a level inside the conversation, the request keeps the level
+that the conversation began with. The change is sent as a turn of its own, which stays in its place
+in all later requests (wires/in-band). The bytes of the other turns stay as they are.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Raw, Struct
+from msgspec.structs import replace
+
+from ...canon import Json, get_decoder, get_path
+from ...catalog import ModelEntry
+from ...dialects import LevelTurns, get_dialect
+from ...exchange import can_state_inside, with_fields, with_list_headers
+from ...thinking import Adjustment, depth_paths
+from ..requests.attempt import Attempt
+from ..requests.routed_request import RoutedRequest
+from ..server.context import GatewayContext
+from .level_rules import AppliedLevel, limit_word
+
+REACH = 64
+"""How many turns may have come since the last request that continues here."""
+
+_FIELDS = get_decoder(dict[str, Raw])
+_TURNS = get_decoder(list[Raw])
+# Clients move their cache breakpoints, and a text that has none is often written without its list:
+# the turn is the same. Inside a text, the quotes of these names would be escaped.
+_MARK = rb'"(?:cache_control|prompt_cache_breakpoint)"\s*:\s*(?:\{[^{}]*\}|null)'
+_BREAKPOINT = re.compile(rb",\s*%b|%b\s*,\s*" % (_MARK, _MARK))
+_ONE_TEXT = re.compile(
+    rb'("content"\s*:\s*)\[\s*\{\s*"type"\s*:\s*"(?:input_)?text"\s*,\s*'
+    rb'"text"\s*:\s*("(?:[^"\\]|\\.)*")\s*\}\s*\]'
+)
+
+
+class StatedLevels(Struct, frozen=True, array_like=True):
+    """The levels of a conversation: that of its first request, and the later ones by place.
+
+    ``mode`` are the other settings of thinking. A place is the number of turns before it.
+    """
+
+    base: str | None
+    mode: str
+    updates: tuple[tuple[int, str], ...] = ()
+
+
+_STATED = msgspec.msgpack.Decoder(StatedLevels)
+
+
+class _SentTurns(Struct, frozen=True):
+    """A body whose conversation may get turns that set a level."""
+
+    fields: Mapping[str, Raw]
+    name: str
+    turns: tuple[bytes, ...]
+
+
+async def keep_level_window(
+    gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt
+) -> Attempt:
+    """Return the attempt with a changed level inside the conversation, if the model takes it."""
+    entry, http = attempt.entry, attempt.exchange.http
+    form = get_dialect(entry.provider.dialect).caller().level_turns
+    if form is None or not entry.takes_level_turns or (sent := _read(http.body, entry)) is None:
+        return attempt
+    keys = list(_iter_keys(sent.turns, f"{routed.call.requester.id}\n{entry.id}"))
+    earlier = keys[:-1]  # the same turns again, with another level, are another conversation
+    found = await gateway.memory.get(earlier) if earlier else {}
+    known = next((found[key] for key in reversed(earlier) if key in found), None)
+    before = None if known is None else _STATED.decode(known)
+    stated = _continue(before, sent, form, attempt)
+    await gateway.memory.put({keys[-1]: msgspec.msgpack.encode(stated)})
+    return _write_turns(attempt, sent, form, stated) if stated.updates else attempt
+
+
+def _read(body: bytes, entry: ModelEntry) -> _SentTurns | None:
+    """Return the conversation of a body; None if the client sets levels inside it, or has none."""
+    places = get_dialect(entry.provider.dialect).service().depth
+    fields = _FIELDS.decode(body)
+    raw = fields.get(places.turns)
+    if raw is None or any(b'"%b"' % mark.encode() in bytes(raw) for mark in places.marks):
+        return None
+    try:
+        turns = tuple(bytes(turn) for turn in _TURNS.decode(raw))
+    except msgspec.DecodeError:
+        return None  # one text
+    return _SentTurns(fields, places.turns, turns) if turns else None
+
+
+def _iter_keys(turns: Sequence[bytes], owner: str) -> Iterator[str]:
+    """Yield the keys of a conversation after each of its last turns, the newest last."""
+    digest = blake2b(owner.encode(), digest_size=16)
+    for number, turn in enumerate(turns, 1):
+        same = _ONE_TEXT.sub(rb"\1\2", _BREAKPOINT.sub(b"", turn))
+        digest.update(b"%d:" % len(same))
+        digest.update(same)
+        if number > len(turns) - REACH:
+            yield f"level:{digest.hexdigest()}"
+
+
+def _continue(
+    before: StatedLevels | None, sent: _SentTurns, form: LevelTurns, attempt: Attempt
+) -> StatedLevels:
+    """Return the levels of the conversation with this request.
+
+    A level that cannot be said inside the conversation begins another window at the top.
+    """
+    entry, level = attempt.entry, attempt.level
+    settings = {
+        name: msgspec.json.decode(sent.fields[name])
+        for name in _list_settings(entry, form)
+        if name in sent.fields
+    }
+    word = get_path(settings, form.at)
+    fresh = StatedLevels(word if isinstance(word, str) else None, _read_mode(settings, entry, form))
+    wanted = fresh.base or _find_default(entry)
+    if before is None or before.mode != fresh.mode or wanted is None:
+        return fresh
+    stated = (before.base or _find_default(entry), *(said for _, said in before.updates))
+    levels = _find_levels(entry, (*stated, wanted))
+    if not _takes_turns(settings, form) or not can_state_inside(entry, levels, settings):
+        return fresh
+    if not _allows(entry, level, levels):
+        return fresh
+    current = stated[-1]
+    if wanted == current:
+        return before
+    return replace(before, updates=(*before.updates, (len(sent.turns), wanted)))
+
+
+def _list_settings(entry: ModelEntry, form: LevelTurns) -> set[str]:
+    """Return the names of the fields that a window depends on."""
+    paths = (*depth_paths(entry.placement), *(path for path, _ in form.needs), form.at)
+    excluded = (re.split("[.=]", field)[0] for field in entry.provider.in_band_without)
+    return {*(path[0] for path in paths), *excluded}
+
+
+def _read_mode(settings: Mapping[str, Json], entry: ModelEntry, form: LevelTurns) -> str:
+    """Return the settings of thinking other than the level, as a text to compare."""
+    paths = sorted({path for path in depth_paths(entry.placement) if path != form.at})
+    return msgspec.json.encode([get_path(settings, path) for path in paths]).decode()
+
+
+def _find_default(entry: ModelEntry) -> str | None:
+    """Return the level of a request that states none; None if it is not one of the words."""
+    usual = entry.capability.default
+    return usual if usual in entry.capability.efforts else None
+
+
+def _takes_turns(settings: Mapping[str, Json], form: LevelTurns) -> bool:
+    return all(get_path(settings, path) in values for path, values in form.needs)
+
+
+def _find_levels(entry: ModelEntry, words: Sequence[str | None]) -> list[str | None]:
+    """Return the levels that the service has these words for; None for a word that is no level."""
+    names = entry.placement.words
+    own = {names.get(level, level): level for level in entry.capability.efforts}
+    return [None if word is None else own.get(word) for word in words]
+
+
+def _allows(entry: ModelEntry, level: AppliedLevel, levels: Sequence[str | None]) -> bool:
+    """Return whether each level is within the rules of now."""
+    return all(each is not None and limit_word(each, entry, level) == each for each in levels)
+
+
+def _write_turns(
+    attempt: Attempt, sent: _SentTurns, form: LevelTurns, stated: StatedLevels
+) -> Attempt:
+    """Return the attempt with its levels in their places, and the first one at the top."""
+    places = dict(stated.updates)
+    turns: list[bytes] = []
+    for number in range(len(sent.turns) + 1):
+        if number in places:
+            turns.append(msgspec.json.encode(form.write(places[number])))
+        turns += sent.turns[number : number + 1]
+    body = msgspec.json.encode({**sent.fields, sent.name: Raw(b"[%b]" % b",".join(turns))})
+    body = with_fields(body, (form.at,), {} if stated.base is None else _nest(form.at, stated.base))
+    exchange, plan, level = attempt.exchange, attempt.exchange.plan, attempt.level
+    http = replace(
+        exchange.http, body=body, headers=with_list_headers(exchange.http.headers, form.headers)
+    )
+    notes = (note for note in plan.adjustments if note.code != "cache_lost")
+    plan = replace(plan, adjustments=(*notes, _note_kept(stated)))
+    return replace(
+        attempt,
+        exchange=replace(exchange, http=http, plan=plan),
+        level=level if level.why else replace(level, why="in_band"),
+    )
+
+
+def _nest(path: Sequence[str], value: Json) -> dict[str, Json]:
+    for key in reversed(path):
+        value = {key: value}
+    nested: dict[str, Json] = value
+    return nested
+
+
+def _note_kept(stated: StatedLevels) -> Adjustment:
+    word = stated.updates[-1][1]
+    why = (
+        f"{word} is set inside the conversation; the request still says "
+        f"{stated.base or 'nothing'}, so that the prompt stays in the cache"
+    )
+    return Adjustment("cache_kept", "cache", word, "kept", why)

@@ -1,0 +1,58 @@
+"""Tools that have a field twice: services differ in which one they read, so a limit cannot hold."""
+
+import json
+import re
+
+from msgspec import DecodeError, Raw
+
+from ...canon import Json, get_decoder
+from ...dialects import HostedTools
+from ...errors import BadParameter
+
+_FIELDS = get_decoder(dict[str, Raw])
+_TURNS = get_decoder(list[Raw])
+_TYPE = re.compile(rb'"type"\s*:\s*"([^"\\]*)"')
+# A list of tools, or one by value (Anthropic's tool_addition); an ASCII letter may be escaped.
+_OFFERS = re.compile(rb'"(?:tools|toolConfig|definition)"|\\u00[2-7]')
+_SCHEMA_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+
+
+def check_repeated(body: bytes, rules: HostedTools) -> None:
+    """Raise BadParameter if a tool has a field twice, and one of its types is of the service."""
+    if not _OFFERS.search(body):
+        return
+    try:
+        fields = _FIELDS.decode(body)
+        held = bytes(fields.get(rules.turns, b""))
+        turns = _TURNS.decode(held) if held.startswith(b"[") else []
+    except DecodeError:
+        return
+    for top in {path[0] for path in rules.tools_at}:
+        _check_tools(bytes(fields.get(top, b"")), rules)
+    for turn in map(bytes, turns):
+        if _OFFERS.search(turn):
+            _check(turn)
+
+
+def _check_tools(tools: bytes, rules: HostedTools) -> None:
+    kinds = {kind.decode("utf-8", "replace") for kind in _TYPE.findall(tools)}
+    if b"\\u" in tools or kinds - _SCHEMA_TYPES - rules.client_run:
+        _check(tools or b"[]")
+
+
+def _check(text: bytes) -> None:
+    try:
+        json.loads(text, object_pairs_hook=_check_pairs)
+    except RecursionError as error:
+        message = "a tool is nested too deeply"
+        raise BadParameter(message) from error
+
+
+def _check_pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in fields if names.count(name) > 1)
+        message = f'a tool has the field "{twice}" twice; send it once'
+        raise BadParameter(message)
+    return fields

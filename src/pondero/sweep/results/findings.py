@@ -1,0 +1,207 @@
+"""What a run's results say in words: the recommendation, each arm, and what it cost."""
+
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING
+
+from ...store import has_prices
+from .number_format import format_cost, format_share_points, many, percent
+
+if TYPE_CHECKING:
+    from ..statistics.forecast import Forecast
+    from .kinds import KindResult
+    from .values import ArmResult, SweepResults
+
+Finding = tuple[str, str]
+
+_LUCK = "a sweep stops when luck is good, so expect 1 to 3 points less"
+_WRONGLY = "a sweep says this wrongly at most once in 20"
+
+
+def iter_findings(results: "SweepResults") -> Iterator[Finding]:
+    """Yield the findings: a label and a sentence; an empty label continues the one before."""
+    yield from iter_headline(results)
+    yield from iter_details(results)
+
+
+def iter_headline(results: "SweepResults") -> Iterator[Finding]:
+    """Yield what is recommended, what it saves, and why; or why nothing is."""
+    found, chosen = results.recommendation, results.recommended_arm
+    if found is None or chosen is None:
+        yield "nothing", results.why
+        for problem in results.gate:
+            for example in problem.examples:
+                yield "", f"answered {example.answer[:60]!r}, target {list(example.targets)!r}"
+            if problem.judges:
+                yield "", f"judges that accept one of these: {', '.join(problem.judges)}"
+        yield from _forecast(results)
+        return
+    if chosen is results.reference:
+        yield "recommend", f"{found.name} stays"
+        yield "reason", found.why
+        yield "measured", f"{percent(chosen.accuracy)} right; {chosen.n:,} questions"
+        return
+    yield "recommend", f"{found.name} is enough"
+    yield "saves", describe_saving(results)
+    yield "reason", f"{found.why} ({chosen.units:,} {_units(results)}; {_WRONGLY})"
+    yield "measured", f"{format_share_points(chosen.difference)} points; {_LUCK}"
+
+
+def describe_saving(results: "SweepResults") -> str:
+    """Return what the recommended arm saves: of the cost, else of the output tokens."""
+    chosen, reference = results.recommended_arm, results.reference
+    name = reference.level if len(results.models()) == 1 else reference.name
+    if chosen is None:
+        return "nothing"
+    if chosen.cost is not None and reference.cost:
+        share = 1 - chosen.cost / reference.cost
+        each = f"{format_cost(chosen.cost)} an answer, and {format_cost(reference.cost)} at {name}"
+        return f"{100 * share:.0f} % of the cost: {each}" if share >= _LEAST else (
+            f"nothing: an answer costs {each}"
+        )  # fmt: skip
+    if chosen.output_tokens is not None and reference.output_tokens:
+        share = 1 - chosen.output_tokens / reference.output_tokens
+        return f"{100 * max(0.0, share):.0f} % of the output tokens of {name}; no price is known"
+    return "an unknown amount: no price is known"
+
+
+_LEAST = 0.005  # below this share, a saving rounds to nothing
+
+
+def _units(results: "SweepResults") -> str:
+    return "clusters" if results.facts.spec.cluster else "questions"
+
+
+def iter_details(results: "SweepResults") -> Iterator[Finding]:
+    """Yield what else there is to say: of each arm, of kinds, of missing answers and the cost."""
+    for arm in results.arms:
+        yield from _arm(results, arm)
+    for kind in results.kinds:
+        if kind.units:
+            yield "kind", _kind(results, kind)
+    yield from _apart(results)
+
+
+def _forecast(results: "SweepResults") -> Iterator[Finding]:
+    waiting = next((arm for arm in results.arms if arm.reason == "waiting"), None)
+    if waiting is None:
+        return
+    left = results.pool - max(waiting.units, results.pilot)
+    for each in results.forecasts:
+        yield "", describe_forecast(each, left)
+
+
+def describe_forecast(forecast: "Forecast", left: int | None = None) -> str:
+    """Return a forecast in words; ``left`` is how many questions of the pool are left."""
+    worse = f"{-100 * forecast.difference:g} points worse"
+    case = worse if forecast.difference else "equal to the reference"
+    pool = "the pool" if left is None else f"another {left:,} questions"
+    cost = f" and {format_cost(forecast.cost)}" if forecast.cost else ""
+    return (
+        f"if it is {case}, {pool} would decide with {100 * forecast.chance:.0f} %; "
+        f"on average it takes {forecast.units:,.0f} questions{cost}"
+    )
+
+
+def _arm(results: "SweepResults", arm: "ArmResult") -> Iterator[Finding]:
+    name = arm.level if len(results.models()) == 1 else arm.name
+    measured = "" if arm.difference is None else (
+        f" (measured {format_share_points(arm.difference)} points, {arm.units:,} questions)"
+    )  # fmt: skip
+    if arm.verdict == "worse":
+        margin = f"{100 * results.facts.spec.margin:g} points"
+        yield "worse", f"{name}  worse by more than {margin}{measured}"
+    elif arm.verdict == "given_up":
+        yield "given up", f"{name}  unlikely to be shown within this pool{measured}"
+    elif arm.verdict == "undecided" and arm.reason in _UNDECIDED:
+        capital = f"; capital {arm.capital or 0:.3g} of 20" if arm.history else ""
+        yield "undecided", f"{name}  {_UNDECIDED[arm.reason]}{capital}{measured}"
+    if arm.effect.effect in ("same", "less"):
+        yield _effect(arm)
+
+
+_UNDECIDED = {
+    "waiting": "more questions are needed",
+    "pool": "not shown within this pool",
+    "dearer": "not compared: it is above the reference",
+}
+
+
+def _effect(arm: "ArmResult") -> Finding:
+    ratio = arm.effect.ratio
+    bounds = "" if ratio is None else f"{ratio.low:.2f} to {ratio.high:.2f}"
+    said = "" if ratio is None else f" (ratio {ratio.value:.2f}, {bounds})"
+    much = "as much as" if arm.effect.effect == "same" else "less than"
+    return arm.effect.effect, f"{arm.level} thinks {much} {arm.neighbour}{said}"
+
+
+def _kind(results: "SweepResults", found: "KindResult") -> str:
+    arm = results.arms[found.arm]
+    name = arm.level if len(results.models()) == 1 else arm.name
+    shown = "is enough" if found.is_shown else "stays: nothing cheaper is shown"
+    return f"{found.kind}  {name} {shown} by its own {found.units:,} questions"
+
+
+def _apart(results: "SweepResults") -> Iterator[Finding]:
+    cut = [f"{arm.level} {arm.cut}" for arm in results.arms if arm.cut]
+    if cut:
+        yield "cut", f"answers cut off by a limit of tokens: {', '.join(cut)}; raise --max-tokens"
+    refused = [f"{arm.level} {arm.refused}" for arm in results.arms if arm.refused]
+    if refused:
+        yield "refused", f"counted as wrong: {', '.join(refused)}"
+    missing = [f"{arm.level} {arm.missing}" for arm in results.arms if arm.missing]
+    if missing:
+        yield "missing", f"counted against the cheaper arm: {', '.join(missing)}"
+    if results.lost[0]:
+        what = f"{results.lost[0]} {many(results.lost[0], 'attempt')} brought no answer"
+        cost = format_cost(results.lost[1])
+        yield "lost", f"{what} and may have been charged, {cost} at most"
+    if results.reused:
+        yield "reused", f"{results.reused:,} answers of earlier runs; --fresh asks again"
+    yield "spent", _describe_cost(results)
+    if results.agreement is not None:
+        found = results.agreement
+        kappa = "" if found.kappa is None else f", kappa {found.kappa:.2f}"
+        yield "judge", f"agrees with {found.agreed} of {found.count} labelled answers{kappa}"
+    yield from _labels(results)
+
+
+def _labels(results: "SweepResults") -> Iterator[Finding]:
+    found = results.labelled
+    if found.wanted:
+        yield "labels", f"{found.wanted:,} answers wait to be labelled, and the bets for them:"
+        yield "", f"'pondero sweep export {results.run} --labels FILE' writes them,"
+        yield "", f"'pondero sweep label {results.run} FILE' reads what people say"
+    elif found.share is not None:
+        yield "labels", f"people have labelled {found.given:,} answers, which correct the judge"
+
+
+def _describe_cost(results: "SweepResults") -> str:
+    asked = [arm for arm in results.arms if arm.n]
+    unpriced = [arm for arm in asked if arm.cost is None]
+    if asked and len(unpriced) == len(asked):
+        cure = "" if has_prices() else "; pip install 'pondero[prices]' knows many"
+        return f"not known: no arm has a price{cure}"
+    beyond = "; of some arms no price is known" if unpriced else ""
+    if results.facts.spec.offline:
+        paid = " as the service would charge; offline, nothing was paid"
+    else:
+        judge = format_cost(results.judging)
+        paid = f", of which {judge} for the judge" if results.judging else ""
+    return format_cost(results.spent) + paid + beyond
+
+
+def html_of(results: "SweepResults") -> str:
+    """Return the findings and the table of arms as HTML, for notebooks."""
+    lines = (
+        f"<li><b>{escape(label)}</b> {escape(words)}</li>" for label, words in results.findings()
+    )
+    head = "".join(f"<th>{name}</th>" for name in ("arm", "right", "cost", "capital", "verdict"))
+    rows = "".join(
+        "<tr>"
+        f"<td>{escape(arm.name)}</td><td>{percent(arm.accuracy)}</td>"
+        f"<td>{escape(format_cost(arm.cost))}</td><td>{arm.capital or 0:.3g}</td>"
+        f"<td>{arm.verdict.replace('_', ' ')}</td></tr>"
+        for arm in results.arms
+    )
+    return f"<ul>{''.join(lines)}</ul><table><tr>{head}</tr>{rows}</table>"

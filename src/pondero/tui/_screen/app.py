@@ -1,0 +1,420 @@
+"""The chat on a terminal: keys become actions, states are drawn; ``executor`` runs the effects."""
+
+import os
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import on
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.command import Provider
+from textual.containers import Horizontal
+from textual.driver import Driver
+from textual.events import Resize
+from textual.timer import Timer
+
+from ...canon import escape_controls
+from ...cassettes import AsyncTap
+from ...errors import PonderoError
+from ...store import redact_secrets
+from .. import file_mentions
+from ..reports import describe_error
+from ..session import Session, describe_unexpected
+from ..state import (
+    Action,
+    ChatState,
+    DialView,
+    Effect,
+    PickerState,
+    Word,
+    actions,
+    completions,
+    reduce,
+)
+from .conversation import ConversationTab, Tabs
+from .executor import Executor
+from .widgets.approval import ApprovalScreen
+from .widgets.comparison_screen import ComparisonScreen
+from .widgets.palette import CommandChosen, Commands
+from .widgets.prompt import Completion, Prompt, QueuedMessages
+from .widgets.thread_list import Search, ThreadPane
+from .widgets.transcript import Transcript
+from .widgets.views import DARK, THEMES, Bar, Picker, ThinkingView
+
+_FRAMES_A_SECOND = 30
+_NARROW = 64
+
+
+class ChatApp(App[None]):
+    """The Textual app: ``session`` asks and records, ``tap`` holds the last exchange."""
+
+    TITLE: str | None = "pondero"
+    CSS_PATH: ClassVar[str | Path | None] = Path(__file__).with_name("chat.tcss")
+    COMMANDS: ClassVar[set[type[Provider] | Callable[[], type[Provider]]]] = {Commands}
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+t,shift+tab", "pick", show=False, priority=True),
+        Binding("ctrl+l", "threads", show=False, priority=True),
+        Binding("ctrl+o", "unfold", show=False, priority=True),
+        Binding("ctrl+g", "unfold_all", show=False, priority=True),
+        Binding("escape", "interrupt", show=False),
+        Binding("pageup", "page(-1)", show=False, priority=True),
+        Binding("pagedown", "page(1)", show=False, priority=True),
+        Binding("ctrl+home", "edge(-1)", show=False, priority=True),
+        Binding("ctrl+end", "edge(1)", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        state: ChatState,
+        dial: DialView,
+        session: Session,
+        *,
+        tap: AsyncTap | None = None,
+        clock: Callable[[], float],
+        first: tuple[Action, ...] = (),
+        theme: str = DARK.name,
+    ) -> None:
+        super().__init__()
+        state = state.but(paid=session.paid, unpriced=session.why_unpriced)
+        self._tabs = Tabs(ConversationTab(state, session))
+        self._dial = dial
+        self._clock = clock
+        self._first = first
+        self.page: Transcript = Transcript()
+        self._pane = ThreadPane()
+        self._middle = Horizontal(self._pane, self.page, id="middle")
+        self._completion = Completion()
+        self._tray = QueuedMessages()
+        self.prompt: Prompt = Prompt(self._complete_line)
+        self._bar = Bar()
+        self._executor = Executor(self, self._tabs, tap, clock)
+        self._frames: Timer | None = None
+        self._picking: PickerState | None = None
+        self._comparison: ComparisonScreen | None = None
+        self._approval: ApprovalScreen | None = None
+        for each in THEMES:
+            self.register_theme(each)
+        self.theme = theme if theme in self.available_themes else DARK.name
+        names = tuple(sorted(self.available_themes))
+        self.state = self.state.but(themes=names, theme=self.theme)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Return the driver that takes any byte, in place of the one that does not."""
+        usual = super().get_driver_class()
+        if os.name == "nt":  # its driver is given characters, not bytes
+            return usual
+        from .driver import TolerantDriver  # noqa: PLC0415 - Windows cannot import it
+
+        return TolerantDriver if issubclass(TolerantDriver, usual) else usual
+
+    @property
+    def tab(self) -> ConversationTab:
+        """Return the conversation on the screen."""
+        return self._tabs.active
+
+    @property
+    def state(self) -> ChatState:
+        """Return the state of that conversation."""
+        return self.tab.state
+
+    @state.setter
+    def state(self, state: ChatState) -> None:
+        self.tab.state = state
+
+    def compose(self) -> ComposeResult:
+        """Lay out the page, the input line and the status."""
+        yield self._middle
+        yield self._completion
+        yield self._tray
+        yield self.prompt
+        yield self._bar
+
+    def on_mount(self) -> None:
+        """Start the frame timer, draw, and run the actions the chat begins with."""
+        self._frames = self.set_interval(1 / _FRAMES_A_SECOND, self.frame, pause=True)
+        self.prompt.focus()
+        self._draw()
+        self.run_worker(self.tab.session.warm_up, thread=True)
+        for action in self._first:
+            self.dispatch(action)
+
+    async def on_unmount(self) -> None:
+        """Close the connections."""
+        await self.tab.session.aclose()
+
+    # -- the loop: an action, a state, what it asks for -------------------------------------------
+
+    def dispatch(self, action: Action, tab: ConversationTab | None = None) -> None:
+        """Reduce an action on a tab (None: the one on the screen), draw it and run its effects."""
+        tab = tab or self.tab
+        opened = action if isinstance(action, actions.ThreadOpened) else None
+        if opened is not None:
+            self.page.to_end()
+        was = tab.state
+        tab.state, asked = reduce(was, action, self._dial)
+        if tab is self.tab and tab.state is not was and self.page.is_attached:
+            self._draw()  # unless the app has been closed
+        self._run_frames()
+        for effect in asked:
+            self._run_effect(effect, tab)
+        for past in opened.past if opened is not None else ():
+            if past.message.role == "user":
+                self.prompt.remember(past.message.text)
+
+    def _run_effect(self, effect: Effect, tab: ConversationTab) -> None:
+        try:
+            self._executor.do(effect, tab)
+        except PonderoError as error:
+            self.dispatch(describe_error(error))
+        except Exception as error:  # noqa: BLE001 - whatever happens, the chat continues
+            self.dispatch(describe_error(PonderoError(describe_unexpected(error))))
+
+    def _draw(self) -> None:
+        state = self.state
+        self.page.show((*state.page, *state.live), hidden=state.show == "hidden")
+        self._bar.show(state)
+        self._tray.show(state)
+        self.prompt.frame(title=state.thread.title if state.thread else "", hint=state.hint)
+        self.prompt.has_queue = bool(state.queue)
+        self._pane.show(state.listing)
+        self._middle.set_class(state.listing is not None, "listing")
+        self._draw_comparison(state)
+        self._draw_approval(state)
+        if state.choosing is not None and state.choosing is not self._picking:
+            self._picking = state.choosing
+            self.push_screen(Picker(state.choosing), self._pick_item)
+
+    def _draw_comparison(self, state: ChatState) -> None:
+        screen = self._comparison
+        if state.comparing is None:
+            if screen is not None:
+                self._comparison = None
+                screen.dismiss()
+        elif screen is None:
+            self._comparison = ComparisonScreen(state.comparing, paid=state.paid)
+            self.push_screen(self._comparison)
+        else:
+            screen.show(state.comparing)
+
+    def _draw_approval(self, state: ChatState) -> None:
+        screen = self._approval
+        if screen is not None and screen.proposal not in state.proposals:
+            self._approval = None
+            screen.dismiss(None)
+            screen = None
+        if screen is None and state.proposals:
+            first = state.proposals[0]
+            self._approval = ApprovalScreen(first)
+            self.push_screen(self._approval, partial(self._decide_approval, first.id))
+
+    def _decide_approval(self, id: int, word: Word | None) -> None:
+        if word is not None:
+            self._approval = None
+            self.dispatch(actions.ApprovalDecided(id, word))
+
+    def frame(self) -> None:
+        """Draw the events since the last frame, and advance the counters."""
+        for tab in self._tabs:
+            for action in tab.take_arrivals(self._clock):
+                self.dispatch(action, tab)
+
+    def _run_frames(self) -> None:
+        if self._frames is None:
+            return
+        if any(tab.state.active for tab in self._tabs):
+            self._frames.resume()
+        else:
+            self._frames.pause()
+
+    # -- what the executor may do to the screen ---------------------------------------------------
+
+    def show_tab(self, tab: ConversationTab) -> None:
+        """Put a tab on the screen; the one that is left continues if it has something to do."""
+        self._tabs.activate(tab)
+        self.page.to_end()
+        self._draw()
+        self._executor.refresh_pane()
+
+    def scroll_to(self, number: int) -> None:
+        """Scroll the transcript to a message."""
+        self.page.visit(number)
+
+    def restore_input(self, words: str) -> bool:
+        """Put words into the input line; False if it has others, and only ↑ recalls them."""
+        if self.prompt.text:
+            self.prompt.remember(words)
+            return False
+        self.prompt.put(words)
+        return True
+
+    def paste_text(self) -> None:
+        """Paste the clipboard's text into the input line."""
+        self.prompt.action_paste()
+
+    def change_theme(self, theme: str) -> None:
+        """Draw in other colours."""
+        self.theme = theme
+
+    def _fatal_error(self) -> None:
+        """Exit with one sentence: a traceback would show the values of variables, also keys."""
+        error = self._exception or sys.exception()
+        self._exit_renderables.append(
+            Text(escape_controls(redact_secrets(describe_unexpected(error))))
+        )
+        self._close_messages_no_wait()
+
+    # -- keys -------------------------------------------------------------------------------------
+
+    @on(Prompt.LineSent)
+    def _submit_line(self, event: Prompt.LineSent) -> None:
+        self.page.to_end()
+        self.dispatch(actions.Submitted(event.text, self._clock()))
+
+    @on(Prompt.CompletionsOffered)
+    def _show_completions(self, event: Prompt.CompletionsOffered) -> None:
+        self._completion.show(event.lines, event.at)
+
+    @on(Prompt.TextTyped)
+    def _clear_hint(self) -> None:
+        self.dispatch(actions.KeyTyped())
+
+    @on(Prompt.InterruptPressed)
+    def _interrupt_or_clear(self) -> None:
+        if self.prompt.text and not self.state.busy:
+            self.prompt.put("")
+        else:
+            self.dispatch(actions.TurnInterrupted(hard=True))
+
+    def _complete_line(self, text: str) -> tuple[str, ...]:
+        return file_mentions.completions(text) or completions(self.state, text, self._dial)
+
+    @on(Prompt.FilesDropped)
+    def _attach_dropped(self, event: Prompt.FilesDropped) -> None:
+        self._executor.attach(event.paths, self.tab)
+
+    @on(Prompt.PictureWanted)
+    def _attach_picture(self) -> None:
+        self._executor.paste(self.tab)
+
+    @on(Prompt.RecallPressed)
+    def _take_back_queued(self) -> None:
+        self.dispatch(actions.Unqueued())
+
+    @on(CommandChosen)
+    def _run_command(self, event: CommandChosen) -> None:
+        if event.needs_more:
+            self.prompt.put(f"{event.line} ")
+        else:
+            self.dispatch(actions.Submitted(event.line, self._clock()))
+
+    @on(ThreadPane.SearchChanged)
+    def _search_threads(self, event: ThreadPane.SearchChanged) -> None:
+        self.dispatch(actions.SearchTyped(event.words))
+
+    @on(ThreadPane.ThreadPicked)
+    def _pick_thread(self, event: ThreadPane.ThreadPicked) -> None:
+        self.screen.set_focus(self.prompt)
+        if self._middle.has_class("narrow"):
+            self.dispatch(actions.PaneToggled())
+        self.dispatch(actions.ThreadPickedInPane(event.thread))
+
+    @on(Search.PaneCloseRequested)
+    def _close_pane(self) -> None:
+        self.action_threads()
+
+    @on(ComparisonScreen.ColumnMoveRequested)
+    def _move_column(self, event: ComparisonScreen.ColumnMoveRequested) -> None:
+        self.dispatch(actions.ColumnMoved(event.step))
+
+    @on(ComparisonScreen.Settling)
+    def _close_comparison(self, event: ComparisonScreen.Settling) -> None:
+        self.dispatch(actions.ComparisonClosing(event.keep))
+
+    @on(Prompt.ExitPressed)
+    def _leave_chat(self) -> None:
+        self.exit()
+
+    @on(ThinkingView.Clicked)
+    def _toggle_thinking(self, event: ThinkingView.Clicked) -> None:
+        self.dispatch(actions.ThinkingToggled(event.key))
+
+    @on(Transcript.AtEdge)
+    def _load_more(self, event: Transcript.AtEdge) -> None:
+        self.dispatch(actions.Scrolled("older" if event.older else "newer"))
+
+    def action_interrupt(self) -> None:
+        """Stop the turn under way."""
+        self.dispatch(actions.TurnInterrupted())
+
+    def action_pick(self) -> None:
+        """Open the picker of levels; when it is open, select the next one."""
+        if isinstance(self.screen, Picker):
+            self.screen.action_next()
+        elif self._approval is None:
+            self.dispatch(actions.PickerOpened())
+
+    def action_command_palette(self) -> None:
+        """Open the palette, but not above another screen: a command would bypass it."""
+        if len(self.screen_stack) == 1:
+            super().action_command_palette()
+
+    def action_threads(self) -> None:
+        """Open the pane of threads, or close it."""
+        if len(self.screen_stack) == 1:
+            self.dispatch(actions.PaneToggled())
+            if self.state.listing is None:
+                self.screen.set_focus(self.prompt)  # at once: people type ahead
+
+    def on_resize(self, event: Resize) -> None:
+        """Give the pane the whole width if two would be too narrow."""
+        self._middle.set_class(event.size.width < _NARROW, "narrow")
+
+    def action_unfold(self) -> None:
+        """Open the newest thought, or fold it."""
+        self.dispatch(actions.ThinkingToggled())
+
+    def action_unfold_all(self) -> None:
+        """Open all thoughts, or fold them."""
+        self.dispatch(actions.AllThinkingToggled())
+
+    def action_page(self, step: int) -> None:
+        """Scroll by a page; at the top, load older messages."""
+        if self._approval is not None:
+            self._approval.action_turn(step)
+        elif self._comparison is not None:
+            self._comparison.turn(step)
+        elif step < 0 and self.page.scroll_y <= 0:
+            self.dispatch(actions.Scrolled("older"))
+        else:
+            self.page.turn(step)
+
+    def action_edge(self, step: int) -> None:
+        """Scroll to the top of the page, or to its end."""
+        if step > 0:
+            self.page.to_end()
+        elif self.page.scroll_y <= 0:
+            self.dispatch(actions.Scrolled("older"))
+        else:
+            self.page.to_top()
+
+    def _pick_item(self, value: str | None) -> None:
+        self._picking = None
+        self.dispatch(actions.Dismissed() if value is None else actions.ItemPicked(value))
+
+
+def run_chat(
+    state: ChatState,
+    dial: DialView,
+    session: Session,
+    *,
+    tap: AsyncTap | None,
+    clock: Callable[[], float],
+    first: tuple[Action, ...],
+    theme: str,
+) -> None:
+    """Draw the chat until the user leaves it."""
+    ChatApp(state, dial, session, tap=tap, clock=clock, first=first, theme=theme).run()

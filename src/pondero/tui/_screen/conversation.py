@@ -1,0 +1,105 @@
+"""The conversations of the chat: each tab has a state, a thread, and the events of its answer."""
+
+from asyncio import Future
+from collections.abc import Callable, Iterator
+
+from textual.worker import Worker
+
+from ...canon import Event
+from ..session import Candidate, Session
+from ..state import ChatState, Word, actions
+
+_KEYS_PER_TAB = 1_000_000_000
+
+
+class ConversationTab:
+    """A state and its session; ``turn`` runs while an answer arrives."""
+
+    def __init__(self, state: ChatState, session: Session) -> None:
+        self.state = state
+        self.session = session
+        self.events: list[Event] = []
+        self.turn: Worker[None] | None = None
+        self.columns: dict[int, list[Event]] = {}
+        self.candidates: dict[int, Candidate] = {}
+        self.asking: list[Worker[None]] = []
+        self.proposed: dict[int, Future[Word]] = {}
+
+    @property
+    def thread(self) -> str | None:
+        """Return the id of its thread; None before its first turn was written."""
+        return self.state.thread.id if self.state.thread else None
+
+    @property
+    def is_written(self) -> bool:
+        """Return whether all of it is on disk, so that it can be closed and opened again."""
+        return self.state.thread is not None and self.state.unsaved is None
+
+    def feed(self, event: Event) -> None:
+        """Take an event of the answer; the next frame draws it."""
+        self.events.append(event)
+
+    def take_arrivals(self, clock: Callable[[], float]) -> Iterator[actions.Action]:
+        """Yield the events since the last frame, as actions."""
+        if self.state.busy:
+            events, self.events = tuple(self.events), []
+            yield actions.EventsArrived(events, clock())
+        if self.state.comparing is not None:
+            yield self._take_columns(clock())
+
+    def _take_columns(self, at: float) -> actions.ColumnsArrived:
+        came = tuple((column, tuple(events)) for column, events in self.columns.items() if events)
+        for events in self.columns.values():
+            events.clear()
+        return actions.ColumnsArrived(came, at)
+
+
+class Tabs:
+    """The open tabs; ``active`` is the one on the screen."""
+
+    def __init__(self, first: ConversationTab) -> None:
+        self.active: ConversationTab = first
+        self._open = [first]
+        self._count = 1
+
+    def __iter__(self) -> Iterator[ConversationTab]:
+        return iter(self._open)
+
+    def make(self, tab: ConversationTab) -> ConversationTab:
+        """Return a new, empty tab with the model and level of this one."""
+        self._count += 1
+        state = tab.state.clear().but(
+            turn=None,
+            queue=(),
+            attached=(),
+            hint="",
+            choosing=None,
+            comparing=None,
+            next_key=self._count * _KEYS_PER_TAB,  # no cell has a key of another tab
+        )
+        return ConversationTab(state, tab.session.sibling())
+
+    def activate(self, tab: ConversationTab) -> None:
+        """Make a tab the active one; the pane of threads stays open."""
+        left = self.active
+        self.active = tab
+        listing, left.state = left.state.listing, left.state.but(listing=None)
+        tab.state = tab.state.but(listing=listing)
+        if tab not in self._open:
+            self._open.append(tab)
+        self.release(left)
+
+    def find(self, thread: str) -> ConversationTab | None:
+        """Return the tab of a thread, if it is open."""
+        return next((tab for tab in self._open if tab.thread == thread), None)
+
+    def busy_threads(self) -> tuple[str, ...]:
+        """Return the threads that are being answered."""
+        return tuple(tab.thread for tab in self._open if tab.thread and tab.state.busy)
+
+    def release(self, tab: ConversationTab) -> None:
+        """Close a hidden, idle tab that is saved or empty; queued words keep it open."""
+        saved = tab.is_written and not tab.state.queue
+        done = not tab.state.busy and (saved or not tab.state.count)
+        if tab is not self.active and done:
+            self._open.remove(tab)

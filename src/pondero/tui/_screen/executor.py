@@ -1,0 +1,445 @@
+"""Runs the reducer's effects for a ``Host``, one method for each; results go back as actions."""
+
+import asyncio
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+from textual.app import SuspendNotSupported
+from textual.worker import Worker
+
+from ...canon import Json
+from ...cassettes import AsyncTap
+from ...client import attachment
+from ...errors import PonderoError, UnknownThread
+from ...store import set_config
+from .. import file_mentions
+from ..clipboard import copy, picture
+from ..reports import describe_error, export_thread, redact_ended, run_doctor, tools, wire
+from ..state import PAGE, Action, Choice, DraftQuestion, Effect, Proposal, Word, actions, effects
+from .conversation import ConversationTab, Tabs
+
+
+class Host(Protocol):
+    """The program around the executor: it reduces actions, runs workers and owns the screen."""
+
+    def dispatch(self, action: Action, tab: ConversationTab | None = None) -> None:
+        """Reduce an action on a tab; None is the tab on the screen."""
+
+    def run_worker(
+        self,
+        work: Coroutine[None, None, None],
+        *,
+        group: str = "default",
+        exclusive: bool = False,
+        exit_on_error: bool = True,
+    ) -> Worker[None]:
+        """Run a coroutine in the background; ``exclusive`` cancels the others of its group."""
+
+    def show_tab(self, tab: ConversationTab) -> None:
+        """Put a tab on the screen."""
+
+    def scroll_to(self, number: int) -> None:
+        """Scroll the transcript to a message."""
+
+    def restore_input(self, words: str) -> bool:
+        """Put words into the input line; False if it has others, and only ↑ recalls them."""
+
+    def paste_text(self) -> None:
+        """Paste the clipboard's text into the input line."""
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Copy a text with the terminal's own escape sequence."""
+
+    def suspend(self) -> AbstractContextManager[None]:
+        """Give the terminal to another program for a while."""
+
+    def change_theme(self, theme: str) -> None:
+        """Draw in other colours."""
+
+    def exit(self) -> None:
+        """Leave the chat."""
+
+
+class Executor:
+    """Runs effects; each belongs to the tab whose state asked for it."""
+
+    def __init__(
+        self, host: Host, tabs: Tabs, tap: AsyncTap | None, clock: Callable[[], float]
+    ) -> None:
+        self._host = host
+        self._dispatch = host.dispatch
+        self._tabs = tabs
+        self._tap = tap
+        self._clock = clock
+        self._calls = 0
+        self.runners: dict[type, Callable[[Any, ConversationTab], None]] = {
+            effects.AskModel: self._ask,
+            effects.Compare: self._compare,
+            effects.CloseComparison: self._close_comparison,
+            effects.Stop: self._stop,
+            effects.Handoff: self._handoff,
+            effects.NoteModel: self._note,
+            effects.Begin: self._begin,
+            effects.Open: self._open,
+            effects.Fork: self._fork,
+            effects.Rename: self._rename,
+            effects.Export: self._export,
+            effects.ListThreads: self._list,
+            effects.Recall: self._recall,
+            effects.Rewind: self._rewind,
+            effects.Edit: self._edit,
+            effects.Copy: self._copy,
+            effects.Search: self._search,
+            effects.ShowMessage: self._show_message,
+            effects.AnswerApproval: self._answer_approval,
+            effects.ListTools: self._list_tools,
+            effects.Forget: self._forget_approval,
+            effects.Attach: self._attach,
+            effects.ReadMentions: self._read_mentions,
+            effects.ListForPane: self._list_for_pane,
+            effects.Fetch: self._fetch,
+            effects.ShowWire: self._show_wire,
+            effects.RunDoctor: self._run_doctor,
+            effects.RestoreInput: self._restore,
+            effects.ChangeTheme: self._change_theme,
+            effects.Quit: self._quit,
+        }
+
+    def do(self, effect: Effect, tab: ConversationTab) -> None:
+        """Do what an effect asks for."""
+        self.runners[type(effect)](effect, tab)
+
+    def _draw_arrivals(self, tab: ConversationTab) -> None:
+        for action in tab.take_arrivals(self._clock):
+            self._dispatch(action, tab)
+
+    # -- a turn -----------------------------------------------------------------------------------
+
+    async def _request_approval(
+        self, tab: ConversationTab, name: str, source: str, arguments: dict[str, Json]
+    ) -> Word:
+        self._calls += 1
+        id = self._calls
+        decision: asyncio.Future[Word] = asyncio.get_running_loop().create_future()
+        tab.proposed[id] = decision
+        shown = msgspec.json.format(msgspec.json.encode(arguments), indent=2).decode()
+        self._draw_arrivals(tab)
+        self._dispatch(actions.ApprovalRequested(Proposal(id, name, source, shown)), tab)
+        if tab is not self._tabs.active:
+            self._dispatch(actions.ApprovalWaiting(tab.state.thread))
+        try:
+            return await decision
+        finally:
+            del tab.proposed[id]
+            self._dispatch(actions.ApprovalWithdrawn(id), tab)
+
+    def _answer_approval(self, effect: effects.AnswerApproval, tab: ConversationTab) -> None:
+        waiting = tab.proposed.get(effect.id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(effect.word)
+        if effect.word == "always":
+            # the session, woken by the result, adds the tool first
+            asyncio.get_running_loop().call_soon(self._save_approved, tab)
+
+    def _save_approved(self, tab: ConversationTab) -> None:
+        stored = sorted(each for each in tab.session.approved if "/" in each)
+        try:
+            set_config("tools.approved", msgspec.json.encode(stored).decode())
+        except PonderoError as error:
+            said = f"⚠ approved in this chat only: {error}"
+            self._dispatch(actions.LinesReported((said,), "warning"), tab)
+
+    def _list_tools(self, _effect: effects.ListTools, tab: ConversationTab) -> None:
+        self._host.run_worker(self._open_tools(tab), exit_on_error=True)
+
+    async def _open_tools(self, tab: ConversationTab) -> None:
+        try:
+            await tab.session.tools.aopen()
+        except PonderoError as error:
+            self._dispatch(describe_error(error))
+        self._dispatch(actions.LinesReported(tools(tab.session)), tab)
+
+    def _forget_approval(self, effect: effects.Forget, tab: ConversationTab) -> None:
+        approved = tab.session.approved
+        found = {
+            each for each in approved if each == effect.name or each.endswith(f"/{effect.name}")
+        }
+        approved -= found
+        if found:
+            self._save_approved(tab)
+        nothing = f"no approved tool is called {effect.name!r}"
+        said = f"✓ {effect.name} needs approval again" if found else nothing
+        self._dispatch(actions.LinesReported((said,), "good" if found else "plain"), tab)
+
+    def _ask(self, effect: effects.AskModel, tab: ConversationTab) -> None:
+        tab.session.propose = partial(self._request_approval, tab)
+        tab.turn = self._host.run_worker(self._run_turn(effect, tab), exit_on_error=True)
+
+    async def _run_turn(self, effect: effects.AskModel, tab: ConversationTab) -> None:
+        ended = await tab.session.turn(effect, tab.feed)
+        self._draw_arrivals(tab)
+        self._dispatch(redact_ended(ended), tab)
+        self.refresh_pane()
+        if tab is not self._tabs.active and not tab.state.busy:
+            self._tabs.release(tab)
+            whole = ended.error is None
+            self._dispatch(actions.BackgroundTurnEnded(tab.state.thread, whole=whole))
+
+    def _stop(self, _effect: effects.Stop, tab: ConversationTab) -> None:
+        for worker in (*tab.asking, *((tab.turn,) if tab.turn is not None else ())):
+            worker.cancel()
+
+    def _compare(self, effect: effects.Compare, tab: ConversationTab) -> None:
+        tab.columns, tab.candidates, tab.asking = {}, {}, []
+        tab.session.propose = partial(self._request_approval, tab)
+        for column, ask in enumerate(effect.asks, effect.first):
+            tab.columns[column] = []
+            answer = self._run_column(column, ask, effect.number, tab)
+            tab.asking.append(self._host.run_worker(answer, exit_on_error=True))
+
+    async def _run_column(
+        self, column: int, ask: effects.AskModel, number: int, tab: ConversationTab
+    ) -> None:
+        feed = tab.columns[column].append
+        candidate = await tab.session.candidate(ask, number, feed)
+        tab.candidates[column] = candidate
+        self._draw_arrivals(tab)
+        self._dispatch(actions.ColumnEnded(column, redact_ended(candidate.ended)), tab)
+
+    def _close_comparison(self, effect: effects.CloseComparison, tab: ConversationTab) -> None:
+        writer, state = tab.session.writer, tab.state
+        copies = [
+            effect.names[column]
+            for column, each in tab.candidates.items()
+            if column != effect.chosen
+            and writer.branch(
+                each.stored,
+                effect.number,
+                model=each.ask.model,
+                level_text=each.ask.level_text,
+                name=effect.names[column],
+            )
+        ]
+        lines = [f"kept in copies of this thread: {', '.join(copies)}"] if copies else []
+        if effect.chosen is None:
+            self._dispatch(actions.ComparisonClosed(lines=tuple(lines)), tab)
+            return
+        stored = tab.candidates[effect.chosen].stored
+        writer.rewind(effect.number)
+        saved = writer.add(
+            stored, model=state.model, level_text=state.level_text, system=state.system
+        )
+        past = writer.page(effect.number, effect.number + len(stored))
+        settled = actions.ComparisonClosed(past, saved.thread, saved.unsaved, tuple(lines))
+        self._dispatch(settled, tab)
+
+    def _handoff(self, effect: effects.Handoff, tab: ConversationTab) -> None:
+        self._dispatch(tab.session.handoff(effect), tab)
+
+    def _note(self, effect: effects.NoteModel, tab: ConversationTab) -> None:
+        tab.session.writer.note(
+            model=effect.model, level_text=effect.level_text, system=effect.system
+        )
+
+    # -- threads ----------------------------------------------------------------------------------
+
+    def _begin(self, _effect: effects.Begin, tab: ConversationTab) -> None:
+        if tab.state.busy:
+            self._host.show_tab(self._tabs.make(tab))
+        else:
+            tab.session.writer.begin()
+
+    def _open(self, effect: effects.Open, tab: ConversationTab) -> None:
+        try:
+            self._show_thread(effect.id, tab)
+        except UnknownThread:
+            choices = tab.session.writer.list(effect.id) if effect.or_find else ()
+            if not choices:
+                raise
+            self._dispatch(actions.ThreadsOffered(choices), tab)
+
+    def _show_thread(self, id: str, tab: ConversationTab) -> ConversationTab:
+        exact = tab.session.writer.exact(id)
+        if (shown := self._tabs.find(exact)) is not None and shown is not tab:
+            self._host.show_tab(shown)
+            return shown
+        if tab.state.busy:
+            tab = self._tabs.make(tab)
+            self._host.show_tab(tab)
+        self._dispatch(tab.session.writer.open(exact), tab)
+        return tab
+
+    def _fork(self, effect: effects.Fork, tab: ConversationTab) -> None:
+        self._dispatch(
+            tab.session.writer.fork(model=effect.model, level_text=effect.level_text), tab
+        )
+        said = "✓ This is a copy; the first one stays as it was"
+        self._dispatch(actions.LinesReported((said,), "good"), tab)
+        if effect.to:
+            self._dispatch(actions.Submitted(f"/model {effect.to}"), tab)
+
+    def _rename(self, effect: effects.Rename, tab: ConversationTab) -> None:
+        self._dispatch(actions.ThreadRenamed(tab.session.writer.rename(effect.title)), tab)
+
+    def _export(self, effect: effects.Export, tab: ConversationTab) -> None:
+        said = export_thread(*tab.session.writer.require_saved(), effect.path)
+        self._dispatch(actions.LinesReported((said,), "good"), tab)
+
+    def _list(self, effect: effects.ListThreads, tab: ConversationTab) -> None:
+        self._dispatch(actions.ThreadsOffered(tab.session.writer.list(effect.words)), tab)
+
+    def _fetch(self, effect: effects.Fetch, tab: ConversationTab) -> None:
+        past = tab.session.writer.page(effect.first, effect.last)
+        self._dispatch(actions.PageLoaded(past, effect.first), tab)
+
+    def _search(self, effect: effects.Search, tab: ConversationTab) -> None:
+        choices = tab.session.writer.find(effect.words)
+        self._dispatch(actions.SearchFinished(effect.words, choices), tab)
+
+    def _list_for_pane(self, effect: effects.ListForPane, tab: ConversationTab) -> None:
+        busy = self._tabs.busy_threads()
+        work = self._list_pane_threads(effect.words, busy, tab)
+        self._host.run_worker(work, group="look", exclusive=True, exit_on_error=False)
+
+    async def _list_pane_threads(
+        self, words: str, busy: tuple[str, ...], tab: ConversationTab
+    ) -> None:
+        try:
+            choices = await asyncio.to_thread(tab.session.writer.pane, words, busy)
+        except PonderoError as error:
+            choices = (Choice("", f"({error})"),)
+        self._dispatch(actions.ThreadsListed(words, choices), tab)
+
+    def refresh_pane(self) -> None:
+        """List the threads again if the pane is open."""
+        tab = self._tabs.active
+        if tab.state.listing is not None:
+            self._list_for_pane(effects.ListForPane(tab.state.listing.words), tab)
+
+    def _show_message(self, effect: effects.ShowMessage, tab: ConversationTab) -> None:
+        if effect.thread is not None:
+            tab = self._show_thread(effect.thread, tab)
+        state = tab.state
+        if not state.first <= effect.number < state.last:
+            first = max(0, min(effect.number - PAGE // 2, state.count - PAGE))
+            self._fetch(effects.Fetch(first, min(state.count, first + PAGE)), tab)
+        self._host.scroll_to(effect.number)
+
+    # -- the last turn ----------------------------------------------------------------------------
+
+    def _recall(self, effect: effects.Recall, tab: ConversationTab) -> None:
+        turn = tab.session.writer.last_turn(tab.state.count)
+        recalled = actions.LastTurnLoaded(
+            effect.purpose, effect.level_texts, effect.words, turn, self._clock()
+        )
+        self._dispatch(recalled, tab)
+
+    def _rewind(self, effect: effects.Rewind, tab: ConversationTab) -> None:
+        tab.session.writer.rewind(effect.count)
+
+    def _edit(self, effect: effects.Edit, tab: ConversationTab) -> None:
+        words = self._run_editor(effect.asked.words)
+        at = self._clock()
+        self._dispatch(actions.QuestionEdited(words, effect.number, effect.asked, at), tab)
+
+    def _run_editor(self, words: str) -> str | None:
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+        if not editor:
+            return None
+        with tempfile.TemporaryDirectory(prefix="pondero-") as folder:
+            file = Path(folder) / "question.md"
+            file.write_text(words, "utf-8")
+            try:
+                with self._host.suspend():
+                    # the user's own choice of a program, as every other tool runs it
+                    subprocess.run([*shlex.split(editor), str(file)], check=True)  # noqa: S603
+            except SuspendNotSupported:
+                return None
+            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                raise PonderoError(f"the editor {editor!r} did not end well: {error}") from None
+            return file.read_text("utf-8", errors="replace")
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def _attach(self, effect: effects.Attach, tab: ConversationTab) -> None:
+        self.attach((Path(effect.path.strip("\"'")).expanduser(),), tab)
+
+    def attach(self, paths: Iterable[Path], tab: ConversationTab) -> None:
+        """Read files off the loop, and attach them to the next question."""
+        self._host.run_worker(self._read_files(tuple(paths), tab), exit_on_error=True)
+
+    async def _read_files(self, paths: tuple[Path, ...], tab: ConversationTab) -> None:
+        for path in paths:
+            try:
+                part = await asyncio.to_thread(file_mentions.read_mention, path)
+            except PonderoError as error:
+                self._dispatch(describe_error(error))
+            else:
+                self._dispatch(actions.FilesAttached((part,)), tab)
+
+    def _read_mentions(self, effect: effects.ReadMentions, tab: ConversationTab) -> None:
+        self._host.run_worker(self._read_mentioned(effect.asked, tab), exit_on_error=True)
+
+    async def _read_mentioned(self, asked: DraftQuestion, tab: ConversationTab) -> None:
+        error = ""
+        try:
+            paths = await asyncio.to_thread(file_mentions.find_mentions, asked.words)
+            parts = [await asyncio.to_thread(file_mentions.read_mention, path) for path in paths]
+            asked = DraftQuestion(asked.words, (*asked.parts, *parts))
+        except PonderoError as unread:
+            error = str(unread)
+        self._dispatch(actions.MentionsRead(asked, self._clock(), error), tab)
+
+    def paste(self, tab: ConversationTab) -> None:
+        """Attach the picture on the user's clipboard; without one, paste its text."""
+        self._host.run_worker(self._paste_picture(tab), exit_on_error=True)
+
+    async def _paste_picture(self, tab: ConversationTab) -> None:
+        data = await asyncio.to_thread(picture)
+        if data is None:
+            self._host.paste_text()
+            return
+        try:
+            part = attachment(data, name="clipboard.png")
+        except PonderoError as error:
+            self._dispatch(describe_error(error))
+        else:
+            self._dispatch(actions.FilesAttached((part,)), tab)
+
+    def _copy(self, effect: effects.Copy, tab: ConversationTab) -> None:
+        did, said = copy(effect.text, effect.what, self._host.copy_to_clipboard)
+        self._dispatch(actions.LinesReported((said,), "good" if did else "warning"), tab)
+
+    # -- the rest ---------------------------------------------------------------------------------
+
+    def _show_wire(self, _effect: effects.ShowWire, tab: ConversationTab) -> None:
+        self._dispatch(actions.LinesReported(wire(self._tap)), tab)
+
+    def _run_doctor(self, _effect: effects.RunDoctor, tab: ConversationTab) -> None:
+        self._dispatch(actions.LinesReported(run_doctor()), tab)
+
+    def _restore(self, effect: effects.RestoreInput, tab: ConversationTab) -> None:
+        if tab is not self._tabs.active:
+            self._dispatch(actions.WordsReturned(effect.words), tab)
+        elif not self._host.restore_input(effect.words):
+            said = "↑ recalls your words: the input line has others"
+            self._dispatch(actions.LinesReported((said,)), tab)
+
+    def _change_theme(self, effect: effects.ChangeTheme, tab: ConversationTab) -> None:
+        self._host.change_theme(effect.theme)
+        try:
+            set_config("theme", effect.theme)
+        except PonderoError as error:
+            said = f"⚠ the theme is not saved: {error}"
+            self._dispatch(actions.LinesReported((said,), "warning"), tab)
+
+    def _quit(self, _effect: effects.Quit, _tab: ConversationTab) -> None:
+        self._host.exit()

@@ -1,0 +1,83 @@
+"""The question whether a tool may run: its name, where it is from, and all its arguments."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from ...state import Proposal, Word
+from .views import content
+
+_WORDS: tuple[tuple[Word, str], ...] = (
+    ("no", "do not run it"),
+    ("once", "run it"),
+    ("always", "run it, now and always"),
+)
+_ROWS = (1, 12)
+"""Lines of the arguments that are seen at once: at least, and where there is room."""
+_AROUND = 4
+"""Lines of the frame, and of the space around the arguments."""
+
+
+class ApprovalScreen(ModalScreen[Word | None]):
+    """Returns the decision, None if obsolete; no key typed ahead can approve: Enter refuses."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,ctrl+c", "refuse", show=False),
+        Binding("pageup", "turn(-1)", show=False, priority=True),
+        Binding("pagedown", "turn(1)", show=False, priority=True),
+    ]
+
+    def __init__(self, proposal: Proposal) -> None:
+        super().__init__()
+        self.proposal: Proposal = proposal
+        self._arguments = VerticalScroll(
+            Static(content(proposal.arguments)), can_focus=False, classes="arguments"
+        )
+
+    def compose(self) -> ComposeResult:
+        """Lay out what is to run above the choices."""
+        with Vertical(id="approval"):
+            yield Static(content(f"⚙ {self.proposal.name} wants to run"), classes="title")
+            yield Static(content(f"from {self.proposal.source}"), classes="keys")
+            yield self._arguments
+            yield OptionList(*(Option(content(label)) for _, label in _WORDS))
+            yield Static(content("↑ ↓ Enter · Page Up, Page Down · Esc refuses"), classes="keys")
+
+    def on_mount(self) -> None:
+        """Begin at the refusal."""
+        choices = self.query_one(OptionList)
+        choices.highlighted = 0
+        choices.focus()
+
+    def on_resize(self) -> None:
+        """Give the arguments the room that the rest leaves, when that is laid out."""
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        """Keep the choices in view: a user must see what they decide."""
+        box = self.query_one("#approval")
+        rest = sum(each.outer_size.height for each in box.children if each is not self._arguments)
+        room = self.size.height * 9 // 10 - _AROUND - rest
+        least, most = _ROWS
+        self._arguments.styles.max_height = max(least, min(most, room))
+        self.query_one(OptionList).scroll_visible(animate=False)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Return what was decided."""
+        self.dismiss(_WORDS[event.option_index][0])
+
+    def action_refuse(self) -> None:
+        """Decide against it."""
+        self.dismiss("no")
+
+    def action_turn(self, step: int) -> None:
+        """Scroll the arguments."""
+        if step < 0:
+            self._arguments.scroll_page_up(animate=False)
+        else:
+            self._arguments.scroll_page_down(animate=False)

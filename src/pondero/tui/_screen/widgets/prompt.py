@@ -1,0 +1,301 @@
+"""The input line, with history, and the completions above it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.content import Content
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static, TextArea
+
+from ....canon import escape_controls
+from ...file_mentions import find_dropped
+from ...state import COMMANDS, ChatState, queued_lines
+from .views import content
+
+_OFFERED = 9
+"""Completions that are seen at once."""
+
+
+class Completion(Static):
+    """Lines to choose from; the chosen one is marked."""
+
+    def __init__(self) -> None:
+        super().__init__("", id="completion")
+
+    def on_mount(self) -> None:
+        """Take no place before there is something to show."""
+        self.display = False
+
+    def show(self, lines: tuple[str, ...], chosen: int) -> None:
+        """Show these lines, one of them marked."""
+        self.display = bool(lines)
+        first = max(0, min(chosen - _OFFERED // 2, len(lines) - _OFFERED))
+        rows = [
+            content(f"▸ {line}", "bold $accent") if at == chosen else content(f"  {line}")
+            for at, line in enumerate(lines[first : first + _OFFERED], first)
+        ]
+        self.update(Content("\n").join(rows))
+
+
+class QueuedMessages(Static):
+    """What waits above the input line: words to be sent when the turn is over."""
+
+    def __init__(self) -> None:
+        super().__init__("", id="tray")
+        self._lines: tuple[str, ...] = ()
+
+    def on_mount(self) -> None:
+        """Take no place before there is something to show."""
+        self.display = False
+
+    def show(self, state: ChatState) -> None:
+        """Show what waits, a line each; with a count of those left out."""
+        lines = queued_lines(state)
+        if lines != self._lines:
+            self._lines = lines
+            self.display = bool(lines)
+            self.update(content("\n".join(lines)))
+
+
+Complete = Callable[[str], tuple[str, ...]]
+
+_KEYS = (
+    "Enter sends · Ctrl+T level · Ctrl+O thinking · /help",
+    "Enter sends · Ctrl+T level · /help",
+    "Enter sends · /help",
+)
+_CORNERS = 8  # columns of the frame for its corners and margins
+_TITLE = 60
+
+
+class Prompt(TextArea):
+    """Enter sends; Ctrl+J, Shift+Enter or a backslash before Enter begins a new line.
+
+    Each key is handled before the next one is read: users type ahead.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c", "interrupt", show=False),
+        Binding("ctrl+d", "leave_or_delete", show=False),
+        Binding("ctrl+v", "paste_picture", show=False),
+    ]
+
+    @dataclass
+    class LineSent(Message):
+        """These words were sent off."""
+
+        text: str
+
+    @dataclass
+    class CompletionsOffered(Message):
+        """The line could become one of these; ``at`` is the chosen one."""
+
+        lines: tuple[str, ...]
+        at: int
+
+    class TextTyped(Message):
+        """The words were changed by a key."""
+
+    class InterruptPressed(Message):
+        """Ctrl-C, and nothing was selected to be copied."""
+
+    class RecallPressed(Message):
+        """Up on an empty line, while words wait to be sent."""
+
+    class PictureWanted(Message):
+        """Ctrl-V: a picture on the clipboard is to be attached."""
+
+    @dataclass
+    class FilesDropped(Message):
+        """Files were dropped onto the terminal."""
+
+        paths: tuple[Path, ...]
+
+    class ExitPressed(Message):
+        """Ctrl-D on an empty line."""
+
+    def __init__(self, complete: Complete) -> None:
+        super().__init__(
+            id="prompt",
+            compact=True,
+            highlight_cursor_line=False,
+            placeholder="Say something, or / for commands",
+        )
+        self.has_queue: bool = False
+        self._complete = complete
+        self._lines: tuple[str, ...] = ()
+        self._line = 0
+        self._history: list[str] = []
+        self._at = 0
+        self._draft = ""
+        self._hint = ""
+        self._framed: tuple[str, str] | None = None
+        self._keys: dict[str, Callable[[], bool]] = {
+            "enter": self._enter,
+            "ctrl+j": self._break,
+            "shift+enter": self._break,
+            "alt+enter": self._break,
+            "tab": self._take,
+            "up": self._up,
+            "down": self._down,
+            "escape": self._close,
+        }
+
+    def remember(self, words: str) -> None:
+        """Add words to the history."""
+        if words and (not self._history or self._history[-1] != words):
+            self._history.append(words)
+        self._at = len(self._history)
+
+    def put(self, words: str) -> None:
+        """Replace the text, with the cursor at its end."""
+        self.load_text(words)
+        self.move_cursor(self.document.end)
+        self._look()
+
+    def frame(self, *, title: str, hint: str) -> None:
+        """Set the title and hint on the frame where they changed: each assignment redraws it."""
+        if (title, hint) != self._framed:
+            self._framed = (title, hint)
+            self._hint = hint
+            widget: Widget = self  # through self, type checkers take it for an attribute of ours
+            widget.border_title = content(" ".join(title.split())[:_TITLE])
+            self.on_resize()
+
+    def on_resize(self) -> None:
+        """Name as many keys on the frame as it has room for, where there is no hint."""
+        room = self.outer_size.width - _CORNERS
+        keys = next((keys for keys in _KEYS if len(keys) <= room), _KEYS[-1])
+        widget: Widget = self  # see above
+        widget.border_subtitle = content(self._hint or keys)
+
+    def get_line(self, line_index: int) -> Text:
+        """Return a line to draw: words that were pasted, or come from a thread, made visible."""
+        return Text(escape_controls(self.document.get_line(line_index)), end="", no_wrap=True)
+
+    # -- keys: one function each, which says whether it did something ------------------------------
+
+    async def _on_key(self, event: events.Key) -> None:
+        if event.key in self._keys and self._keys[event.key]():
+            event.stop()
+            event.prevent_default()
+            return
+        if bound := self._bindings.key_to_bindings.get(event.key):
+            # Textual would run it when the key has bubbled up to the app, after those that follow.
+            event.stop()
+            event.prevent_default()
+            await self.run_action(bound[0].action)
+        else:
+            await super()._on_key(event)
+        if event.is_printable or event.key in ("backspace", "delete"):
+            self.post_message(self.TextTyped())
+        self._look()
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        if paths := find_dropped(event.text):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.FilesDropped(paths))
+
+    def action_paste_picture(self) -> None:
+        """Attach a picture, or paste words."""
+        self.post_message(self.PictureWanted())
+
+    def on_text_area_changed(self) -> None:
+        """Complete what was pasted, too."""
+        self._look()
+
+    def _enter(self) -> bool:
+        text = self.text
+        if text.endswith("\\") and self.cursor_location == self.document.end:
+            self.action_delete_left()
+            return self._break()
+        half = text.startswith("/") and " " not in text and text[1:].lower() not in COMMANDS
+        if self._lines and half:
+            return self._take()
+        self.remember(text.strip())
+        self.put("")
+        self.post_message(self.LineSent(text))
+        return True
+
+    def _break(self) -> bool:
+        self.insert("\n")
+        self._look()
+        return True
+
+    def _take(self) -> bool:
+        if self._lines:
+            line = self._lines[self._line]
+            takes_more = line[1:] in COMMANDS and bool(COMMANDS[line[1:]].usage)
+            self.put(f"{line} " if takes_more else line)
+        return True
+
+    def _up(self) -> bool:
+        if self._lines:
+            return self._choose(-1)
+        if self.has_queue and not self.text:
+            return self.post_message(self.RecallPressed())
+        return self.cursor_location[0] == 0 and self._recall(-1)
+
+    def _down(self) -> bool:
+        if self._lines:
+            return self._choose(1)
+        return self.cursor_location[0] == self.document.line_count - 1 and self._recall(1)
+
+    def _close(self) -> bool:
+        if not self._lines:
+            return False
+        self._offer(())
+        return True
+
+    # -- history and completion --------------------------------------------------------------------
+
+    def _recall(self, step: int) -> bool:
+        to = self._at + step
+        if not 0 <= to <= len(self._history):
+            return False
+        if self._at == len(self._history):
+            self._draft = self.text
+        self._at = to
+        self.load_text(self._history[to] if to < len(self._history) else self._draft)
+        self.move_cursor(self.document.end)
+        return True
+
+    def _choose(self, step: int) -> bool:
+        self._line = (self._line + step) % len(self._lines)
+        self.post_message(self.CompletionsOffered(self._lines, self._line))
+        return True
+
+    def _look(self) -> None:
+        text = self.text
+        at_end = self.cursor_location == self.document.end
+        self._offer(
+            self._complete(text) if text.startswith("/") or ("@" in text and at_end) else ()
+        )
+
+    def _offer(self, lines: tuple[str, ...]) -> None:
+        if lines != self._lines:
+            self._lines, self._line = lines, 0
+            self.post_message(self.CompletionsOffered(lines, 0))
+
+    def action_interrupt(self) -> None:
+        """Copy the selection, if there is one; else stop the turn under way."""
+        if selected := self.screen.get_selected_text():
+            self.app.copy_to_clipboard(selected)
+        elif self.selected_text:
+            self.action_copy()
+        else:
+            self.post_message(self.InterruptPressed())
+
+    def action_leave_or_delete(self) -> None:
+        """Leave if the line is empty; else delete the next letter."""
+        if self.text:
+            self.action_delete_right()
+        else:
+            self.post_message(self.ExitPressed())

@@ -1,0 +1,141 @@
+"""The page: cells from top to bottom, redrawn only where they changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from textual.containers import VerticalScroll
+from textual.message import Message
+
+from ...state import Cell, ThinkingCell
+from .views import View, view_of
+
+
+class Transcript(VerticalScroll, can_focus=False):
+    """Shows cells. It stays at its end while something is added there, unless it was scrolled."""
+
+    @dataclass(kw_only=True)
+    class AtEdge(Message):
+        """An end of the page came into view: ``older`` is the top."""
+
+        older: bool
+
+    def __init__(self, id: str | None = "page", *, at_end: bool = True) -> None:
+        super().__init__(id=id, classes="page")
+        self._begins_at_end = at_end
+        self._cells: dict[int, Cell] = {}
+        self._views: dict[int, View] = {}
+        self._held: tuple[View, float] | None = None
+
+    def on_mount(self) -> None:
+        """Keep to the end, unless it is to be read from the top."""
+        if self._begins_at_end:
+            self.anchor()
+
+    def show(self, cells: Sequence[Cell], *, hidden: bool = False) -> None:
+        """Draw these cells; ``hidden`` thoughts take no place."""
+        now = {cell.key: cell for cell in cells}
+        if now.keys() != self._views.keys():
+            self._rearrange(now)
+        for key, cell in now.items():
+            if self._cells.get(key) is not cell:
+                if key in self._cells:
+                    self._views[key].show(cell)  # type: ignore[arg-type]  # a view of this kind
+                self._cells[key] = cell
+            if isinstance(cell, ThinkingCell):
+                self._views[key].display = not hidden
+
+    def to_end(self) -> None:
+        """Go to the end, and stay there."""
+        self._held = None
+        self.anchor()
+
+    def to_top(self) -> None:
+        """Go to the top."""
+        self._let_go()
+        self.scroll_home(animate=False)
+
+    def visit(self, number: int) -> None:
+        """Go to the message of this number, or to the turn that it is part of."""
+        before = [key for key, cell in self._cells.items() if _is_upto(cell, number)]
+        if before:
+            number = max(self._cells[key].number or 0 for key in before)
+            first = next(key for key in before if self._cells[key].number == number)
+            self._let_go()
+            self._held = (self._views[first], 0.0)
+            self.call_after_refresh(self._hold)
+
+    def turn(self, step: int) -> None:
+        """Go up or down by a screen."""
+        self._let_go()
+        if step < 0:
+            self.scroll_page_up(animate=False)
+        else:
+            self.scroll_page_down(animate=False)
+
+    def on_mouse_scroll_up(self) -> None:
+        """Let the reader go where they want."""
+        self._held = None
+
+    def on_mouse_scroll_down(self) -> None:
+        """Let the reader go where they want."""
+        self._held = None
+
+    def watch_virtual_size(self) -> None:
+        """Keep what is being read in its place while the cells above it are laid out."""
+        if self._held is not None:
+            self.call_after_refresh(self._hold)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Say so when an end comes into view; while it is drawn, a page kept to its end jumps."""
+        super().watch_scroll_y(old_value, new_value)
+        if new_value < old_value and new_value <= 0 and not self._at_end():
+            self.post_message(self.AtEdge(older=True))
+        elif new_value > old_value and new_value >= self.max_scroll_y:
+            self.post_message(self.AtEdge(older=False))
+
+    def _rearrange(self, now: dict[int, Cell]) -> None:
+        """Drop the views of gone cells and mount new ones; the text being read does not move."""
+        self._held = None if self._at_end() else self._first_in_view()
+        for key in [key for key in self._views if key not in now]:
+            self._views.pop(key).remove()
+            self._cells.pop(key, None)
+        known, self._views = self._views, {}
+        run: list[View] = []
+        for key, cell in now.items():
+            if key not in known:
+                run.append(self._fresh(cell))
+            elif run:
+                self.mount_all(run, before=known[key])
+                run = []
+            self._views[key] = known.get(key) or run[-1]
+        if run:
+            self.mount_all(run)
+        if self._held is not None:
+            self.call_after_refresh(self._hold)
+
+    def _fresh(self, cell: Cell) -> View:
+        self._cells[cell.key] = cell
+        return view_of(cell)
+
+    def _at_end(self) -> bool:
+        return self._anchored and not self._anchor_released
+
+    def _first_in_view(self) -> tuple[View, float] | None:
+        for view in self._views.values():
+            region = view.virtual_region
+            if region.bottom > self.scroll_y:
+                return view, region.y - self.scroll_y
+        return None
+
+    def _let_go(self) -> None:
+        self._held = None
+        self.release_anchor()
+
+    def _hold(self) -> None:
+        if self._held is not None and self._held[0].is_attached:
+            view, offset = self._held
+            self.scroll_to(y=view.virtual_region.y - offset, animate=False, immediate=True)
+
+
+def _is_upto(cell: Cell, number: int) -> bool:
+    return cell.number is not None and cell.number <= number

@@ -1,0 +1,17 @@
+BEGIN TRANSACTION;
+CREATE TABLE asks (
+                number INTEGER PRIMARY KEY, lot INTEGER NOT NULL, id TEXT NOT NULL UNIQUE,
+                line TEXT NOT NULL UNIQUE, exchange TEXT NOT NULL, body BLOB NOT NULL
+            );
+INSERT INTO "asks" VALUES(0,0,'q0','20261101-adding00-000000','{"dialect":"openai_chat","http":{"method":"POST","url":"https://api.x.ai/v1/chat/completions","headers":{},"body":""},"plan":{"model":"xai:grok-4.3","dialect":"openai_chat","family":"grok-4.3","asked":"low","level":"low","budget":null,"nominal":null,"will_think":true,"fields":{"reasoning_effort":"low"},"headers":{},"dropped":[],"adjustments":[],"facts":{"source":"xAI reasoning documentation: none, low, medium, high; recorded exchanges: effort low unasked","checked":"2026-11-15","inferred":false,"evidence":"vendor page","like":null}},"origin":{"provider":"xai","model":"grok-4.3","level":"low","at":1794883720.7031558},"quirks":{"think_tags":"no","thinking_outside_completion":true,"replay_field":"none","replay_when":"never"},"stream":false,"repairs":true,"no_server_hint":"","bad_key_hint":"xAI did not take the key: look at XAI_API_KEY, or keep another with ''pondero keys set xai''","signing":null,"texts":[],"restore":null,"calls":{"names":{},"arguments":{}}}',X'7B226D6F64656C223A2267726F6B2D342E33222C226D65737361676573223A5B7B22726F6C65223A2275736572222C22636F6E74656E74223A22576861742069732030202A2032333F227D5D2C22726561736F6E696E675F6566666F7274223A226C6F77227D');
+INSERT INTO "asks" VALUES(1,0,'q1','20261101-adding00-000001','{"dialect":"openai_chat","http":{"method":"POST","url":"https://api.x.ai/v1/chat/completions","headers":{},"body":""},"plan":{"model":"xai:grok-4.3","dialect":"openai_chat","family":"grok-4.3","asked":"low","level":"low","budget":null,"nominal":null,"will_think":true,"fields":{"reasoning_effort":"low"},"headers":{},"dropped":[],"adjustments":[],"facts":{"source":"xAI reasoning documentation: none, low, medium, high; recorded exchanges: effort low unasked","checked":"2026-11-15","inferred":false,"evidence":"vendor page","like":null}},"origin":{"provider":"xai","model":"grok-4.3","level":"low","at":1794883720.7377887},"quirks":{"think_tags":"no","thinking_outside_completion":true,"replay_field":"none","replay_when":"never"},"stream":false,"repairs":true,"no_server_hint":"","bad_key_hint":"xAI did not take the key: look at XAI_API_KEY, or keep another with ''pondero keys set xai''","signing":null,"texts":[],"restore":null,"calls":{"names":{},"arguments":{}}}',X'7B226D6F64656C223A2267726F6B2D342E33222C226D65737361676573223A5B7B22726F6C65223A2275736572222C22636F6E74656E74223A22576861742069732031202A2032333F227D5D2C22726561736F6E696E675F6566666F7274223A226C6F77227D');
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+INSERT INTO "facts" VALUES('facts','{"id":"20261101-adding00","started":1794883720.7379687,"asks":2,"owner":"","offline":true}');
+CREATE TABLE lots (number INTEGER PRIMARY KEY, body TEXT NOT NULL);
+INSERT INTO "lots" VALUES(0,'{"number":0,"provider":"xai","model":"grok-4.3","endpoint":"/chat/completions","name":"pondero-20261101-adding00-0","count":2,"factor":"0.8","headers":{},"state":"adding","since":1794883720.7419276,"file":null,"remote":"batch_1","done":0,"note":""}');
+CREATE TABLE results (
+                line TEXT PRIMARY KEY, ending TEXT NOT NULL, status INTEGER NOT NULL,
+                body BLOB NOT NULL
+            ) WITHOUT ROWID;
+COMMIT;
+PRAGMA user_version = 1;

@@ -1,0 +1,191 @@
+"""Answers that are all thinking: told in the client API's words, or asked for once more."""
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+from tests.gateway.asgi import Came, came
+from tests.gateway.upstream import BACKS, Upstream
+
+from pondero.canon import HttpRequest
+from pondero.gateway.config.model import (
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    SpendBudget,
+)
+from pondero.gateway.config.secrets import hash_key
+from pondero.gateway.observability.receipt import Receipt
+from pondero.gateway.server.app import App
+from pondero.gateway.server.context import GatewayContext
+
+KEY = "pk-" + "a" * 40
+SMALL = 60
+"""Tokens of output, all of which the emulator thinks with at high."""
+USER = [{"role": "user", "content": "What is 17 * 23?"}]
+PARTS = [{"role": "user", "parts": [{"text": "What is 17 * 23?"}]}]
+BLOCKS = [{"role": "user", "content": [{"text": "What is 17 * 23?"}]}]
+FRONTS: dict[str, tuple[str, Any, str]] = {
+    "messages": ("/v1/messages", lambda n: {"messages": USER, "max_tokens": n}, "max_tokens"),
+    "responses": (
+        "/v1/responses",
+        lambda n: {"input": USER, "max_output_tokens": n},
+        "max_output_tokens",
+    ),
+    "chat": (
+        "/v1/chat/completions",
+        lambda n: {"messages": USER, "max_completion_tokens": n},
+        "length",
+    ),
+    "gemini": (
+        "/v1beta/models/m:generateContent",
+        lambda n: {"contents": PARTS, "generationConfig": {"maxOutputTokens": n}},
+        "MAX_TOKENS",
+    ),
+    "ollama": (
+        "/api/chat",
+        lambda n: {"messages": USER, "stream": False, "options": {"num_predict": n}},
+        "length",
+    ),
+    "cohere": ("/v2/chat", lambda n: {"messages": USER, "max_tokens": n}, "MAX_TOKENS"),
+    "converse": (
+        "/model/m/converse",
+        lambda n: {"messages": BLOCKS, "inferenceConfig": {"maxTokens": n}},
+        "max_tokens",
+    ),
+}
+"""By client API: its path, a request with an output limit, and its word for a cut answer."""
+
+
+FREE = LevelRules()
+
+
+class Asked:
+    """What came of one request, and what the service counted."""
+
+    def __init__(
+        self,
+        front: str,
+        back: str,
+        *,
+        on_exhausted: Any = "retry",
+        limit: int = SMALL,
+        thinking: LevelRules = FREE,
+        key: GatewayKey | None = None,
+        level: str = "high",
+        stream: bool = False,
+    ) -> None:
+        self.upstream = Upstream()
+        records: list[Receipt] = []
+        route = GatewayRoute("m", (BACKS[back],), thinking, retries=0, on_exhausted=on_exhausted)
+        config = GatewayConfig(routes=(route,), keys=(key,) if key is not None else ())
+        gateway = GatewayContext(config, self.upstream, observers=[records.append])
+        path, make, self.word = FRONTS[front]
+        body = {"model": "m", **make(limit), **({"stream": True} if stream else {})}
+        headers = {"x-api-key": KEY, "x-pondero-thinking": level, "host": "127.0.0.1"}
+        http = HttpRequest("POST", f"http://127.0.0.1{path}", headers, json.dumps(body).encode())
+        self.answer: Came = anyio.run(came, App(gateway), http)
+        (self.record,) = records
+        self.adjustments = self.answer.headers.get("x-pondero-adjustments", "")
+
+    @property
+    def calls(self) -> int:
+        return len(self.upstream.requests)
+
+    @property
+    def wrote(self) -> int:
+        """Return the tokens that the service wrote, in all its answers."""
+        usages = [self.upstream.said(number).usage for number in range(self.calls)]
+        return sum((usage.output or 0) + (usage.thinking or 0) for usage in usages)
+
+
+EFFORTS = ("opus", "gpt", "gemini")
+"""Backs that think with all of their output at high."""
+
+
+@pytest.mark.parametrize("back", BACKS)
+@pytest.mark.parametrize("front", FRONTS)
+def test_an_answer_that_is_all_thinking_is_told_in_the_words_of_the_client_api(front, back):
+    told = Asked(front, back, on_exhausted="tell")
+    assert told.answer.status == 200, told.answer.body
+    assert told.calls == 1
+    if told.record.verdict != "exhausted":
+        assert back not in EFFORTS  # the others do not think that much here
+        assert "exhausted" not in told.adjustments
+        return
+    assert told.word in told.answer.body.decode()
+    assert "exhausted" in told.adjustments.replace(":", ", ").split(", ")
+    assert "exhausted" in told.record.adjustments
+
+
+@pytest.mark.parametrize("back", BACKS)
+@pytest.mark.parametrize("front", FRONTS)
+def test_a_retry_asks_once_more_and_both_answers_are_charged(front, back):
+    told = Asked(front, back, on_exhausted="tell")
+    again = Asked(front, back)
+    assert again.answer.status == 200, again.answer.body
+    if told.record.verdict != "exhausted":
+        assert again.calls == 1
+        assert again.answer.body.count(b"391") == told.answer.body.count(b"391")
+        return
+    assert again.calls == 2
+    assert not again.upstream.refusals()
+    usage = again.record.usage
+    assert (usage.output or 0) + (usage.thinking or 0) >= again.wrote
+    assert again.record.tries == 2
+    assert "exhausted_retry" in again.adjustments
+    assert "exhausted_retry" in again.record.adjustments
+    assert b"391" in again.answer.body or "exhausted" in again.record.adjustments
+
+
+def test_more_room_gives_an_answer():
+    again = Asked("messages", "opus")
+    assert again.answer.status == 200
+    assert "17 * 23 = 391" in again.answer.body.decode()
+    first, second = (json.loads(body)["max_tokens"] for body in again.upstream.requests)
+    assert first == SMALL < second
+    assert "exhausted_retry:max_tokens" in again.adjustments
+    assert again.record.verdict == "as_planned"
+
+
+def test_without_more_room_the_level_is_one_lower():
+    """Under a quota of tokens the first limit is reserved, and no more."""
+    key = GatewayKey("ci", hash_key(KEY), budget=SpendBudget(tokens=1_000_000))
+    again = Asked("messages", "opus", key=key)
+    efforts = [json.loads(body)["output_config"]["effort"] for body in again.upstream.requests]
+    limits = {json.loads(body)["max_tokens"] for body in again.upstream.requests}
+    assert (efforts, limits) == (["high", "medium"], {SMALL})
+    assert again.answer.headers["x-pondero-thinking"] == "asked=high; sent=medium; why=exhausted"
+    assert "exhausted_retry:thinking" in again.adjustments
+
+
+def test_a_floor_is_kept_so_there_is_nothing_to_ask_again():
+    key = GatewayKey("ci", hash_key(KEY), budget=SpendBudget(tokens=1_000_000))
+    told = Asked("messages", "opus", key=key, thinking=LevelRules(floor="high"))
+    assert told.calls == 1
+    assert "exhausted" in told.record.adjustments
+
+
+def test_a_budget_that_covers_one_answer_alone_gives_the_first_one():
+    key = GatewayKey("ci", hash_key(KEY), budget=SpendBudget(thinking_tokens=SMALL))
+    told = Asked("messages", "opus", key=key)
+    assert told.answer.status == 200
+    assert told.calls == 1
+    assert told.record.verdict == "exhausted"
+    assert (told.record.sent, told.record.why) == ("high", None)
+    assert "exhausted_retry" not in told.adjustments
+
+
+def test_a_stream_is_told_and_counted_because_the_client_has_seen_its_beginning():
+    told = Asked("messages", "opus", stream=True)
+    assert told.calls == 1
+    assert told.record.adjustments == ("answer_room", "exhausted")
+    assert b'"max_tokens"' in told.answer.body
+
+
+def test_an_answer_with_room_is_never_asked_for_again():
+    fine = Asked("messages", "opus", limit=20_000)
+    assert fine.calls == 1
+    assert "exhausted" not in fine.adjustments

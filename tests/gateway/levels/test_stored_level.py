@@ -1,0 +1,181 @@
+"""A level that a stored conversation set for itself does not cross the rules of a later request."""
+
+import json
+from typing import Any
+
+import anyio
+import pytest
+from tests.gateway.asgi import Came, came
+from tests.gateway.canned import Canned
+
+from pondero.canon import HttpRequest
+from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
+from pondero.gateway.config.secrets import hash_key
+from pondero.gateway.server.app import App
+from pondero.gateway.server.context import GatewayContext
+
+MODEL = "openai:gpt-6-astra"
+CLAUDE = "anthropic:claude-opus-5"
+USER = {"role": "user", "content": "Hi"}
+ANSWER = {
+    "id": "resp_1",
+    "object": "response",
+    "model": "gpt-6-astra",
+    "status": "completed",
+    "output": [
+        {
+            "type": "message",
+            "id": "msg_1",
+            "role": "assistant",
+            "status": "completed",
+            "content": [{"type": "output_text", "text": "Hi", "annotations": []}],
+        }
+    ],
+    "usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
+}
+MESSAGE = {
+    "type": "message",
+    "id": "msg_1",
+    "role": "assistant",
+    "model": "claude-opus-5",
+    "content": [{"type": "text", "text": "Hi"}],
+    "stop_reason": "end_turn",
+    "stop_sequence": None,
+    "usage": {"input_tokens": 1, "output_tokens": 1},
+}
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "a-providers-key-0123456789")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a-providers-key-0123456789")
+
+
+def update(effort: str) -> dict[str, Any]:
+    return {"type": "configuration_update", "reasoning": {"effort": effort}}
+
+
+class World:
+    """A gateway with a free route and one with a cap, to the same model."""
+
+    def __init__(
+        self, *keys: GatewayKey, model: str = MODEL, rules: LevelRules | None = None
+    ) -> None:
+        answer = ANSWER if model == MODEL else MESSAGE
+        self.service = Canned([json.dumps(answer).encode()], content_type="application/json")
+        self._path = "/v1/responses" if model == MODEL else "/v1/messages"
+        routes = (
+            GatewayRoute(match="free", to=(model,), retries=0),
+            GatewayRoute(
+                match="capped", to=(model,), thinking=rules or LevelRules(cap="low"), retries=0
+            ),
+        )
+        self.app = App(GatewayContext(GatewayConfig(routes=routes, keys=keys), self.service))
+
+    async def ask(self, model: str, **fields: Any) -> Came:
+        body = {"model": model, **fields}
+        headers = {"content-type": "application/json", "authorization": "Bearer kk"}
+        url = f"http://gate{self._path}"
+        return await came(self.app, HttpRequest("POST", url, headers, json.dumps(body).encode()))
+
+
+KEYS = {
+    "none": (),
+    "key": (GatewayKey("k", hash_key("kk")),),
+    "account": (GatewayKey("k", hash_key("kk"), account_state=True),),
+}
+
+
+@pytest.mark.parametrize("keys", KEYS)
+@pytest.mark.parametrize("between", [False, True], ids=["next", "later"])
+def test_a_higher_level_is_refused_until_a_turn_replaces_it(keys, between):
+    async def run() -> None:
+        world = World(*KEYS[keys])
+        await world.ask("free", input=[USER, update("max"), USER])
+        if between:  # the level stays until it is replaced
+            await world.ask("free", previous_response_id="resp_1", input="Go on.")
+        before = len(world.service.requests)
+        answer = await world.ask("capped", previous_response_id="resp_1", input="Go on.")
+        assert answer.status == 403, answer.body
+        assert b"max" in answer.body
+        assert len(world.service.requests) == before
+        more = [update("max"), USER]
+        answer = await world.ask("capped", previous_response_id="resp_1", input=more)
+        assert answer.status == 200, answer.body
+        assert json.loads(world.service.requests[-1])["input"][0] == update("low")
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("keys", KEYS)
+@pytest.mark.parametrize("first", [[USER], [USER, update("low"), USER]], ids=["unset", "low"])
+def test_what_the_rules_allow_goes_on(keys, first):
+    async def run() -> None:
+        world = World(*KEYS[keys])
+        await world.ask("free", input=first)
+        answer = await world.ask("capped", previous_response_id="resp_1", input="Go on.")
+        assert answer.status == 200, answer.body
+        assert "sent=low" in answer.headers["x-pondero-thinking"]
+
+    anyio.run(run)
+
+
+def test_a_lower_level_does_not_evade_a_floor():
+    async def run() -> None:
+        world = World(rules=LevelRules(floor="high"))
+        await world.ask("free", input=[USER, update("low"), USER])
+        answer = await world.ask("capped", previous_response_id="resp_1", input="Go on.")
+        assert answer.status == 403, answer.body
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("keys", ["none", "account"])
+@pytest.mark.parametrize(
+    "named",
+    [
+        {"previous_response_id": "resp_unseen", "input": "Go on."},
+        {"conversation": "conv_1", "input": "Go on."},
+        {"input": [{"type": "item_reference", "id": "cu_1"}, USER]},
+        {"prompt": {"id": "pmpt_1"}},
+    ],
+    ids=["response", "conversation", "item", "prompt"],
+)
+def test_a_conversation_that_nobody_saw_is_refused_under_rules_alone(keys, named):
+    async def run() -> None:
+        world = World(*KEYS[keys])
+        answer = await world.ask("capped", **named)
+        assert answer.status == 403, answer.body
+        assert world.service.requests == []
+        answer = await world.ask("free", **named)
+        assert answer.status == 200, answer.body
+
+    anyio.run(run)
+
+
+def test_an_item_of_an_answer_sets_no_level():
+    async def run() -> None:
+        world = World(*KEYS["account"])
+        await world.ask("free", input=[USER, update("max"), USER])
+        items = [{"type": "item_reference", "id": "msg_1"}, USER]
+        answer = await world.ask("capped", input=items)
+        assert answer.status == 200, answer.body
+
+    anyio.run(run)
+
+
+def test_a_thread_of_messages_keeps_its_level():
+    async def run() -> None:
+        world = World(*KEYS["key"], model=CLAUDE)
+        turn = {"role": "system", "content": [], "output_config": {"effort": "max"}}
+        usual = {"max_tokens": 9000, "thinking": {"type": "adaptive"}}
+        thread = {"thread": {"type": "create"}}
+        first = await world.ask("free", messages=[USER, turn], **thread, **usual)
+        assert first.status == 200, first.body
+        later = {"thread": {"type": "continue", "previous_message_id": "msg_1"}}
+        answer = await world.ask("capped", messages=[USER], **later, **usual)
+        assert answer.status == 403, answer.body
+        answer = await world.ask("free", messages=[USER], **later, **usual)
+        assert answer.status == 200, answer.body
+
+    anyio.run(run)
