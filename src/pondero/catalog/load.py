@@ -260,12 +260,13 @@ def add_user_files(
 
 
 def _group(file: TomlFile) -> FamilyGroup:
-    file.only("home", "family")
+    file.only("home", "words", "flagship", "family")
     families: list[Family] = []
     for number, row in enumerate(file.rows("family")):
         base = _base(file, row, number, families)
         families.append(_family(file, row, number, "family", base))
-    group = file.convert({"home": file.values.get("home")}, FamilyGroup)
+    head = {key: file.values[key] for key in ("home", "words", "flagship") if key in file.values}
+    group = file.convert(head, FamilyGroup)
     return msgspec.structs.replace(group, family=tuple(families))
 
 

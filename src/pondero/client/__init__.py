@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .token_counts import TokenCount
     from .tools.schema_check import SchemaCheck
     from .tools.tools import Approve, Tools
+    from .usual_model import UsualModel, find_usual_model
 
 _NAMES = {
     "apply_dial": "set_level",
@@ -53,6 +54,7 @@ _NAMES = {
     "token_counts": "TokenCount",
     "tools.schema_check": "SchemaCheck",
     "tools.tools": "Approve Tools",
+    "usual_model": "UsualModel find_usual_model",
 }
 
 __all__ = [
@@ -77,6 +79,7 @@ __all__ = [
     "Tools",
     "Turn",
     "TurnRecorder",
+    "UsualModel",
     "aask",
     "ask",
     "attachment",
@@ -84,6 +87,7 @@ __all__ = [
     "count_prompt_tokens",
     "explain_unknown",
     "find_ours",
+    "find_usual_model",
     "level_choices",
     "levels",
     "load_catalog",

@@ -92,8 +92,8 @@ BENIGN = frozenset(
     {
         *("answer_room", "budget_max_tokens", "budget_tools", "cache_kept", "cache_lost"),
         *("calibrated", "context_cap", "exhausted", "exhausted_retry"),
-        *("emulated_thread", "fell_back", "level_as_budget", "little_room", "model_spelt"),
-        "off_floor",
+        *("emulated_thread", "fell_back", "level_as_budget", "little_room", "model_short"),
+        *("model_spelt", "off_floor"),
         *("medium_moved", "on_as_level", "output_adjusted", "signature_withheld"),
         *("system_turn_moved", "tool_adjusted"),
         *("tool_choice_adjusted", "tool_loop_retold", "tool_renamed"),

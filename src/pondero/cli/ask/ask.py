@@ -12,19 +12,20 @@ from ...errors import PonderoError
 from ...store import Template, load_template
 from ..command import Sections, examples, parse_policy
 from ..commands.completion import first_model
+from ..output.echo import say
 from .options import SECTIONS, AskOptions, ask_options, parse_levels
 from .prompt import AskPrompt, add_tools, question_of, transport_of
 from .result import AskResult, add_typed_value, make_result
 from .thread import AskStart, continue_thread, save_turn, start_thread
 from .tools import Approval, ToolResults, keep_stdout
-from .writers import AnswerWriter, exit_code_for, make_writer, say
+from .writers import AnswerWriter, exit_code_for, make_writer
 
 
 @click.command(
     cls=Sections,
     sections=SECTIONS,
     epilog=examples(
-        'pondero ask claude-opus-5/high "Is 3,599 prime?"',
+        'pondero ask opus/high "Is 3,599 prime?"',
         'git diff | pondero ask gemini-3-flash-preview "Review this."',
         'pondero ask -m claude-opus-5 -a chart.png "What does it show?"',
         'pondero ask "Why is the sky blue?"            with your default model',
@@ -43,8 +44,9 @@ from .writers import AnswerWriter, exit_code_for, make_writer, say
 def ask(words: tuple[str, ...], **options: Any) -> int:
     """Ask MODEL one question. Piped input is added to PROMPT, or is the prompt if you give none.
 
-    The model is taken from -m, then the first argument if it is a known model, then PONDERO_MODEL,
-    then the setting of 'pondero config set model MODEL'.
+    MODEL is a name or a short one: opus is the newest Claude Opus ('pondero models' lists them). It
+    is taken from -m, then the first argument if it is a known model, then PONDERO_MODEL, then the
+    setting of 'pondero config set model MODEL', then the key that is present.
 
     Question and answer are saved as a thread; see 'pondero threads'.
     """
@@ -79,7 +81,7 @@ def _starts(
         if given.go_on:
             start, prompt = continue_thread(words, named)
         else:
-            start, prompt = start_thread(words, named, template=kept)
+            start, prompt = start_thread(words, named, template=kept, offline=not given.paid)
         if levels and named is not None and (wish := load_catalog().split(named).level) is not None:
             raise click.UsageError(f"{named!r} names the level {wish!r}, and --levels names others")
         starts += [replace(start, thinking=level) for level in levels] or [start]

@@ -1,9 +1,7 @@
 """What ``ask`` prints: the answer on stdout, as text or JSON; all else on stderr."""
 
-import shutil
 import sys
 from collections.abc import Iterator
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import msgspec
@@ -25,7 +23,7 @@ from ...client import load_catalog
 from ...store import SecretRedactor, media_caption, redact_secrets
 from ...thinking import DEPTH, describe_intent, describe_result
 from ..command import print_json
-from ..output.echo import Typing, echo, style_text
+from ..output.echo import Typing, echo, say, style_text
 from .options import AskOptions
 from .redaction import RedactingWriter
 from .result import VERSION, AskResult
@@ -323,10 +321,3 @@ def tool_result_text(result: ToolResult) -> str:
         for part in result.content
     )
     return "\n".join(parts)
-
-
-def say(text: str) -> None:
-    """Print a remark on stderr; on a terminal no word of it is cut in two."""
-    if sys.stderr.isatty():
-        text = fill(text, shutil.get_terminal_size().columns, break_on_hyphens=False)
-    echo(style_text(text, fg="yellow"), err=True)

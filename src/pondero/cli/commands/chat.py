@@ -147,14 +147,16 @@ def start_state(
     named: str | None, policies: tuple[str, ...], *, system: str = ""
 ) -> "tuple[DialView, ChatState]":
     """Return the dial of a chat and its state before the first turn."""
-    from ...client import load_catalog
+    from ...client import find_usual_model, load_catalog
     from ...store import load_settings, resolve_auto
     from ...thinking import parse_intent
     from ...tui import DialView, initial_state
 
     settings = load_settings()
     model = named or settings.model
-    start = Start(_MODEL, _LEVEL if settings.thinking is None else settings.thinking)
+    usual = find_usual_model(offline=True)
+    thinking = _LEVEL if settings.thinking is None else settings.thinking
+    start = Start(_MODEL if usual is None else usual.model, thinking)
     if model is not None:
         start = resolve_start(model, settings=settings)
     dial = DialView(load_catalog(), parse_policy(policies), resolve_auto)
