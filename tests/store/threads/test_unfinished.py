@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event
 
 import pytest
 
@@ -138,10 +139,17 @@ def test_a_journal_on_a_closed_file_never_stops_the_turn(path):
 
 
 def test_a_journal_writes_what_arrives(path, monkeypatch):
-    monkeypatch.setattr("pondero.store.threads.unfinished._EVERY", 0.0)
+    monkeypatch.setattr("pondero.store.threads.unfinished._EVERY", 0.001)
+    read = Event()
+
+    def messages():
+        read.set()
+        return (QUESTION, HALF)
+
     with Threads.open(path) as threads:
         journal = TurnJournal(threads, make_turn())
-        journal.note(lambda: (QUESTION, HALF))
+        journal.note(messages)
+        assert read.wait(60)
         journal.close()
         (thread,) = threads.recover_turns(own=True)
         assert threads.load_messages(thread.id) == (QUESTION, HALF)

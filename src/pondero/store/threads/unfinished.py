@@ -6,12 +6,11 @@ was left behind, and ``Threads.recover_turns`` makes a turn of it.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from secrets import token_hex
 from sqlite3 import Connection
-from time import monotonic
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -140,42 +139,51 @@ class TurnJournal:
     """
 
     def __init__(self, threads: "Threads | None", turn: UnfinishedTurn) -> None:
-        self.turn: UnfinishedTurn = turn
         self.number: int | None = None
+        self._turn = turn
         self._threads = threads
-        self._due = monotonic() + _EVERY
-        self._writer: ThreadPoolExecutor | None = None
-        self._written: Future[None] | None = None
+        self._news: Callable[[], Sequence[StoredMessage]] | None = None
+        self._closed = Event()
+        self._writer: Thread | None = None
         if threads is not None:
             with suppress(PonderoError):
                 self.number = threads.begin_turn(turn)
 
     def note(self, messages: Callable[[], Sequence[StoredMessage]]) -> None:
-        """Write the messages so far, if it is time and the last writing has ended."""
-        busy = self._written is not None and not self._written.done()
-        if self.number is None or busy or monotonic() < self._due:
+        """Write the messages so far, soon."""
+        if self.number is None:
             return
-        self._due = monotonic() + _EVERY
-        self._writer = self._writer or ThreadPoolExecutor(1, "pondero-turn")
-        self.turn = replace(self.turn, messages=tuple(messages()))
-        self._written = self._writer.submit(self._update, self.number, self.turn)
+        self._news = messages
+        if self._writer is None:
+            self._writer = Thread(target=self._write, name="pondero-turn", daemon=True)
+            self._writer.start()
 
     def discard(self) -> None:
         """Forget a turn of which nothing is to be kept."""
+        self.close()
         if self._threads is not None and self.number is not None:
             with suppress(PonderoError):
                 self._threads.discard_turn(self.number)
         self.number = None
 
     def close(self) -> None:
-        """Wait for the last writing."""
+        """Write no more; what is not written yet, the turn's end will write."""
+        self._closed.set()
         if self._writer is not None:
-            self._writer.shutdown()
+            self._writer.join()
 
-    def _update(self, number: int, turn: UnfinishedTurn) -> None:
-        if self._threads is not None:
-            with suppress(PonderoError):
-                self._threads.update_turn(number, turn)
+    def _write(self) -> None:
+        while not self._closed.wait(_EVERY):
+            if (news := self._news) is not None:
+                self._news = None
+                self._update(news)
+
+    def _update(self, news: Callable[[], Sequence[StoredMessage]]) -> None:
+        # The turn goes on meanwhile: if it changes while it is read, the next writing has it all.
+        with suppress(PonderoError, RuntimeError):
+            turn = replace(self._turn, messages=tuple(news()))
+            if self._threads is not None and self.number is not None:
+                self._threads.update_turn(self.number, turn)
 
 
 def mark_partial(turn: UnfinishedTurn) -> UnfinishedTurn:
