@@ -72,9 +72,19 @@ if TYPE_CHECKING:
     )
     from .threads.database import Database, Schema, hold_lock
     from .threads.exports import from_jsonl, to_html, to_jsonl, to_markdown
-    from .threads.records import ExportLine, SearchHit, StoredMessage, Thread, UsageTotal
+    from .threads.records import (
+        Drafts,
+        ExportLine,
+        SavedPlace,
+        SearchHit,
+        StoredMessage,
+        Thread,
+        UnfinishedTurn,
+        UsageTotal,
+    )
     from .threads.rows import as_number
     from .threads.threads import Threads
+    from .threads.unfinished import TurnJournal, interrupted_result, mark_partial
     from .tool_servers import (
         ServerLike,
         ToolServer,
@@ -110,9 +120,12 @@ _NAMES = {
     ),
     "threads.database": "Database Schema hold_lock",
     "threads.exports": "from_jsonl to_html to_jsonl to_markdown",
-    "threads.records": "ExportLine SearchHit StoredMessage Thread UsageTotal",
+    "threads.records": (
+        "Drafts ExportLine SavedPlace SearchHit StoredMessage Thread UnfinishedTurn UsageTotal"
+    ),
     "threads.rows": "as_number",
     "threads.threads": "Threads",
+    "threads.unfinished": "TurnJournal interrupted_result mark_partial",
     "tool_servers": "ServerLike ToolServer expand_variables load_tool_servers resolve_tool_server",
 }
 
@@ -126,9 +139,11 @@ __all__ = [
     "Charge",
     "Credentials",
     "Database",
+    "Drafts",
     "ExportLine",
     "Jobs",
     "KeyShape",
+    "SavedPlace",
     "Schema",
     "SearchHit",
     "SecretRedactor",
@@ -141,6 +156,8 @@ __all__ = [
     "Threads",
     "TokenBill",
     "ToolServer",
+    "TurnJournal",
+    "UnfinishedTurn",
     "UsageTotal",
     "append_models",
     "as_number",
@@ -163,6 +180,7 @@ __all__ = [
     "heading",
     "hold_lock",
     "holds_secret",
+    "interrupted_result",
     "keys_file",
     "known_secrets",
     "list_cost",
@@ -176,6 +194,7 @@ __all__ = [
     "load_template",
     "load_toml",
     "load_tool_servers",
+    "mark_partial",
     "media_caption",
     "models_file",
     "note_served",

@@ -13,6 +13,7 @@ from ...store import Template, load_template
 from ..command import Sections, examples, parse_policy
 from ..commands.completion import first_model
 from ..output.echo import say
+from ..signals import exit_on_signals
 from .options import SECTIONS, AskOptions, ask_options, parse_levels
 from .prompt import AskPrompt, add_tools, question_of, transport_of
 from .result import AskResult, add_typed_value, make_result
@@ -61,7 +62,7 @@ def ask(words: tuple[str, ...], **options: Any) -> int:
     approval = Approval(given.approved, asks=len(starts) == 1)
     question = add_tools(question, given, approval)
     try:
-        with keep_stdout() if given.tools else nullcontext():
+        with exit_on_signals(), keep_stdout() if given.tools else nullcontext():
             if len(starts) == 1:
                 return _ask_one(starts[0], question, given, approval)
             from .many import ask_many
@@ -93,7 +94,7 @@ def _ask_one(start: AskStart, question: AskPrompt, given: AskOptions, approval: 
     sheet = make_writer(start, given, shaped=question.schema is not None)
     approval.pause = sheet.pause
     try:
-        answer = _turn(start, question, given, sheet)
+        answer = _turn(start, question, given, sheet, approval)
     finally:
         sheet.pause()
     sheet.end(answer)
@@ -103,12 +104,17 @@ def _ask_one(start: AskStart, question: AskPrompt, given: AskOptions, approval: 
 
 
 def _turn(
-    start: AskStart, question: AskPrompt, given: AskOptions, sheet: AnswerWriter
+    start: AskStart,
+    question: AskPrompt,
+    given: AskOptions,
+    sheet: AnswerWriter,
+    approval: Approval,
 ) -> AskResult:
     began, error = monotonic(), None
     with Client(transport=transport_of(given), policy=parse_policy(given.policies)) as client:
         chat = start.chat(client, **question.settings)
         recorder, results = TurnRecorder(monotonic, paid=given.paid), ToolResults()
+        approval.wait = recorder.approval
         turn = chat.stream(question.prompt, keep=True, attachments=question.attachments)
         turn.shows = given.as_lines or sheet.shows
         with chat, save_turn(start, chat, turn, recorder, save=not given.no_save) as place:
@@ -118,6 +124,7 @@ def _turn(
                         for call, result in results.new(turn):
                             sheet.result(call, result)
                         recorder.feed(event)
+                        place.note(turn, recorder)
                         sheet.write(event)
             except PonderoError as problem:
                 error = problem
@@ -126,7 +133,7 @@ def _turn(
         turn.replies,
         recorder,
         paid=given.paid,
-        seconds=monotonic() - began,
+        seconds=monotonic() - began - recorder.waited,
         thread=place.id,
         error=error,
     )

@@ -83,6 +83,7 @@ async def _ask(
             async with chat, turn:
                 async for event in turn:
                     recorder.feed(event)
+                    place.note(turn, recorder)
                     hear(event, turn)
         except PonderoError as problem:
             error = problem

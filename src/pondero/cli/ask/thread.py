@@ -1,11 +1,15 @@
-"""The thread of an ``ask``, saved when the turn ends; saving never makes ``ask`` fail."""
+"""The thread of an ``ask``: the question is kept before it is sent, the turn when it ends.
+
+Saving never makes ``ask`` fail.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ...canon import Json, Message, Usage
 from ...client import (
@@ -20,8 +24,17 @@ from ...client import (
     load_catalog,
 )
 from ...errors import BadThinking, UnknownThread, UsageError
-from ...handoff import Rejection
-from ...store import StoredMessage, Template, Thread, Threads, load_settings, price_usage
+from ...store import (
+    StoredMessage,
+    Template,
+    Thread,
+    Threads,
+    TurnJournal,
+    UnfinishedTurn,
+    load_settings,
+    mark_partial,
+    price_usage,
+)
 from ..command import warn
 from ..output.thread_tables import open_threads
 from ..start import choose_by_key, default_model, resolve_start
@@ -183,6 +196,12 @@ class ThreadRef:
     """The thread a turn is saved in; ``id`` is None until it is written."""
 
     id: str | None = None
+    journal: TurnJournal | None = None
+
+    def note(self, stream: Turn | AsyncTurn, recorder: TurnRecorder) -> None:
+        """Keep what has arrived so far, so that not even a kill loses it."""
+        if self.journal is not None:
+            self.journal.note(lambda: recorder.stored_messages(stream.so_far, stream.replies))
 
 
 @contextmanager
@@ -195,34 +214,58 @@ def save_turn(
     save: bool,
     fork: bool = False,
 ) -> Iterator[ThreadRef]:
-    """Save the turn when it ends; with ``fork``, continue the thread in a copy of it."""
-    save, place = save and load_settings().save, ThreadRef()
-    try:
+    """Keep the question before it is sent, and the turn when it ends, also if it is cut off.
+
+    With ``fork``, the turn continues the thread in a copy of it.
+    """
+    place = ThreadRef()
+    if not (save and load_settings().save):
         yield place
-    finally:
-        added = chat.messages[len(start.messages) :]
-        if save and added:
-            try:
-                kept = recorder.stored_messages(added, stream.replies)
-                place.id = _write(start, kept, chat.refusals, fork=fork)
-            except Exception as problem:  # noqa: BLE001 - the answer was given, whatever this is
-                warn(f"this was not saved: {problem}")
+        return
+    turn = UnfinishedTurn(
+        load_catalog().pin(start.model),
+        tuple(map(StoredMessage, stream.so_far)),
+        thinking=start.thinking,
+        system=start.system,
+        thread=None if start.thread is None else start.thread.id,
+        after=len(start.messages),
+        copy=fork and start.thread is not None,
+    )
+    interrupted = False
+    with ExitStack() as stack:
+        place.journal = TurnJournal(_open_early(stack), turn)
+        stack.callback(place.journal.close)
+        try:
+            yield place
+        except BaseException as error:
+            interrupted = not isinstance(error, Exception)
+            raise
+        finally:
+            added = chat.messages[len(start.messages) :]
+            kept = recorder.stored_messages(added, stream.replies)
+            turn = replace(turn, messages=kept or turn.messages, refusals=chat.refusals)
+            if kept or interrupted:
+                _save(turn if kept else mark_partial(turn), place)
+            else:
+                place.journal.discard()
 
 
-def _write(
-    start: AskStart, turn: Sequence[StoredMessage], refusals: tuple[Rejection, ...], *, fork: bool
-) -> str:
-    said = {
-        "model": load_catalog().pin(start.model),
-        "thinking": start.thinking,
-        "system": start.system,
-        "refusals": refusals,
-    }
-    with open_threads() as threads:
-        if start.thread is None:
-            id = threads.start(**said).id
-        else:
-            id = threads.fork(start.thread.id).id if fork else start.thread.id
-            threads.set(id, **said)
-        threads.add(id, turn)
-    return id
+def _open_early(stack: ExitStack) -> Threads | None:
+    """Open the threads for the time of a turn; what is wrong with them is said at its end."""
+    try:
+        return stack.enter_context(open_threads())
+    except Exception:  # noqa: BLE001 - a question is asked, whatever this is
+        return None
+
+
+def _save(turn: UnfinishedTurn, place: ThreadRef) -> None:
+    try:
+        with open_threads() as threads:
+            number = place.journal.number if place.journal is not None else None
+            saved = threads.save_turn(turn, number=number)
+    except Exception as problem:  # noqa: BLE001 - the answer was given, whatever this is
+        warn(f"this was not saved: {problem}")
+        return
+    place.id = saved.thread.id
+    if saved.grown:
+        warn(f"thread {turn.thread} has grown meanwhile; this turn is in a copy of it, {place.id}")

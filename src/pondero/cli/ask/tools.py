@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import wraps
 from importlib import import_module
@@ -118,12 +118,14 @@ def _mark_as_tool() -> Iterator[None]:
 class Approval:
     """Decides about calls: by --approve, else by asking on a terminal, once ``pause`` was called.
 
-    ``refused`` are the tools that did not run because there was no terminal.
+    ``refused`` are the tools that did not run because there was no terminal. ``wait`` is entered
+    while somebody decides.
     """
 
     def __init__(self, approved: tuple[str, ...], *, asks: bool) -> None:
         self.refused: list[str] = []
         self.pause: Callable[[], None] = lambda: None
+        self.wait: Callable[[], AbstractContextManager[None]] = nullcontext
         self._approved = approved
         self._asks = asks
 
@@ -136,7 +138,8 @@ class Approval:
                 self.refused = list(dict.fromkeys((*self.refused, name)))
                 return False
             self.pause()
-            return _ask_user(name, arguments, terminal)
+            with self.wait():
+                return _ask_user(name, arguments, terminal)
 
     def words(self) -> str | None:
         """Return a line about the calls that did not run; None if there are none."""

@@ -79,6 +79,16 @@ _MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """UPDATE kept SET body = json_set(body, '$.message.origin.emulator', 'offline')
         WHERE offline AND json_valid(body) AND json_type(body, '$.message.origin') = 'object'""",
     ),
+    # A turn under way, and prompts that were not sent, survive a killed process.
+    (
+        """CREATE TABLE IF NOT EXISTS unfinished (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, body TEXT NOT NULL
+        )""",
+        """CREATE TABLE IF NOT EXISTS drafts (
+            owner TEXT NOT NULL, thread TEXT NOT NULL, body TEXT NOT NULL,
+            PRIMARY KEY (owner, thread)
+        )""",
+    ),
 )
 THREADS = Schema(_MIGRATIONS, "SELECT id FROM threads ORDER BY updated DESC LIMIT 1")
 VERSION = THREADS.version
@@ -181,7 +191,8 @@ def hold_lock(path: Path, busy: str) -> Iterator[None]:
 
     It is a lock of SQLite, which the system releases if the process is killed.
     """
-    lock = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
+    with _translate_errors(path):
+        lock = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:

@@ -16,7 +16,16 @@ from ...handoff import Rejection
 from ..files import data_folder
 from ..secrets import SecretRedactor
 from .database import Database, open_database
-from .records import ExportLine, SearchHit, StoredMessage, Thread, UsageTotal
+from .records import (
+    Drafts,
+    ExportLine,
+    SavedPlace,
+    SearchHit,
+    StoredMessage,
+    Thread,
+    UnfinishedTurn,
+    UsageTotal,
+)
 from .rows import (
     ALPHABET,
     LENGTH,
@@ -32,6 +41,7 @@ from .rows import (
     sum_usage,
 )
 from .search import SearchIndex
+from .unfinished import TurnLog, mark_partial
 
 LAST = "last"
 FILE = "threads.db"
@@ -55,6 +65,7 @@ class Threads:
         self._database = database
         self._index = SearchIndex(database)
         self._secrets = tuple(secrets)
+        self._turns = TurnLog(database)
 
     @classmethod
     def open(cls, path: str | Path | None = None, *, secrets: Iterable[str] = ()) -> Self:
@@ -70,6 +81,7 @@ class Threads:
 
     def close(self) -> None:
         """Close the file; may be called twice."""
+        self._turns.close()
         self._database.close()
 
     def __enter__(self) -> Self:
@@ -138,6 +150,7 @@ class Threads:
             exact = self._exact(id)
             self._index.forget(connection, exact)
             connection.execute("DELETE FROM threads WHERE id = ?", (exact,))
+            connection.execute("DELETE FROM drafts WHERE thread = ?", (exact,))
         self._database.settle()
 
     def fork(
@@ -164,6 +177,86 @@ class Threads:
             new = insert(connection, {**columns, "parent": source.id})
             copy_rows(connection, source.id, new, source.messages if upto is None else upto)
         return self._thread(new)
+
+    # -- turns under way ---------------------------------------------------------------------
+
+    def save_turn(self, turn: UnfinishedTurn, *, number: int | None = None) -> SavedPlace:
+        """Add a whole turn to its thread, in one transaction; ``number``: as it was begun.
+
+        If the thread has other messages than those that the turn follows, the turn goes into a
+        copy of these; if it was deleted, into a new thread.
+        """
+        clean = self._clean(turn.messages)
+        columns = self._columns(
+            model=turn.model,
+            thinking=turn.thinking,
+            system=turn.system,
+            title="",
+            refusals=turn.refusals,
+        )
+        with self._database.transaction() as connection:
+            source = self._find_source(turn)
+            grown = source is not None and not turn.copy and source.messages != turn.after
+            if source is None or turn.copy or grown:
+                parent = None if source is None else source.id
+                title = "" if source is None or not turn.after else source.title
+                values = {**columns, "title": title, "parent": parent}
+                id = insert(connection, values)
+                if source is not None and turn.after:
+                    copy_rows(connection, source.id, id, turn.after)
+            else:
+                id = source.id
+                changes = {name: each for name, each in columns.items() if name != "title"}
+                names = ", ".join(f"{name} = ?" for name in changes)
+                connection.execute(
+                    f"UPDATE threads SET {names} WHERE id = ?", (*changes.values(), id)
+                )
+            append(connection, self._thread(id), clean)
+            if turn.name:
+                connection.execute(
+                    "UPDATE threads SET title = title || ? WHERE id = ?", (f" ({turn.name})", id)
+                )
+            if number is not None:
+                self._turns.end(connection, number)
+        return SavedPlace(self._thread(id), grown)
+
+    def _find_source(self, turn: UnfinishedTurn) -> Thread | None:
+        if turn.thread is None:
+            return None
+        rows = self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ?", (turn.thread,))
+        return decode_thread(rows[0]) if rows else None
+
+    def begin_turn(self, turn: UnfinishedTurn) -> int:
+        """Keep a turn that begins, and return its number."""
+        return self._turns.begin(SecretRedactor(self._secrets).value(turn))
+
+    def update_turn(self, number: int, turn: UnfinishedTurn) -> None:
+        """Keep what has arrived of a turn that has begun."""
+        self._turns.update(number, SecretRedactor(self._secrets).value(turn))
+
+    def discard_turn(self, number: int) -> None:
+        """Forget a turn that has begun."""
+        with self._database.transaction() as connection:
+            self._turns.end(connection, number)
+
+    def recover_turns(self, *, own: bool = False) -> tuple[Thread, ...]:
+        """Save the turns that killed processes left, or the ``own`` ones, and return the threads.
+
+        The question stays, with as much of the answer as was written, marked as partial.
+        """
+        found: dict[str, Thread] = {}
+        for number, turn in self._turns.list_left(own=own):
+            thread = self.save_turn(mark_partial(turn), number=number).thread
+            found[thread.id] = thread
+        return tuple(found.values())
+
+    def save_drafts(self, thread: str | None, drafts: Drafts) -> None:
+        """Keep what waits for a thread; None is one that has not begun."""
+        self._turns.save_drafts(thread or "", SecretRedactor(self._secrets).value(drafts))
+
+    def take_drafts(self, thread: str | None) -> Drafts:
+        """Return what waits for a thread, unless a program that lives will send it."""
+        return self._turns.take_drafts(thread or "")
 
     def restore(self, thread: Thread, lines: Sequence[ExportLine]) -> Thread:
         """Import an exported thread under its own id.
