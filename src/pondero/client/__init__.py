@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from .conversation.recorder import TurnRecorder, stored_reply
     from .conversation.turn import AsyncTurn, Turn
     from .default_client import aask, ask
-    from .doctor import HealthCheck, run_checks
+    from .doctor import run_checks
+    from .health_check import HealthCheck
     from .model_lists import ModelPrice, ServiceModel
     from .probe_run import DiscoveryResult, ProbeDraft
     from .prompts.attachments import attachment
@@ -44,7 +45,8 @@ _NAMES = {
     "conversation.recorder": "TurnRecorder stored_reply",
     "conversation.turn": "AsyncTurn Turn",
     "default_client": "aask ask",
-    "doctor": "HealthCheck run_checks",
+    "doctor": "run_checks",
+    "health_check": "HealthCheck",
     "model_lists": "ServiceModel ModelPrice",
     "probe_run": "DiscoveryResult ProbeDraft",
     "prompts.attachments": "attachment",

@@ -83,6 +83,7 @@ if TYPE_CHECKING:
         UsageTotal,
     )
     from .threads.rows import as_number
+    from .threads.salvage import SalvagedThreads, salvage
     from .threads.threads import Threads
     from .threads.unfinished import TurnJournal, interrupted_result, mark_partial
     from .tool_servers import (
@@ -124,6 +125,7 @@ _NAMES = {
         "Drafts ExportLine SavedPlace SearchHit StoredMessage Thread UnfinishedTurn UsageTotal"
     ),
     "threads.rows": "as_number",
+    "threads.salvage": "SalvagedThreads salvage",
     "threads.threads": "Threads",
     "threads.unfinished": "TurnJournal interrupted_result mark_partial",
     "tool_servers": "ServerLike ToolServer expand_variables load_tool_servers resolve_tool_server",
@@ -143,6 +145,7 @@ __all__ = [
     "ExportLine",
     "Jobs",
     "KeyShape",
+    "SalvagedThreads",
     "SavedPlace",
     "Schema",
     "SearchHit",
@@ -207,6 +210,7 @@ __all__ = [
     "resolve_auto",
     "resolve_tool_server",
     "resolve_url",
+    "salvage",
     "save_calibration",
     "save_key",
     "set_config",
