@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .health_check import HealthCheck
     from .model_lists import ModelPrice, ServiceModel
     from .probe_run import DiscoveryResult, ProbeDraft
-    from .prompts.attachments import attachment
+    from .prompts.attachments import attachment, decode_text
     from .prompts.messages import parse_prompt
     from .prompts.option_names import explain_unknown, find_ours
     from .stream import AsyncStream, Stream
@@ -49,7 +49,7 @@ _NAMES = {
     "health_check": "HealthCheck",
     "model_lists": "ServiceModel ModelPrice",
     "probe_run": "DiscoveryResult ProbeDraft",
-    "prompts.attachments": "attachment",
+    "prompts.attachments": "attachment decode_text",
     "prompts.messages": "parse_prompt",
     "prompts.option_names": "explain_unknown find_ours",
     "stream": "AsyncStream Stream",
@@ -87,6 +87,7 @@ __all__ = [
     "attachment",
     "complete",
     "count_prompt_tokens",
+    "decode_text",
     "explain_unknown",
     "find_ours",
     "find_usual_model",

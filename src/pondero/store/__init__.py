@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from .credentials import NO_KEY, Credentials, find_key, resolve_url
     from .jobs import FACTS, Jobs
     from .key_shapes import KEY_SHAPES, KeyShape, find_key_shapes, list_encodings
+    from .notices import is_new_notice
     from .prices import has_prices, price_usage
     from .secrets import (
         SecretRedactor,
@@ -106,6 +107,7 @@ _NAMES = {
     "bills": "NOTHING_PAID NO_PRICES Charge TokenBill list_cost",
     "credentials": "NO_KEY Credentials find_key resolve_url",
     "jobs": "FACTS Jobs",
+    "notices": "is_new_notice",
     "prices": "has_prices price_usage",
     "key_shapes": "KEY_SHAPES KeyShape find_key_shapes list_encodings",
     "secrets": (
@@ -184,6 +186,7 @@ __all__ = [
     "hold_lock",
     "holds_secret",
     "interrupted_result",
+    "is_new_notice",
     "keys_file",
     "known_secrets",
     "list_cost",

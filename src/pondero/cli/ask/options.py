@@ -24,6 +24,7 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     levels: str | None = None
     system: str | None = None
     attached: tuple[str, ...] = ()
+    no_stdin: bool = False
     files: tuple[str, ...] = ()
     template: str | None = None
     variables: tuple[tuple[str, str], ...] = ()
@@ -56,7 +57,7 @@ class AskOptions(Struct, frozen=True, kw_only=True):
 
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Model": ("models", "levels", "policies", "offline"),
-    "Question": ("system", "attached", "template", "variables"),
+    "Question": ("system", "attached", "no_stdin", "template", "variables"),
     "Answer": ("schema", "schema_multi", "settings", "max_tokens", "seed"),
     "Tools": ("tools", "servers", "approved", "max_steps"),
     "Thread": ("go_on", "no_save"),
@@ -94,6 +95,9 @@ def _question() -> Iterator[_Option]:
         "-a", "--attach", "attached", multiple=True, metavar="FILE|URL|-", type=click.Path(),
         help="An image, PDF or text to ask about; - is standard input. May be repeated.",
     )  # fmt: skip
+    yield click.option(
+        "--no-stdin", is_flag=True, help="Do not read what is piped in, as in a 'while read' loop."
+    )
     yield click.option("-f", "--file", "files", multiple=True, hidden=True)  # -a of old
     yield click.option(
         "-t", "--template", metavar="NAME", shell_complete=template,

@@ -20,7 +20,7 @@ from ...canon import (
     dump_json,
 )
 from ...client import load_catalog
-from ...store import SecretRedactor, media_caption, redact_secrets
+from ...store import SecretRedactor, is_new_notice, media_caption, redact_secrets
 from ...thinking import DEPTH, describe_intent, describe_result
 from ..command import print_json
 from ..output.echo import Typing, echo, say, style_text
@@ -311,7 +311,9 @@ def remarks(reply: Reply) -> Iterator[str]:
     if any(note.what in DEPTH for note in reply.adjustments):
         yield f"asked for {describe_intent(reply.plan.asked)}; sent: {describe_result(reply.plan)}"
     for note in reply.adjustments:
-        yield f"{note.why} ({note.code})"
+        # That a model is not in the catalog is told once; --json and 'plan' say it every time.
+        if note.code != "unknown_model" or is_new_notice(f"{note.code} {reply.plan.model}"):
+            yield f"{note.why} ({note.code})"
 
 
 def tool_result_text(result: ToolResult) -> str:

@@ -117,6 +117,8 @@ def _width_of(stream: TextIO) -> int:
     import os
 
     try:
-        return int(os.environ.get("COLUMNS") or 0) or os.get_terminal_size(stream.fileno()).columns
+        said = int(os.environ.get("COLUMNS") or 0)
+        # A terminal of a serial line or a script may say that it has no columns.
+        return said or os.get_terminal_size(stream.fileno()).columns or _USUAL
     except (OSError, ValueError):
         return _USUAL
