@@ -36,9 +36,13 @@ class FamilyGroup(_Row, frozen=True, kw_only=True):
 
 
 class UrlVariable(_Row, frozen=True, kw_only=True):
-    """A blank in a URL: the first set ``env``, else ``default``; ``words``: spellings."""
+    """A blank in a URL: the first set ``env``, else ``default``; ``words``: spellings.
+
+    ``after``: if the model's own name is a path, what follows this part of it counts before all.
+    """
 
     env: tuple[str, ...] = ()
+    after: str = ""
     default: str | None = None
     words: Mapping[str, str] = {}
 

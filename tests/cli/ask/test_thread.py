@@ -5,10 +5,19 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from pondero.canon import Signature, TextDelta
+from pondero.canon import (
+    Image,
+    Message,
+    Origin,
+    Signature,
+    Text,
+    TextDelta,
+    Thinking,
+    dump_json,
+)
 from pondero.client import load_catalog
 from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
-from pondero.store import Threads, set_config
+from pondero.store import StoredMessage, Threads, set_config
 
 SUM = "What is 17 * 23?"
 
@@ -424,3 +433,43 @@ def test_an_answer_of_a_service_has_a_price(call, kept, service):
 def test_an_answer_of_the_emulator_has_none(ask):
     _, out, _ = ask("claude-opus-5/high", SUM, "--json-lines")
     assert json.loads(out.splitlines()[-1])["cost"] is None
+
+
+# -- engines -----------------------------------------------------------------------------------
+
+
+LOCAL = [each.name for each in load_catalog().catalog.providers.values() if each.auth == "none"]
+
+
+@pytest.mark.parametrize("name", LOCAL)
+def test_the_emulator_goes_on_with_what_a_local_engine_said(ask, data_dir, name):
+    model = f"{name}:qwen3"
+    said = Message("assistant", (Thinking("hm"), Text("Yes.")), Origin(name, "qwen3", "high", 1e9))
+    with Threads.open() as threads:
+        id = threads.start(model=model, thinking="high").id
+        asked = Message("user", (Text("Is it?"),))
+        threads.add(id, [StoredMessage(asked), StoredMessage(said)])
+    code, out, err = ask("-c", SUM)
+    assert (code, out) == (0, "17 * 23 = 391\n"), err
+
+
+def test_a_picture_that_an_engine_cannot_read_can_be_left_out(ask, kept, data_dir, monkeypatch):
+    picture = Message("user", (Image("image/png", b"\x89PNG"), Text("Who is it?")))
+    with Threads.open() as threads:
+        id = threads.start(model="llamacpp:qwen3").id
+        answer = Message("assistant", (Text("Ada."),), Origin("llamacpp", "qwen3", None, 1e9))
+        threads.add(id, [StoredMessage(picture), StoredMessage(answer)])
+    service = Emulator(any_model=True)
+    fault = Fault(kind="status", status=400, message="image input is not supported")
+    service.expect(ScriptedTurn(text="", fault=fault))
+    monkeypatch.setattr("pondero.emulator.Emulator", lambda **_: service)
+    code, _, err = ask("-c", "And who else?")
+    assert code == 3
+    assert "--no-media" in err
+    code, _, err = ask("-c", "--no-media", "And who else?")
+    assert (code, err) == (0, "")
+    sent = dump_json(service.log.entries[-1].body)
+    assert "[image/png, 4 bytes, not sent]" in sent
+    assert "image_url" not in sent
+    ((_, messages),) = kept()
+    assert messages[0].message == picture  # the thread keeps it

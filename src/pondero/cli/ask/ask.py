@@ -8,7 +8,7 @@ import click
 from msgspec.structs import replace
 
 from ...client import Client, TurnRecorder, load_catalog
-from ...errors import PonderoError
+from ...errors import PonderoError, ServiceError
 from ...store import Template, load_template
 from ..command import Sections, examples, parse_policy
 from ..commands.completion import first_model
@@ -81,6 +81,7 @@ def _starts(
     for named in given.models or (None,):
         if given.go_on:
             start, prompt = continue_thread(words, named)
+            start = start.without_media() if given.no_media else start
         else:
             start, prompt = start_thread(words, named, template=kept, offline=not given.paid)
         if levels and named is not None and (wish := load_catalog().split(named).level) is not None:
@@ -99,6 +100,10 @@ def _ask_one(start: AskStart, question: AskPrompt, given: AskOptions, approval: 
         sheet.pause()
     sheet.end(answer)
     if answer.error is not None:
+        if start.has_media and isinstance(answer.error, ServiceError):
+            answer.error.add_note(
+                "if it cannot read the thread's pictures or files: add --no-media"
+            )
         raise answer.error
     return 0 if answer.reply is None else exit_code_for(answer.reply)
 

@@ -40,6 +40,7 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     max_steps: int | None = None
     go_on: bool = False
     no_save: bool = False
+    no_media: bool = False
     offline: bool = False
     cassette: Path | None = None
     shown: bool | None = None
@@ -60,7 +61,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
     "Question": ("system", "attached", "no_stdin", "template", "variables"),
     "Answer": ("schema", "schema_multi", "settings", "max_tokens", "seed"),
     "Tools": ("tools", "servers", "approved", "max_steps"),
-    "Thread": ("go_on", "no_save"),
+    "Thread": ("go_on", "no_media", "no_save"),
     "Output": ("shown", "plain", "usage", "wire", "as_json", "as_lines", "cassette"),
 }
 
@@ -154,6 +155,10 @@ def _rest() -> Iterator[_Option]:
     yield click.option(
         "-c", "--continue", "go_on", is_flag=True,
         help="Continue the last thread, or the one whose id is the first argument.",
+    )  # fmt: skip
+    yield click.option(
+        "--no-media", is_flag=True,
+        help="With -c: tell the model of earlier pictures and files without sending them.",
     )  # fmt: skip
     yield click.option("--no-save", is_flag=True, help="Do not save this question and answer.")
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Json, Message, Usage
+from ...canon import Blob, Image, Json, Message, Text, Usage
 from ...client import (
     AsyncChat,
     AsyncClient,
@@ -33,6 +33,7 @@ from ...store import (
     UnfinishedTurn,
     load_settings,
     mark_partial,
+    media_caption,
     price_usage,
 )
 from ..command import warn
@@ -63,6 +64,16 @@ class AskStart(Struct, frozen=True):
         """Return the model with its level."""
         return self.model if self.thinking is None else f"{self.model}/{self.thinking}"
 
+    @property
+    def has_media(self) -> bool:
+        """Return whether earlier messages have pictures or files."""
+        parts = (part for message in self.messages for part in message.parts)
+        return any(isinstance(part, Image | Blob) for part in parts)
+
+    def without_media(self) -> "AskStart":
+        """Return it with a line about each earlier picture or file; the thread keeps them."""
+        return replace(self, messages=tuple(map(_tell_media, self.messages)))
+
     def chat(self, client: Client, **options: Any) -> Chat:
         """Return the conversation, ready to continue."""
         chat = Chat(self.model, self.thinking, client=client, **self._chat_options(options))
@@ -85,6 +96,14 @@ class AskStart(Struct, frozen=True):
         entry = load_catalog().entry(self.model)
         price = price_usage(entry.provider.name, entry.model, usage)
         return None if price is None else f"{price.normalize():f}"
+
+
+def _tell_media(message: Message) -> Message:
+    parts = (
+        Text(f"[{media_caption(part)}, not sent]") if isinstance(part, Image | Blob) else part
+        for part in message.parts
+    )
+    return replace(message, parts=tuple(parts))
 
 
 def start_thread(
