@@ -12,6 +12,7 @@ from stat import S_IMODE
 
 from ..catalog import Catalog, load_shipped
 from ..errors import PonderoError
+from ..extras import install_hint
 from ..store import (
     Threads,
     check_config,
@@ -179,7 +180,7 @@ def _extras() -> Iterator[HealthCheck]:
             wanted.setdefault(match[2], []).append(match[1])
     for extra, packages in wanted.items():
         missing = [name for name in packages if not _is_installed(name)]
-        fix = f"pip install 'pondero[{extra}]'" if missing else None
+        fix = install_hint(extra) if missing else None
         value = f"without {', '.join(missing)}" if missing else ", ".join(packages)
         yield HealthCheck(f"extra {extra}", ok=None if missing else True, value=value, fix=fix)
 

@@ -9,6 +9,7 @@ import pytest
 from pondero.canon import Message, Text
 from pondero.client import HealthCheck, dial, load_catalog, run_checks
 from pondero.emulator import Emulator, run_emulator_in_thread
+from pondero.extras import install_hint
 from pondero.store import StoredMessage, Threads, config_file, keys_file, save_key, write_atomic
 
 
@@ -77,7 +78,7 @@ def test_an_extra_that_is_missing_says_how_to_have_it(monkeypatch):
     assert (finding.ok, finding.value, finding.fix) == (
         None,
         "without textual",
-        "pip install 'pondero[tui]'",
+        install_hint("tui"),
     )
     assert found()["extra fast"].ok
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import MissingExtra, StoreError, UsageError
+from ...extras import install_hint
 from ..command import examples, parse_policy, policy_option
 from ..start import Start, resolve_start
 from . import completion
@@ -140,7 +141,7 @@ def _check_textual() -> None:
     try:
         import_module("textual")
     except ImportError:
-        raise MissingExtra("the chat is drawn with textual; pip install 'pondero[tui]'") from None
+        raise MissingExtra(f"the chat is drawn with textual; {install_hint('tui')}") from None
 
 
 def start_state(
