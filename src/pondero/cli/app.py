@@ -114,6 +114,8 @@ def _take_every_character(stream: TextIOWrapper) -> None:
 
 def run(arguments: list[str]) -> int:
     """Return the exit code of one call; errors are one line on stderr."""
+    if "_PONDERO_COMPLETE" in os.environ:
+        import_module("pondero.cli.commands.completion")  # it has classes that click has not
     warnings.showwarning = _print_warning  # type: ignore[assignment]  # it is called by position
     try:
         plain = False if os.environ.get("NO_COLOR") or _is_dumb() else None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         remove_calibration,
         save_calibration,
     )
+    from .command_lines import split_command
     from .config import (
         SETTINGS,
         Settings,
@@ -100,6 +101,7 @@ _NAMES = {
         "calibration_file calibration_model check_auto load_calibrations note_served "
         "remove_calibration save_calibration"
     ),
+    "command_lines": "split_command",
     "config": (
         "SETTINGS Settings append_models check_config check_setting config_file "
         "configured_policy load_settings models_file set_config unset_config write_models"
@@ -218,6 +220,7 @@ __all__ = [
     "save_key",
     "set_config",
     "speaker_name",
+    "split_command",
     "template_file",
     "template_names",
     "thinking_caption",

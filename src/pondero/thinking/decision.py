@@ -62,6 +62,7 @@ CODES: dict[str, str] = {
     "output_adjusted": "the output's schema was changed to fit the service's rules",
     "output_prompted": "the prompt asks for the JSON, because the service has no field for it",
     "prefill_adjusted": "the prefill was changed, because the service does not take it as given",
+    "model_short": "a short name was given; the model is the newest of its product line",
     "model_spelt": "the model's name is sent in the service's spelling, or to its deployment",
     "native_wins": "extras has the service's own thinking fields; they win over the level",
     "unknown_model": "the model is not in the catalog; the facts of a related model are used",
