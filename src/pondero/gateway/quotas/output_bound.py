@@ -8,6 +8,7 @@ from ...canon import Json, get_path
 from ...catalog import ModelEntry
 from ...framing import parse_json_or_none
 from ...thinking import Plan
+from ..levels.stated_depth import find_last_level
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
 
 _MOST_ANSWERS = 10**6
@@ -33,10 +34,17 @@ def find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> O
 
 
 def _thinks_more(routed: RoutedRequest, entry: ModelEntry) -> bool:
-    """Return whether a request asks for depth above any level, such as OpenAI's mode "pro"."""
+    """Return whether a model may think although the plan says off.
+
+    OpenAI's mode "pro" is depth above any level. A conversation that the service stores may have
+    set a level, which holds until a turn of this request replaces it.
+    """
     if entry.provider.dialect != routed.call.client_dialect:
         return False
-    return any(value != "standard" for value in _values(routed, routed.service.depth.more))
+    places, stored = routed.service.depth, routed.stored_level
+    if stored is not None and stored.may_set:
+        return find_last_level(routed.call.http.body, places) is None
+    return any(value != "standard" for value in _values(routed, places.more))
 
 
 def find_limit(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> int:
