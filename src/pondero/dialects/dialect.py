@@ -638,11 +638,11 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
 
     The other paths are places in a request: ``limits_at`` of the most tokens to write,
     ``answers_at`` of the number of answers, ``background_at`` of the wish for an answer that is
-    fetched later, ``models_at`` of other models that the service may ask, for which
-    ``preset_marks`` in a model's name stand too. ``others``: tools and plugins that ask other
-    models. ``stored_at`` are names of fields, at any depth,
-    whose value stands for text that the service has stored. ``usage_at`` asks for token counts in
-    a stream; ``is_usage_event`` recognises the data of the event that the service then adds.
+    fetched later, each with the words that mean it (none: all but false), ``models_at`` of other
+    models that the service may ask, for which ``preset_marks`` in a model's name stand too.
+    ``others``: tools and plugins that ask other models. ``stored_at`` are names of fields, at any
+    depth, whose value stands for text that the service has stored. ``usage_at`` asks for token
+    counts in a stream; ``is_usage_event`` recognises the data of the event that the service adds.
     """
 
     model_at: tuple[tuple[str, ...], ...] = ()
@@ -650,7 +650,7 @@ class PassthroughRules(Struct, frozen=True, kw_only=True):
     added_fields: tuple[str, ...] = ()
     limits_at: tuple[tuple[str, ...], ...] = ()
     answers_at: tuple[tuple[str, ...], ...] = ()
-    background_at: tuple[tuple[str, ...], ...] = ()
+    background_at: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = ()
     models_at: tuple[tuple[str, ...], ...] = ()
     preset_marks: tuple[str, ...] = ()
     stored_at: tuple[str, ...] = ()

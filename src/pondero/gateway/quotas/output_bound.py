@@ -67,9 +67,16 @@ def count_answers(routed: RoutedRequest, entry: ModelEntry) -> int:
     return min(max((_whole(each) for each in values), default=1), _MOST_ANSWERS)
 
 
-def runs_in_background(routed: RoutedRequest) -> bool:
-    """Return whether the answer is written after the response, so that it cannot be counted."""
-    return any(_values(routed, routed.service.passthrough.background_at))
+def find_background(routed: RoutedRequest) -> str | None:
+    """Return the field by which the answer comes after the response, so that it cannot be counted.
+
+    None if it comes with the response.
+    """
+    for path, words in routed.service.passthrough.background_at:
+        for value in _values(routed, (path,)):
+            if value in words if words else value:
+                return ".".join(path)
+    return None
 
 
 def _values(routed: RoutedRequest, places: Iterable[Path]) -> Iterator[Json]:

@@ -41,6 +41,8 @@ def encode(request: Request, plan: Plan, target: Target) -> HttpRequest:
     """Return the request; the plan's fields overrule ``extras``, which overrule the rest."""
     body = _body(request, plan, target)
     if isinstance(request.extras, Mapping):
+        if request.extras.get("background") is True:  # wires/interactions: stored answers only
+            body["store"] = True
         body = merge_json(body, request.extras)
     body = merge_json(body, plan.fields)
     headers = {"content-type": "application/json", **target.headers, **plan.headers}

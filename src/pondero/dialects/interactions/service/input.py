@@ -54,6 +54,7 @@ def read_steps(raw: list[Json], unknown: UnknownFields | None = None) -> list[ty
         if isinstance(step, dict) and step.get("type") == "user_input":
             _check_no_thought(step)
         if unknown is not None and not _is_known(step):
+            unknown.paths.append(f"input.{number}")
             continue
         steps.append(read(step, types.Step, at=f"input[{number}]", unknown=unknown))
     return steps

@@ -10,6 +10,7 @@ from pondero.dialects.dialect import ParsedRequest
 from pondero.thinking import OFF, ON, UNSET, Intent
 
 from . import types
+from .errors import reject
 from .input import MessageReader, list_steps, read_steps
 from .validation import read, read_object
 
@@ -46,6 +47,7 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
     raw = read_object(http.body)
     unknown = UnknownFields()
     body = read_body(raw, unknown)
+    check_named(body)
     given = list_steps(raw["input"]) if raw.get("input") is not None else []
     steps = read_steps(given, unknown)
     known = [each for each in given if isinstance(each, dict) and _is_read(each, steps)]
@@ -84,6 +86,14 @@ def read_body(raw: dict[str, Any], unknown: UnknownFields | None = None) -> type
     return body
 
 
+def check_named(body: types.Body) -> None:
+    """Reject a body that names an agent, which no model can stand for, or nothing."""
+    if (body.model is None) == (body.agent is None):
+        reject("model_or_agent")
+    if body.agent is not None:
+        reject("no_agent", agent=body.agent)
+
+
 def intent_of(config: types.GenerationConfig) -> Intent:
     """Return what the request says about thinking."""
     if config.thinking_level is not None:
@@ -108,7 +118,7 @@ def canon(
     config = body.config
     system = body.system_instruction
     return Request(
-        model=body.model or body.agent or "",
+        model=body.model or "",
         messages=messages,
         system=(Text(system),) if system else (),
         tools=tuple(
