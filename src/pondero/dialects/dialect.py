@@ -564,7 +564,8 @@ class DepthPlaces(Struct, frozen=True, kw_only=True):
     the field with the conversation, ``in_turns`` the paths to a level inside one turn; such a turn
     contains one of ``marks`` as a JSON string. ``thinking_edits``: types of the edits in the list
     ``edits_at`` that need ``thinking.type`` to be one of ``thinking_on``. ``tied``: paths that the
-    service takes only if another path has this value.
+    service takes only if another path has this value. ``between_tools``: a path and its value that
+    mean off, but for notes between the calls of tools.
     """
 
     fields: tuple[tuple[str, ...], ...] = ()
@@ -577,6 +578,7 @@ class DepthPlaces(Struct, frozen=True, kw_only=True):
     thinking_edits: tuple[str, ...] = ()
     thinking_on: tuple[str, ...] = ()
     tied: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = ()
+    between_tools: tuple[tuple[str, ...], str] | None = None
 
     def list_fields(self, model: str) -> tuple[tuple[str, ...], ...]:
         """Return the paths from the top that are depth for a model."""
@@ -595,7 +597,8 @@ class HostedTools(Struct, frozen=True, kw_only=True):
     may offer tools too. ``own_results``: types that return only parts of the request.
     ``limited``: types that take ``max_uses``; ``advisors``: those that ask another model.
     ``passes``: how often the prompt is counted at most; 0 if only once, whatever the tools add.
-    ``compacts_at``: the list of edits that may have the model write a summary first.
+    ``compacts_at``: the list of edits that may have the model write a summary first. ``thinks``:
+    with such tools the model may think although its level is off.
     """
 
     client_run: frozenset[str] = frozenset({"function", "custom"})
@@ -610,6 +613,7 @@ class HostedTools(Struct, frozen=True, kw_only=True):
     limited: frozenset[str] = frozenset()
     advisors: frozenset[str] = frozenset()
     passes: int = 0
+    thinks: bool = False
     compacts_at: tuple[str, ...] = ()
 
 

@@ -6,10 +6,12 @@ from msgspec import Struct
 
 from ...canon import Json, get_path
 from ...catalog import ModelEntry
+from ...dialects import get_dialect
 from ...framing import parse_json_or_none
 from ...thinking import Plan
 from ..levels.stated_depth import find_last_level
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
+from .hosted_tools import find_hosted
 
 _MOST_ANSWERS = 10**6
 
@@ -27,18 +29,28 @@ def find_output_bound(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> O
     """Return the most that a model may write with this plan."""
     each = find_limit(routed, entry, plan)
     answers = count_answers(routed, entry)
-    if plan.will_think is False and not _thinks_more(routed, entry):
+    if plan.will_think is False and not _thinks_more(routed, entry, plan):
         return OutputBound(each * answers, 0)
     thinking = each if plan.budget is None else min(plan.budget, each)
     return OutputBound(each * answers, thinking * answers)
 
 
-def _thinks_more(routed: RoutedRequest, entry: ModelEntry) -> bool:
+def _thinks_more(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> bool:
     """Return whether a model may think although the plan says off.
 
-    OpenAI's mode "pro" is depth above any level. A conversation that the service stores may have
-    set a level, which holds until a turn of this request replaces it.
+    A model of which nothing is known may ignore it. With tools, some services think a little all
+    the same. OpenAI's mode "pro" is depth above any level. A conversation that the service stores
+    may have set a level, which holds until a turn of this request replaces it.
     """
+    if entry.capability.thinks and entry.evidence == "inferred":
+        return True
+    own = get_dialect(entry.provider.dialect).service()
+    if own.passthrough.hosted.thinks and entry.capability.thinks and find_hosted(routed, entry):
+        return True
+    if own.depth.between_tools is not None and routed.request.tools:
+        path, value = own.depth.between_tools
+        if get_path(plan.fields, path) == value:
+            return True
     if entry.provider.dialect != routed.call.client_dialect:
         return False
     places, stored = routed.service.depth, routed.stored_level
