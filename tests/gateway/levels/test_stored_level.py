@@ -1,6 +1,8 @@
 """A level that a stored conversation set for itself does not cross the rules of a later request."""
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -80,9 +82,11 @@ class World:
         self.context = GatewayContext(GatewayConfig(routes=routes, keys=keys), self.service)
         self.app = App(self.context)
 
-    async def ask(self, model: str, **fields: Any) -> Came:
+    async def ask(
+        self, model: str, more: Mapping[str, str] = MappingProxyType({}), **fields: Any
+    ) -> Came:
         body = {"model": model, **fields}
-        headers = {"content-type": "application/json", "authorization": "Bearer kk"}
+        headers = {"content-type": "application/json", "authorization": "Bearer kk", **more}
         url = f"http://gate{self._path}"
         return await came(self.app, HttpRequest("POST", url, headers, json.dumps(body).encode()))
 
@@ -156,6 +160,25 @@ def test_a_conversation_that_nobody_saw_is_refused_under_rules_alone(keys, named
         assert answer.status == 403, answer.body
         assert world.service.requests == []
         answer = await world.ask("free", **named)
+        assert answer.status == 200, answer.body
+
+    anyio.run(run)
+
+
+@pytest.mark.parametrize("keys", ["none", "account"])
+@pytest.mark.parametrize(
+    "named", [{"previous_response_id": "resp_unseen"}, {"conversation": "conv_1"}]
+)
+def test_an_answer_to_a_conversation_that_nobody_saw_is_not_better_known(keys, named):
+    async def run() -> None:
+        world = World(*KEYS[keys])
+        await world.ask("free", input="Go on.", **named)
+        before = len(world.service.requests)
+        answer = await world.ask("capped", previous_response_id="resp_1", input="Go on.")
+        assert answer.status == 403, answer.body
+        assert len(world.service.requests) == before
+        await world.ask("free", previous_response_id="resp_1", input=[update("low"), USER])
+        answer = await world.ask("capped", previous_response_id="resp_1", input="Go on.")
         assert answer.status == 200, answer.body
 
     anyio.run(run)
@@ -258,7 +281,10 @@ def test_a_level_in_a_stored_conversation_reserves_thinking_although_the_request
         before = {"previous_response_id": "resp_1"}
         await world.ask("free", input=[USER], **before, **off)
         await world.ask("free", input=[USER, update("none")], **before, **off)
+        header = {"x-pondero-thinking": "off"}  # the turn goes, because this holds for all of them
+        more = {"input": [USER, update("none")], "max_output_tokens": most}
+        await world.ask("free", header, **more, **before)
         await world.ask("free", input=[USER], **off)
 
     anyio.run(run)
-    assert reserved[-3:] == [most, 0, 0]
+    assert reserved[-4:] == [most, most, most, 0]

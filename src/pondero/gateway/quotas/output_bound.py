@@ -9,7 +9,6 @@ from ...catalog import ModelEntry
 from ...dialects import get_dialect
 from ...framing import parse_json_or_none
 from ...thinking import Plan
-from ..levels.stated_depth import find_last_level
 from ..requests.routed_request import UNKNOWN_OUTPUT, RoutedRequest
 from .hosted_tools import find_hosted
 
@@ -40,7 +39,7 @@ def _thinks_more(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> bool:
 
     A model of which nothing is known may ignore it. With tools, some services think a little all
     the same. OpenAI's mode "pro" is depth above any level. A conversation that the service stores
-    may have set a level, which holds until a turn of this request replaces it.
+    may have set a level; a turn of this request that replaces it may have to go.
     """
     if entry.capability.thinks and entry.evidence == "inferred":
         return True
@@ -53,10 +52,9 @@ def _thinks_more(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> bool:
             return True
     if entry.provider.dialect != routed.call.client_dialect:
         return False
-    places, stored = routed.service.depth, routed.stored_level
-    if stored is not None and stored.may_set:
-        return find_last_level(routed.call.http.body, places) is None
-    return any(value != "standard" for value in _values(routed, places.more))
+    if routed.stored_level is not None and routed.stored_level.may_set:
+        return True
+    return any(value != "standard" for value in _values(routed, routed.service.depth.more))
 
 
 def find_limit(routed: RoutedRequest, entry: ModelEntry, plan: Plan) -> int:

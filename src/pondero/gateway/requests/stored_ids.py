@@ -20,6 +20,7 @@ from .translation import check_translatable
 
 _END = b"\0"  # between an owner, the level that its conversation ended with, and who set it
 _GATEWAY = b"gateway"
+_UNKNOWN = b""  # the level of a conversation that began elsewhere
 
 
 async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> RoutedRequest:
@@ -82,10 +83,11 @@ def _find_level(
     known = [records[each.id] for each in named if each.id in records]
     words = [record.split(_END)[1:] for record in known if _END in record]
     word, *setter = words[-1] if words else [None]
+    is_known = len(known) == len(named) and word != _UNKNOWN
     return StoredLevel(
         named[0].id,
-        word.decode() if word is not None else None,
-        len(known) == len(named),
+        word.decode() if word else None,
+        is_known,
         is_ours=setter == [_GATEWAY],
     )
 
@@ -158,7 +160,7 @@ def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
     if word is None and stored is not None:
         word, is_ours = stored.word, stored.is_ours
     if word is None:
-        return b""
+        return b"" if stored is None or stored.is_known else _END + _UNKNOWN
     said = _END + word.encode("utf-8", "replace").replace(_END, b"?")
     return said + _END + _GATEWAY if is_ours else said
 
