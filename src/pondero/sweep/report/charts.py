@@ -242,7 +242,7 @@ def _line_boxes(front: Sequence[_Spot]) -> list[_Box]:
 
 
 def _places(spot: _Spot, width: float) -> Iterator[_Box]:
-    for down in (12, -12, 0, 26, -26, 40, -40, 54, -54, 70, -70):
+    for down in (12, -12, 0, 27, -27, 42, -42, 57, -57, 72, -72, 87, -87):
         for left in (spot.x + 8, spot.x - 10 - width):
             top = spot.y + down - _LINE / 2
             if top >= 0 and top + _LINE <= _HEIGHT - _BOTTOM:
