@@ -81,7 +81,7 @@ test-pure: $(READY) ## only the tests of the pure rooms, with a tenth of the exa
 .PHONY: coverage
 coverage: $(READY) ## branch coverage of the rooms that decide, held to a floor each
 	@rm -f .coverage .coverage.*
-	HYPOTHESIS_PROFILE=quick $(BIN)/coverage run -m pytest -n 2 -q --inline-snapshot=disable $(wildcard $(COVERING:%=tests/%))
+	HYPOTHESIS_PROFILE=quick $(BIN)/coverage run -m pytest -n 2 -q --inline-snapshot=disable $(wildcard $(COVERING:%=tests/%)) || { test $$? = 1 && $(ALONE) -q; }
 	@$(BIN)/coverage combine --quiet
 	@set -f; failed=0; for floor in $(FLOORS); do \
 	$(BIN)/coverage report --include="*/pondero/$${floor%:*}/*" --fail-under="$${floor#*:}" || failed=1; \
