@@ -173,6 +173,8 @@ def _extras(body: types.Body, raw: dict[str, Any]) -> dict[str, Json]:
         for name, value in raw.items()
         if name in known and name not in _SAID and value is not None
     }
+    if body.store:
+        extras["store"] = True
     given = raw.get("generation_config")
     fields = body.config.__struct_fields__
     config = {
