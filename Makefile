@@ -129,6 +129,11 @@ simulate: $(READY) ## the error of a probe's verdict and a sweep's decision, sim
 agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME picks
 	$(BIN)/python tools/agents/run_agents.py --folder $(or $(AGENTS),build/agents) --only "$(ONLY)"
 
+.PHONY: judge-js
+judge-js: $(READY) ## Google's JavaScript SDK at the emulator and through the gateway; needs node and npm
+	npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/js @google/genai@2.32.0
+	PONDERO_JS=build/js $(BIN)/pytest tests/oracles/test_interactions_js.py
+
 .PHONY: soak
 soak: $(READY) ## load a gateway with faults, hang-ups and kills; SECONDS=60 in place of 30 minutes
 	$(BIN)/python bench/soak.py $(SECONDS)

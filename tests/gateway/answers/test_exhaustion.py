@@ -55,6 +55,11 @@ FRONTS: dict[str, tuple[str, Any, str]] = {
         lambda n: {"messages": BLOCKS, "inferenceConfig": {"maxTokens": n}},
         "max_tokens",
     ),
+    "interactions": (
+        "/v1beta/interactions",
+        lambda n: {"input": "What is 17 * 23?", "generation_config": {"max_output_tokens": n}},
+        "incomplete",
+    ),
 }
 """By client API: its path, a request with an output limit, and its word for a cut answer."""
 

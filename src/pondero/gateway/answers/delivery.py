@@ -96,7 +96,8 @@ class _Delivery:
         self._record = record
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
-        self._given_ids = GivenIdRecorder(gateway, routed, exchange)
+        home = attempt.entry.id if attempt.path.keeps_ids else None
+        self._given_ids = GivenIdRecorder(gateway, routed, exchange, home=home)
         client = routed.call.requester.id
         self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._filter = KeyFilter(list_keys(exchange.http))

@@ -6,6 +6,7 @@ of the others.
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -96,15 +97,30 @@ async def _load_records(gateway: GatewayContext, found: Iterable[StoredId]) -> d
 
 
 class GivenIdRecorder:
-    """Records the ids that an answer gives to a client; it sees the client's bytes."""
+    """Records the ids that an answer gives to a client; it sees the client's bytes.
 
-    def __init__(self, gateway: GatewayContext, routed: RoutedRequest, exchange: Exchange) -> None:
+    ``home`` is the model whose service has what these ids name; None if they are made up.
+    """
+
+    def __init__(
+        self,
+        gateway: GatewayContext,
+        routed: RoutedRequest,
+        exchange: Exchange,
+        *,
+        home: str | None = None,
+    ) -> None:
         rules = routed.service.stored_ids
-        needed = routed.call.requester.key is not None or (
-            rules is not None and bool(rules.levels_at) and gateway.routing.binds
+        forwards = rules is not None and rules.forward is not None and home is not None
+        needed = (
+            forwards
+            or routed.call.requester.key is not None
+            or (rules is not None and bool(rules.levels_at) and gateway.routing.binds)
         )
         self._rules = rules if needed else None
         self._record = routed.call.requester.id.encode()
+        place = (routed.call.requester.id, home or "", routed.resolved.name)
+        self._home = _END.join(each.encode() for each in place) if forwards else None
         if rules is not None and rules.levels_at and self._rules is not None:
             self._record += _describe_level(routed, exchange)
         body = routed.call.http.body
@@ -140,7 +156,25 @@ class GivenIdRecorder:
         ids, self._ids = self._ids - self._recorded, set()
         if ids:
             self._recorded |= ids
-            await gateway.shared.owners.put({_make_owner_key(id): self._record for id in ids})
+            records = {_make_owner_key(id): self._record for id in ids}
+            if self._home is not None:
+                records |= {_make_home_key(id): self._home for id in ids}
+            await gateway.shared.owners.put(records)
+
+
+class StoredHome(NamedTuple):
+    """Who was given an id, by which model, and under which name of the gateway's."""
+
+    owner: str
+    entry: str
+    name: str
+
+
+async def find_home(gateway: GatewayContext, id: str) -> StoredHome | None:
+    """Return where a stored thing is; None if no answer gave its id."""
+    key = _make_home_key(id)
+    found = (await gateway.shared.owners.get([key])).get(key)
+    return None if found is None else StoredHome(*found.decode().split(_END.decode(), 2))
 
 
 def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
@@ -152,4 +186,13 @@ def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
 
 
 def _make_owner_key(id: str) -> str:
-    return blake2b(b"stored\0" + id.encode("utf-8", "surrogatepass"), digest_size=18).hexdigest()
+    return _digest(b"stored", id)
+
+
+def _make_home_key(id: str) -> str:
+    return _digest(b"home", id)
+
+
+def _digest(purpose: bytes, id: str) -> str:
+    text = purpose + b"\0" + id.encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=18).hexdigest()

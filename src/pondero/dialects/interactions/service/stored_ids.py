@@ -4,20 +4,23 @@ A gateway binds them to its clients, which share one account.
 """
 
 from collections.abc import Iterator
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import msgspec
 from msgspec import Raw, Struct
 
 from pondero.canon import HttpRequest, HttpResponse, get_decoder
-from pondero.dialects.dialect import GivenAnswer, StoredId
+from pondero.dialects.dialect import GivenAnswer, StoredCall, StoredId
 
 from .errors import own_error
 
-MARKS = (b'"interaction.created"', b'"interaction.completed"')
-"""In every event of a stream that gives an id."""
+MARKS = (b'"interaction.created"', b'"interaction.completed"', b'"continuation_token"')
+"""In every event of a stream that gives an id, or a token to go on with."""
 END_MARKS = (b'"interaction.completed"',)
 """In the event that ends a stream."""
 _NAMES = ("previous_interaction_id", "continuation_token")
+_QUERY = ("stream", "last_event_id", "include_input")
+_HEADERS = ("accept", "api-revision")
 _FIELDS = get_decoder(dict[str, Raw])
 
 
@@ -29,6 +32,7 @@ class _Counts(Struct):
 
 class _Interaction(Struct):
     id: str | None = None
+    continuation_token: str | None = None
     usage: _Counts | None = None
     interaction: "_Interaction | None" = None
 
@@ -54,16 +58,30 @@ def reject(stored: StoredId) -> HttpResponse:
     return own_error(404, f"Interaction '{stored.id}' not found.")
 
 
+def forward(http: HttpRequest, call: StoredCall, home: HttpRequest) -> HttpRequest:
+    """Return a request about a stored interaction for the service that has it."""
+    address = home.url.partition("?")[0]
+    cancel = "/cancel" if call.verb == "cancel" else ""
+    kept = [pair for pair in parse_qsl(urlsplit(http.url).query) if pair[0] in _QUERY]
+    query = f"?{urlencode(kept)}" if kept else ""
+    url = f"{address}/{quote(call.id, safe='')}{cancel}{query}"
+    sent = {name: http.headers[name] for name in _HEADERS if name in http.headers}
+    return HttpRequest(http.method, url, {**home.headers, **sent})
+
+
 def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
-    """Yield the id of an answer, or if ``stream`` of one event."""
-    found = _read(data, stream=stream)
-    if found is not None and found.id:
-        yield found.id
+    """Yield the id of an answer, or if ``stream`` of one event, and its token to go on with."""
+    event = _read(data)
+    for found in (event, event.interaction if stream and event is not None else None):
+        if found is not None:
+            yield from (each for each in (found.id, found.continuation_token) if each)
 
 
 def find_answer(data: bytes, *, stream: bool) -> GivenAnswer | None:
     """Return an answer, or if ``stream`` that of one event; None if it has none."""
-    found = _read(data, stream=stream)
+    found = _read(data)
+    if stream and found is not None:
+        found = found.interaction
     if found is None or not found.id:
         return None
     counts = found.usage or _Counts()
@@ -75,9 +93,8 @@ def find_answer(data: bytes, *, stream: bool) -> GivenAnswer | None:
     )
 
 
-def _read(data: bytes, *, stream: bool) -> _Interaction | None:
+def _read(data: bytes) -> _Interaction | None:
     try:
-        found = _INTERACTION.decode(data)
+        return _INTERACTION.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
-    return found.interaction if stream else found
