@@ -121,8 +121,9 @@ bench: $(READY) ## measure against the goals and the peers; BENCH=--no-peers ski
 	$(BIN)/python bench/run.py $(BENCH)
 
 .PHONY: simulate
-simulate: $(READY) ## the error of a probe's verdict and a sweep's decision, simulated, as tables; RUNS=4 takes four times as many
+simulate: $(READY) ## the error of a probe's verdict, of the gateway's watch and of a sweep's decision, simulated, as tables; RUNS=4 takes four times as many
 	$(BIN)/python tools/simulate_probe.py --runs $(or $(RUNS),1)
+	$(BIN)/python tools/simulate_watch.py --runs $(or $(RUNS),1)
 	$(BIN)/python tools/simulate_sweep.py --runs $(or $(RUNS),1)
 
 .PHONY: agents

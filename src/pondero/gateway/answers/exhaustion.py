@@ -15,6 +15,12 @@ EXHAUSTED, RETRIED = "exhausted", "exhausted_retry"
 """The codes of the two adjustments."""
 
 
+def asks_again(routed: RoutedRequest) -> bool:
+    """Return whether a route asks once more for an answer that is all thinking."""
+    route = routed.resolved.route
+    return route is not None and route.on_exhausted == "retry"
+
+
 def make_retry(
     gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt, reply: Reply
 ) -> tuple[RoutedRequest, Attempt] | None:
@@ -23,10 +29,7 @@ def make_retry(
     There is one retry. Under a quota of tokens or cost it has no more room, because that much is
     reserved.
     """
-    route = routed.resolved.route
-    if reply.verdict != EXHAUSTED or route is None or route.on_exhausted != "retry":
-        return None
-    if routed.is_retry:
+    if reply.verdict != EXHAUSTED or routed.is_retry or not asks_again(routed):
         return None
     entry = attempt.entry
     limit = _find_limit(routed, entry, reply)
