@@ -529,7 +529,9 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     ``reject`` writes the error for an unknown id; one of ``marks`` is in every event that gives
     one. ``find_answer`` returns the id of an answer itself, which matters only if its request
     contains one of ``answer_marks``. ``levels_at``: the fields of ids that stand for a
-    conversation, in which a level may have been set.
+    conversation, in which a level may have been set. ``forward`` writes a request about a stored
+    thing for the service that has it, whose usual request is the last argument; None: such
+    requests are not sent on.
     """
 
     find: Callable[[HttpRequest], tuple[StoredId, ...]]
@@ -539,6 +541,7 @@ class StoredIds(Struct, frozen=True, kw_only=True):
     find_answer: GivenIds | None = None
     answer_marks: tuple[bytes, ...] = ()
     levels_at: tuple[str, ...] = ()
+    forward: Callable[[HttpRequest, StoredCall, HttpRequest], HttpRequest] | None = None
 
 
 class SignatureSlots(Struct, frozen=True, kw_only=True):

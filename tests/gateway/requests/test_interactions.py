@@ -148,27 +148,6 @@ def test_a_long_answer_is_continued_with_its_token():
     anyio.run(run)
 
 
-def test_steps_that_another_api_does_not_get_are_reported():
-    async def run() -> None:
-        message = {
-            "type": "message",
-            "id": "msg_1",
-            "role": "assistant",
-            "model": "claude-opus-5",
-            "content": [{"type": "text", "text": "391"}],
-            "stop_reason": "end_turn",
-            "usage": {"input_tokens": 1, "output_tokens": 1},
-        }
-        world = World(message, to="anthropic:claude-opus-5")
-        user = {"type": "user_input", "content": [{"type": "text", "text": "Hi"}]}
-        call = {"type": "retrieval_call", "id": "r1", "arguments": {"queries": ["q"]}}
-        answer = await world.ask(input=[user, call, SAID, user])
-        assert answer.status == 200, answer.body
-        assert "dropped_parameter:input.1" in answer.headers["x-pondero-adjustments"]
-
-    anyio.run(run)
-
-
 def test_a_rewritten_request_in_the_background_is_stored():
     """The service rejects it otherwise."""
 

@@ -16,6 +16,12 @@ EXHAUSTED, RETRIED = "exhausted", "exhausted_retry"
 """The codes of the two adjustments."""
 
 
+def asks_again(routed: RoutedRequest) -> bool:
+    """Return whether a route asks once more for an answer that is all thinking."""
+    route = routed.resolved.route
+    return route is not None and route.on_exhausted == "retry"
+
+
 def make_retry(
     gateway: GatewayContext, routed: RoutedRequest, attempt: Attempt, reply: Reply
 ) -> tuple[RoutedRequest, Attempt] | None:
@@ -24,11 +30,10 @@ def make_retry(
     There is one retry. Under a quota of tokens or cost it has no more room, because that much is
     reserved. Of several answers the others may be whole, so they are not asked for again.
     """
-    route = routed.resolved.route
-    if reply.verdict != EXHAUSTED or route is None or route.on_exhausted != "retry":
+    if reply.verdict != EXHAUSTED or routed.is_retry or not asks_again(routed):
         return None
     entry = attempt.entry
-    if routed.is_retry or count_answers(routed, entry) > 1:
+    if count_answers(routed, entry) > 1:
         return None
     limit = _find_limit(routed, entry, reply)
     if limit is not None:

@@ -6,6 +6,7 @@ of the others.
 
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -105,17 +106,32 @@ async def _load_records(gateway: GatewayContext, found: Iterable[StoredId]) -> d
 
 
 class GivenIdRecorder:
-    """Records the ids that an answer gives to a client; it sees the client's bytes."""
+    """Records the ids that an answer gives to a client; it sees the client's bytes.
 
-    def __init__(self, gateway: GatewayContext, routed: RoutedRequest, exchange: Exchange) -> None:
+    ``home`` is the model whose service has what these ids name; None if they are made up.
+    """
+
+    def __init__(
+        self,
+        gateway: GatewayContext,
+        routed: RoutedRequest,
+        exchange: Exchange,
+        *,
+        home: str | None = None,
+    ) -> None:
         rules = routed.service.stored_ids
         has_levels = rules is not None and bool(rules.levels_at)
         level = _describe_level(routed, exchange) if has_levels else b""
-        needed = routed.call.requester.key is not None or (
-            has_levels and (gateway.routing.binds or level.endswith(_END + _GATEWAY))
+        forwards = rules is not None and rules.forward is not None and home is not None
+        needed = (
+            forwards
+            or routed.call.requester.key is not None
+            or (has_levels and (gateway.routing.binds or level.endswith(_END + _GATEWAY)))
         )
         self._rules = rules if needed else None
         self._record = routed.call.requester.id.encode() + level
+        place = (routed.call.requester.id, home or "", routed.resolved.name)
+        self._home = _END.join(each.encode() for each in place) if forwards else None
         body = routed.call.http.body
         wanted = rules is not None and any(mark in body for mark in rules.answer_marks)
         self._find_answer = rules.find_answer if rules is not None and wanted else None
@@ -149,7 +165,25 @@ class GivenIdRecorder:
         ids, self._ids = self._ids - self._recorded, set()
         if ids:
             self._recorded |= ids
-            await gateway.shared.owners.put({_make_owner_key(id): self._record for id in ids})
+            records = {_make_owner_key(id): self._record for id in ids}
+            if self._home is not None:
+                records |= {_make_home_key(id): self._home for id in ids}
+            await gateway.shared.owners.put(records)
+
+
+class StoredHome(NamedTuple):
+    """Who was given an id, by which model, and under which name of the gateway's."""
+
+    owner: str
+    entry: str
+    name: str
+
+
+async def find_home(gateway: GatewayContext, id: str) -> StoredHome | None:
+    """Return where a stored thing is; None if no answer gave its id."""
+    key = _make_home_key(id)
+    found = (await gateway.shared.owners.get([key])).get(key)
+    return None if found is None else StoredHome(*found.decode().split(_END.decode(), 2))
 
 
 def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
@@ -166,4 +200,13 @@ def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
 
 
 def _make_owner_key(id: str) -> str:
-    return blake2b(b"stored\0" + id.encode("utf-8", "surrogatepass"), digest_size=18).hexdigest()
+    return _digest(b"stored", id)
+
+
+def _make_home_key(id: str) -> str:
+    return _digest(b"home", id)
+
+
+def _digest(purpose: bytes, id: str) -> str:
+    text = purpose + b"\0" + id.encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=18).hexdigest()

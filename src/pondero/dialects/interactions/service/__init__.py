@@ -52,6 +52,7 @@ SERVICE = Service(
         reject=stored_ids.reject,
         find_given=stored_ids.find_given,
         marks=stored_ids.MARKS,
+        forward=stored_ids.forward,
     ),
     shows_thinking=False,
     passthrough=PassthroughRules(

@@ -4,21 +4,24 @@ A gateway binds them to its clients, which share one account.
 """
 
 from collections.abc import Iterator
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import msgspec
 from msgspec import Raw, Struct
 
 from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder
-from pondero.dialects.dialect import GivenAnswer, StoredId
+from pondero.dialects.dialect import GivenAnswer, StoredCall, StoredId
 
 from .errors import own_error
 
 MARKS = (b'"interaction.created"', b'"interaction.completed"', b'"continuation_token"')
-"""In every event of a stream that gives an id."""
+"""In every event of a stream that gives an id, or a token to go on with."""
 END_MARKS = (b'"interaction.completed"',)
 """In the event that ends a stream."""
 _NAMES = ("previous_interaction_id", "continuation_token", "environment")
 _FOLDED = {name.replace("_", ""): name for name in _NAMES}
+_QUERY = ("stream", "last_event_id", "include_input")
+_HEADERS = ("accept", "api-revision")
 _FIELDS = get_decoder(dict[str, Raw])
 
 
@@ -73,6 +76,17 @@ def reject(stored: StoredId) -> HttpResponse:
     """Return the service's answer to an id that it does not know."""
     what = "Environment" if stored.field == "environment" else "Interaction"
     return own_error(404, f"{what} '{stored.id}' not found.")
+
+
+def forward(http: HttpRequest, call: StoredCall, home: HttpRequest) -> HttpRequest:
+    """Return a request about a stored interaction for the service that has it."""
+    address = home.url.partition("?")[0]
+    cancel = "/cancel" if call.verb == "cancel" else ""
+    kept = [pair for pair in parse_qsl(urlsplit(http.url).query) if pair[0] in _QUERY]
+    query = f"?{urlencode(kept)}" if kept else ""
+    url = f"{address}/{quote(call.id, safe='')}{cancel}{query}"
+    sent = {name: http.headers[name] for name in _HEADERS if name in http.headers}
+    return HttpRequest(http.method, url, {**home.headers, **sent})
 
 
 def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
