@@ -126,6 +126,7 @@ _PATHS = {
     "enerateContent": "gemini",
     "/api/chat": "ollama",
     "/v2/chat": "cohere",
+    "/interactions": "interactions",
 }
 _Make = Callable[[Script, Served, float, dict[str, Any]], Iterator[bytes]]
 
@@ -141,6 +142,7 @@ def _read(api: str, url: str, body: dict[str, Any]) -> tuple[str | None, int, fl
         "gemini": config.get("maxOutputTokens"),
         "ollama": options.get("num_predict"),
         "cohere": body.get("max_tokens"),
+        "interactions": (body.get("generation_config") or {}).get("max_output_tokens"),
     }[api]
     answers = {"chat": body.get("n"), "gemini": config.get("candidateCount")}.get(api) or 1
     whole, stream = _WRITERS[api]
@@ -408,6 +410,50 @@ def _cohere_stream(
     yield event("message-end", delta={"finish_reason": "COMPLETE", "usage": _cohere_usage(row)})
 
 
+# -- Interactions --------------------------------------------------------------------------------
+
+
+def _interaction(row: Served, status: str = "completed") -> dict[str, Any]:
+    usage = {
+        "total_input_tokens": row.input,
+        "total_output_tokens": row.output,
+        "total_thought_tokens": row.thinking,
+        "total_tokens": row.total,
+    }
+    return {"id": "v1_1", "object": "interaction", "model": row.model, "status": status} | (
+        {"usage": usage} if status == "completed" else {}
+    )
+
+
+def _interactions(
+    script: Script, row: Served, limit: float, body: dict[str, Any]
+) -> Iterator[bytes]:
+    _think(script, row, limit)
+    said = {"type": "text", "text": "".join(_words(row, limit))}
+    steps = [{"type": "thought", "signature": "c2ln"}, {"type": "model_output", "content": [said]}]
+    yield json.dumps({**_interaction(row), "steps": steps}).encode()
+
+
+def _interactions_stream(
+    script: Script, row: Served, limit: float, body: dict[str, Any]
+) -> Iterator[bytes]:
+    def event(kind: str, **fields: Any) -> bytes:
+        return _sse({"event_type": kind, **fields}, kind)
+
+    _think(script, row, limit)
+    yield event("interaction.created", interaction=_interaction(row, "in_progress"))
+    yield event("step.start", index=0, step={"type": "thought"})
+    signature = {"type": "thought_signature", "signature": "c2ln"}
+    yield event("step.delta", index=0, delta=signature)
+    yield event("step.stop", index=0)
+    yield event("step.start", index=1, step={"type": "model_output"})
+    for word in _words(row, limit):
+        yield event("step.delta", index=1, delta={"type": "text", "text": word})
+    yield event("step.stop", index=1)
+    yield event("interaction.completed", interaction=_interaction(row))
+    yield b"event: done\ndata: [DONE]\n\n"
+
+
 _WRITERS: dict[str, tuple[_Make, _Make]] = {
     "chat": (_chat, _chat_stream),
     "responses": (_responses, _responses_stream),
@@ -415,4 +461,5 @@ _WRITERS: dict[str, tuple[_Make, _Make]] = {
     "gemini": (_gemini, _gemini_stream),
     "ollama": (_ollama, _ollama_stream),
     "cohere": (_cohere, _cohere_stream),
+    "interactions": (_interactions, _interactions_stream),
 }

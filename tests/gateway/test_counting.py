@@ -47,12 +47,13 @@ TARGETS = {
     "ollama": "ollama:qwen3",
     "cohere": "cohere:command-a-reasoning-08-2025",
     "deepseek": "deepseek:deepseek-v4-pro",
+    "interactions": "google-interactions:gemini-3-flash-preview",
 }
 """A model behind each API dialect, and one on Chat that is always translated to.
 
 The Gemini model is one that gives several answers.
 """
-PRICED = ("chat", "responses", "messages", "gemini", "deepseek")
+PRICED = ("chat", "responses", "messages", "gemini", "deepseek", "interactions")
 FULL = ("ollama", "cohere", "deepseek")  # they show all their thinking, so the service has none
 ROUTES = tuple(GatewayRoute(name, (target,), retries=2) for name, target in TARGETS.items())
 PAIR = GatewayRoute("pair", (TARGETS["chat"], TARGETS["messages"]), retries=1)
@@ -87,6 +88,7 @@ def write(asked: Asked) -> HttpRequest:
         "messages": "/v1/messages",
         "ollama": "/api/chat",
         "cohere": "/v2/chat",
+        "interactions": "/v1beta/interactions",
         "gemini": f"/v1beta/models/{asked.model}:"
         + ("streamGenerateContent?alt=sse" if asked.stream else "generateContent"),
     }[asked.api]
@@ -96,6 +98,9 @@ def write(asked: Asked) -> HttpRequest:
             "contents": [{"role": "user", "parts": [{"text": QUESTION}]}],
             "generationConfig": {name: value for name, value in config.items() if value},
         }
+    elif asked.api == "interactions":
+        config = {"max_output_tokens": asked.most} if asked.most else {}
+        body |= {"input": QUESTION, "generation_config": config}
     elif asked.api == "responses":
         body |= {"input": user, **({"max_output_tokens": asked.most} if asked.most else {})}
     elif asked.api == "ollama":
@@ -244,9 +249,12 @@ cuts = st.none() | st.integers(0, 14)
 options = st.sampled_from(["absent", None, {}, {"include_usage": False}, {"include_usage": True}])
 
 
+APIS = ("chat", "responses", "messages", "gemini", "ollama", "cohere", "interactions")
+
+
 @st.composite
 def requests(draw: st.DrawFn, models: Sequence[str]) -> Asked:
-    api = draw(st.sampled_from(["chat", "responses", "messages", "gemini", "ollama", "cohere"]))
+    api = draw(st.sampled_from(APIS))
     model = draw(st.sampled_from(models))
     thinking = 0 if model in FULL else draw(thoughts)
     script = Script(thinking=thinking, cut=draw(cuts), ends=draw(st.booleans()))

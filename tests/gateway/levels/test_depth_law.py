@@ -33,6 +33,7 @@ Pairs = list[tuple[str, Any]]
 USER = [("role", "user"), ("content", "Hi")]
 PARTS = [("role", "user"), ("parts", [[("text", "Hi")]])]
 BLOCKS = [("role", "user"), ("content", [[("text", "Hi")]])]
+STEP = [("type", "user_input"), ("content", [[("type", "text"), ("text", "Hi")]])]
 CLIENTS: dict[str, tuple[str, str, list[Any]]] = {
     "anthropic": ("/v1/messages", "messages", [USER]),
     "openai_responses": ("/v1/responses", "input", [USER]),
@@ -41,6 +42,7 @@ CLIENTS: dict[str, tuple[str, str, list[Any]]] = {
     "ollama": ("/api/chat", "messages", [USER]),
     "cohere": ("/v2/chat", "messages", [USER]),
     "bedrock": ("/model/m/converse", "messages", [BLOCKS]),
+    "interactions": ("/v1beta/interactions", "input", [STEP]),
 }
 HOMES = {
     "anthropic": [
@@ -54,6 +56,10 @@ HOMES = {
     "ollama": ["ollama:gpt-oss:20b", "ollama:qwen3", "ollama:somebodys-own"],
     "cohere": ["cohere:command-a-reasoning-08-2025"],
     "bedrock": ["bedrock:anthropic.claude-opus-5", "bedrock:openai.gpt-oss-20b"],
+    "interactions": [
+        "google-interactions:gemini-2.5-flash",
+        "google-interactions:gemini-3-flash-preview",
+    ],
 }
 AWAY = [
     *("deepseek:deepseek-v4-flash", "openrouter:openai/gpt-5.6-sol", "dashscope:qwen3.8"),
@@ -83,6 +89,7 @@ CHAT = [
     *("messages[].configuration_update.reasoning.effort", "messages[].output_config.effort"),
     "verbosity",  # OpenRouter: Claude's effort; elsewhere the length of the answer
 ]
+BUDGET = "generation_config.thinking_budget"  # in no type; its SDK sends it
 ADDED = "additionalModelRequestFields"
 BEDROCK = [
     *(f"{ADDED}.thinking.budget_tokens", f"{ADDED}.output_config.effort", "outputConfig.effort"),
@@ -129,6 +136,7 @@ def places_of(client: str) -> list[str]:
     """Return every place in which a request of this API can name depth."""
     from anthropic.types.beta.message_create_params import MessageCreateParamsBase
     from cohere.types.thinking import Thinking
+    from google.genai._gaos.types.interactions import GenerationConfigParam
     from google.genai.types import ThinkingConfig
     from ollama._types import ChatRequest
     from openai.types.chat.completion_create_params import CompletionCreateParamsBase
@@ -142,6 +150,7 @@ def places_of(client: str) -> list[str]:
         "ollama": lambda: walk(ChatRequest),
         "cohere": lambda: walk(Thinking, "thinking"),
         "bedrock": lambda: BEDROCK,
+        "interactions": lambda: [*walk(GenerationConfigParam, "generation_config"), BUDGET],
     }[client]()
     thoughts = {"messages[].thinking"}  # what a model thought, and no depth
     foreign = FOREIGN if client != "bedrock" else []
@@ -158,6 +167,7 @@ def test_the_vendors_types_name_the_places_that_we_know():
         *places_of("openai_responses")
     }
     assert "reasoning_effort" in places_of("openai_chat")
+    assert "generation_config.thinking_level" in places_of("interactions")
     assert "generationConfig.thinkingConfig.thinking_budget" in places_of("gemini")
     assert {*places_of("ollama")} - {*FOREIGN} == {"think"}
     assert {*places_of("cohere")} - {*FOREIGN} == {"thinking.token_budget", "thinking.type"}
