@@ -76,6 +76,15 @@ class Services(Struct, frozen=True):
             time.sleep(0.1)
 
 
+def find_rejections(entries: list[dict[str, Any]]) -> list[str]:
+    """Return what the emulator rejected, also what the agent repaired by itself."""
+    return [
+        f"{each['service']} rejected {each['path']} with {each['status']}: {each['refusal']}"
+        for each in entries
+        if (each.get("status") or 0) >= 400 and each.get("refusal")
+    ]
+
+
 class _RecordedEmulator(Emulator):
     """An emulator that keeps the bytes of every request."""
 
@@ -109,19 +118,18 @@ def run_services(folder: Path, setup: Setup) -> Iterator[Services]:
 @contextmanager
 def _run(arguments: list[str], env: Mapping[str, str]) -> Iterator[str]:
     """Start a server and yield the address that it prints first."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [*_PONDERO, *arguments],
         env=env,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-    )
-    try:
-        line = process.stdout.readline() if process.stdout else ""
-        yield next(word for word in line.split() if word.startswith("http://"))
-    finally:
-        process.terminate()
-        process.wait()
+    ) as process:
+        try:
+            line = process.stdout.readline() if process.stdout else ""
+            yield next(word for word in line.split() if word.startswith("http://"))
+        finally:
+            process.terminate()
 
 
 def _providers(setup: Setup) -> list[Any]:
@@ -134,9 +142,7 @@ def _find_url(provider: Any, emulator: str) -> str:
     return f"{emulator}/{provider.name}{urlsplit(provider.url).path}"
 
 
-def _write_config(
-    file: Path, setup: Setup, emulator: str, records: Path, mark: str = ""
-) -> Path:
+def _write_config(file: Path, setup: Setup, emulator: str, records: Path, mark: str = "") -> Path:
     """Write a gateway.toml with a route for each upstream, and the emulator as every provider."""
     lines = ["[server]", 'ledger = "off"', f'log = "{records}"']
     for name, model in (*setup.upstreams.items(), ("*", _SMALL)):

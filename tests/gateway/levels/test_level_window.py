@@ -159,9 +159,7 @@ def _without_breakpoints(value):
     return value
 
 
-def make_talk(
-    client, back, *, rules=None, keys=(), upstream=None, app=None, key="kk", purposes=()
-):
+def make_talk(client, back, *, rules=None, keys=(), upstream=None, app=None, key="kk", purposes=()):
     upstream = upstream or Upstream()
     route = GatewayRoute(
         match="it", to=(BACKS[back][0],), retries=0, thinking=rules or LevelRules()
