@@ -72,7 +72,7 @@ if TYPE_CHECKING:
         speaker_name,
         thinking_caption,
     )
-    from .threads.database import Database, Schema, hold_lock
+    from .threads.database import Database, Schema, hold_lock, is_locked
     from .threads.exports import from_jsonl, to_html, to_jsonl, to_markdown
     from .threads.records import (
         Drafts,
@@ -123,7 +123,7 @@ _NAMES = {
         "format_dollars format_time heading media_caption reply_caption speaker_name "
         "thinking_caption"
     ),
-    "threads.database": "Database Schema hold_lock",
+    "threads.database": "Database Schema hold_lock is_locked",
     "threads.exports": "from_jsonl to_html to_jsonl to_markdown",
     "threads.records": (
         "Drafts ExportLine SavedPlace SearchHit StoredMessage Thread UnfinishedTurn UsageTotal"
@@ -188,6 +188,7 @@ __all__ = [
     "hold_lock",
     "holds_secret",
     "interrupted_result",
+    "is_locked",
     "is_new_notice",
     "keys_file",
     "known_secrets",
