@@ -79,7 +79,7 @@ def chat(
     approved: tuple[str, ...],
     policies: tuple[str, ...],
     no_save: bool,
-) -> None:
+) -> int:
     """Chat with MODEL in the terminal. Type /help for commands."""
     _check_terminal()
     _check_textual()
@@ -115,7 +115,7 @@ def chat(
         approved={*approved, *yours.values.get("tools.approved", ())},
     )
     try:
-        run_chat(
+        return run_chat(
             state.but(unsaved=writer.why_unsaved),
             dial,
             session,
@@ -176,7 +176,16 @@ def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
         said = _report(f"⚠ {error}", "  → the chat continues, unsaved", warning=True)
         return ThreadWriter(unsaved=str(error)), (said,)
     notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
-    return ThreadWriter(threads), notice
+    writer = ThreadWriter(threads)
+    recovered = [
+        _report(
+            f"⚠ An answer was cut off; what came of it is saved: {thread.title or '(untitled)'}",
+            f"  → /resume {thread.id} continues that thread",
+            warning=True,
+        )
+        for thread in writer.recover()
+    ]
+    return writer, (*notice, *recovered)
 
 
 def _resume_actions(writer: "ThreadWriter", id: str, model: str | None) -> "tuple[Action, ...]":
