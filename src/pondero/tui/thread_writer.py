@@ -77,11 +77,12 @@ class ThreadWriter:
             self._threads.close()
 
     def recover(self) -> tuple[SavedThread, ...]:
-        """Save the turns that killed programs left, and return their threads."""
+        """Save the turns that killed programs left; return the threads to be continued."""
         if self._threads is None:
             return ()
         with suppress(StoreError):
-            return tuple(map(_make_saved, self._threads.recover_turns()))
+            found = (*self._threads.recover_turns(), *self._threads.list_drafts())
+            return tuple(dict.fromkeys(map(_make_saved, found)))
         return ()
 
     # -- a turn -----------------------------------------------------------------------------------

@@ -23,6 +23,10 @@ _PACE = 0.02
 """Seconds between the pieces of an offline answer, so that it is seen arriving."""
 
 
+_OFFERED = 3
+"""Threads to continue that a new chat names."""
+
+
 @click.command(
     epilog=examples(
         "pondero chat claude-opus-5/high",
@@ -179,11 +183,11 @@ def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
     writer = ThreadWriter(threads)
     recovered = [
         _report(
-            f"⚠ An answer was cut off; what came of it is saved: {thread.title or '(untitled)'}",
-            f"  → /resume {thread.id} continues that thread",
+            f"⚠ Your last chat ended in the middle of: {thread.title or '(untitled)'}",
+            f"  → /resume {thread.id} continues it, with all that came and was typed",
             warning=True,
         )
-        for thread in writer.recover()
+        for thread in writer.recover()[:_OFFERED]
     ]
     return writer, (*notice, *recovered)
 

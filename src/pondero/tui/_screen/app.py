@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -163,13 +163,14 @@ class ChatApp(App[None]):
         self.run_worker(self._leave(code), group="leave", exclusive=True, exit_on_error=False)
 
     async def _leave(self, code: int) -> None:
-        await self._executor.stop_all()
-        self._save_drafts()
+        stopped = await self._executor.stop_all()
+        self._save_drafts(stopped if code else ())
         self.exit(return_code=code)
 
-    def _save_drafts(self) -> None:
+    def _save_drafts(self, cut: Collection[ConversationTab] = ()) -> None:
         for tab in self._tabs:
-            self._executor.save_drafts(tab, self.prompt.text if tab is self.tab else "")
+            typed = self.prompt.text if tab is self.tab else ""
+            self._executor.save_drafts(tab, typed, cut=tab in cut)
 
     # -- the loop: an action, a state, what it asks for -------------------------------------------
 

@@ -306,10 +306,10 @@ class Executor:
 
     # -- what waits to be sent --------------------------------------------------------------------
 
-    def save_drafts(self, tab: ConversationTab, typed: str) -> None:
+    def save_drafts(self, tab: ConversationTab, typed: str, *, cut: bool = False) -> None:
         """Keep the queue of a thread and the words in the input line, in case of a kill."""
         queue = tuple(write_question(asked) for asked in tab.state.queue)
-        tab.session.writer.save_drafts(Drafts(queue, typed))
+        tab.session.writer.save_drafts(Drafts(queue, typed, cut))
 
     def restore_drafts(self, tab: ConversationTab) -> None:
         """Put back what waited for this thread when its program ended."""
@@ -317,8 +317,9 @@ class Executor:
         queue = tuple(map(read_question, drafts.queue))
         self._dispatch(actions.DraftsRestored(queue, drafts.typed), tab)
 
-    async def stop_all(self) -> None:
-        """Stop every answer, and wait until what came of them is written."""
+    async def stop_all(self) -> set[ConversationTab]:
+        """Stop every answer, wait until what came is written, and return the tabs that had one."""
+        active = {tab for tab in self._tabs if tab.state.active}
         running = [worker for tab in self._tabs for worker in tab.running]
         for worker in running:
             worker.cancel()
@@ -327,6 +328,7 @@ class Executor:
                 for worker in running:
                     with suppress(WorkerError):
                         await worker.wait()
+        return active
 
     # -- the list of threads ----------------------------------------------------------------------
 
