@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from time import sleep
 
 import pytest
-from tests.cli.ask.test_terminal import SUM, WORDS, service  # noqa: F401 - a fixture
+from tests.cli.ask.test_terminal import SUM, WORDS
 from tests.tui.terminal import running
 
 from pondero.emulator import Fault, ScriptedTurn

@@ -42,14 +42,6 @@ Last words.
 WORDS = " ".join(f"word{number}" for number in range(400))
 
 
-@pytest.fixture
-def service(environment):
-    """An emulator over HTTP, where a service would be."""
-    with run_emulator_in_thread(emulator := Emulator()) as url:
-        environment |= {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "any"}
-        yield emulator
-
-
 def asked(*arguments, environment, columns=80, lines=24) -> Terminal:
     """Ask on a terminal, and return it when all is said."""
     with running("ask", *arguments, environment=environment, columns=columns, lines=lines) as made:

@@ -192,3 +192,17 @@ def test_drafts_go_with_their_thread(path):
         threads.delete(thread)
     with Threads.open(path) as threads:
         assert threads.take_drafts(thread) == Drafts()
+
+
+def test_drafts_of_a_thread_that_had_not_begun_go_to_the_thread_that_is_recovered(path):
+    _killed(
+        path,
+        "threads.begin_turn(make_turn())",
+        "threads.save_drafts(None, Drafts(typed='half a sent'))",
+    )
+    with Threads.open(path) as threads:
+        (thread,) = threads.recover_turns()
+        assert [each.id for each in threads.list_drafts()] == [thread.id]
+        assert threads.take_drafts(None) == Drafts()
+        assert threads.take_drafts(thread.id) == Drafts(typed="half a sent")
+        assert threads.list_drafts() == ()

@@ -24,6 +24,10 @@ _PACE = 0.02
 """Seconds between the pieces of an offline answer, so that it is seen arriving."""
 
 
+_OFFERED = 3
+"""Threads to continue that a new chat names."""
+
+
 @click.command(
     epilog=examples(
         "pondero chat claude-opus-5/high",
@@ -80,7 +84,7 @@ def chat(
     approved: tuple[str, ...],
     policies: tuple[str, ...],
     no_save: bool,
-) -> None:
+) -> int:
     """Chat with MODEL in the terminal. Type /help for commands."""
     _check_terminal()
     _check_textual()
@@ -116,7 +120,7 @@ def chat(
         approved={*approved, *yours.values.get("tools.approved", ())},
     )
     try:
-        run_chat(
+        return run_chat(
             state.but(unsaved=writer.why_unsaved),
             dial,
             session,
@@ -179,7 +183,16 @@ def _open_writer(*, save: bool) -> "tuple[ThreadWriter, tuple[Action, ...]]":
         said = _report(f"⚠ {error}", "  → the chat continues, unsaved", warning=True)
         return ThreadWriter(unsaved=str(error)), (said,)
     notice = (_report(f"⚠ {threads.notice}", warning=True),) if threads.notice else ()
-    return ThreadWriter(threads), notice
+    writer = ThreadWriter(threads)
+    recovered = [
+        _report(
+            f"⚠ Your last chat ended in the middle of: {thread.title or '(untitled)'}",
+            f"  → /resume {thread.id} continues it, with all that came and was typed",
+            warning=True,
+        )
+        for thread in writer.recover()[:_OFFERED]
+    ]
+    return writer, (*notice, *recovered)
 
 
 def _resume_actions(writer: "ThreadWriter", id: str, model: str | None) -> "tuple[Action, ...]":

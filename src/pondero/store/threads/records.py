@@ -69,10 +69,14 @@ class UnfinishedTurn(Struct, frozen=True, omit_defaults=True):
 
 
 class Drafts(Struct, frozen=True, omit_defaults=True):
-    """What waits to be sent to a thread: a queue of prompts, and words in the input line."""
+    """What waits to be sent to a thread: a queue of prompts, and words in the input line.
+
+    ``cut``: its last answer was cut off by the end of the program.
+    """
 
     queue: tuple[Message, ...] = ()
     typed: str = ""
+    cut: bool = False
 
 
 class SavedPlace(Struct, frozen=True):

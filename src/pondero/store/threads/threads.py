@@ -276,14 +276,24 @@ class Threads:
         The question stays, with as much of the answer as was written, marked as partial.
         """
         found: dict[str, Thread] = {}
-        for number, turn in self._turns.list_left(own=own):
+        for number, owner, turn in self._turns.list_left(own=own):
             thread = self.save_turn(mark_partial(turn), number=number).thread
             found[thread.id] = thread
+            if turn.thread is None:
+                self._turns.move_drafts(owner, thread.id)
         return tuple(found.values())
 
     def save_drafts(self, thread: str | None, drafts: Drafts) -> None:
         """Keep what waits for a thread; None is one that has not begun."""
         self._turns.save_drafts(thread or "", SecretRedactor(self._secrets).value(drafts))
+
+    def list_drafts(self) -> tuple[Thread, ...]:
+        """Return the threads for which something waits that no living program will send."""
+        return tuple(
+            decode_thread(row)
+            for id in self._turns.list_drafts()
+            for row in self._database.rows(f"SELECT {THREAD} FROM threads WHERE id = ?", (id,))
+        )
 
     def take_drafts(self, thread: str | None) -> Drafts:
         """Return what waits for a thread, unless a program that lives will send it."""

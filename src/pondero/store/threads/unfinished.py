@@ -56,16 +56,16 @@ class TurnLog:
         """Remove a turn that has ended."""
         connection.execute("DELETE FROM unfinished WHERE number = ?", (number,))
 
-    def list_left(self, *, own: bool = False) -> list[tuple[int, UnfinishedTurn]]:
-        """Return the turns of processes that have ended, or of this one, oldest first."""
+    def list_left(self, *, own: bool = False) -> list[tuple[int, str, UnfinishedTurn]]:
+        """Return the turns of processes that have ended, or of this one, oldest first.
+
+        Each has its number and its process.
+        """
         rows = self._database.rows("SELECT number, owner, body FROM unfinished ORDER BY number")
         owners = {owner for _, owner, _ in rows}
         gone = {self._owner} if own else {each for each in owners if self._is_gone(each)}
-        return [
-            (number, load_json(body, UnfinishedTurn))
-            for number, owner, body in rows
-            if owner in gone
-        ]
+        left = [row for row in rows if row[1] in gone]
+        return [(number, owner, load_json(body, UnfinishedTurn)) for number, owner, body in left]
 
     # -- prompts that were not sent ---------------------------------------------------------------
 
@@ -79,6 +79,21 @@ class TurnLog:
                     "INSERT INTO drafts (owner, thread, body) VALUES (?, ?, ?)",
                     (owner, thread, encode_text(drafts)),
                 )
+
+    def move_drafts(self, owner: str, thread: str) -> None:
+        """Give what waits for a process's new thread to the thread that it became."""
+        with self._database.transaction() as connection:
+            connection.execute(
+                "UPDATE OR REPLACE drafts SET thread = ? WHERE owner = ? AND thread = ''",
+                (thread, owner),
+            )
+
+    def list_drafts(self) -> list[str]:
+        """Return the threads for which something waits that no living process will send."""
+        rows = self._database.rows(
+            "SELECT thread, owner FROM drafts WHERE thread != '' ORDER BY rowid DESC"
+        )
+        return list(dict.fromkeys(thread for thread, owner in rows if self._is_gone(owner)))
 
     def take_drafts(self, thread: str) -> Drafts:
         """Remove and return what waits for a thread, unless a program that lives will send it."""
@@ -97,7 +112,8 @@ class TurnLog:
         typed = [each.typed for each in found if each.typed]
         earlier = [Message("user", (Text(words),)) for words in typed[:-1]]
         queue = (prompt for each in found for prompt in each.queue)
-        return Drafts((*queue, *earlier), typed[-1] if typed else "")
+        cut = any(each.cut for each in found)
+        return Drafts((*queue, *earlier), typed[-1] if typed else "", cut)
 
     def close(self) -> None:
         """Release the lock; what is left of this process can be recovered."""
