@@ -18,7 +18,7 @@ TRAITS: Mapping[str, Callable[[ModelEntry], bool]] = {
     "tools": lambda entry: entry.takes_tools,
     "batch": lambda entry: entry.provider.batch is not None,
 }
-"""Words that stand for what a model or its provider offers, not for a part of its name."""
+"""Words for an offer of a model or its provider; all others are parts of names."""
 
 
 class _Rank(Struct, frozen=True, order=True):

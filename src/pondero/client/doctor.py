@@ -114,7 +114,7 @@ def _has(variable: str, kept: dict[str, str]) -> bool:
 
 
 def _threads() -> Iterator[HealthCheck]:
-    yield from _moved_aside()
+    yield from _find_broken()
     try:
         with Threads.open() as threads:
             if threads.notice:
@@ -138,7 +138,7 @@ def _threads() -> Iterator[HealthCheck]:
         yield HealthCheck("threads", ok=False, value=value, fix=fix)
 
 
-def _moved_aside() -> Iterator[HealthCheck]:
+def _find_broken() -> Iterator[HealthCheck]:
     """Report damaged files that were moved aside, until they are read back."""
     for file in sorted(Path(data_folder()).glob("threads.db.broken-*[0-9]")):
         fix = f"pondero threads salvage {shlex.quote(str(file))}"

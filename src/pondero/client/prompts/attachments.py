@@ -165,7 +165,7 @@ def _type_from_name(name: str | None) -> str | None:
 
 
 def decode_text(data: bytes, *, only_unicode: bool = False) -> str | None:
-    """Return bytes as text, by one rule for files and for what is piped in; None if they are none.
+    """Return bytes as text, by one rule for files and for piped input; None for other bytes.
 
     UTF-16 is known by its mark. What is not UTF-8 is Windows-1252, of which Latin-1 is a part,
     unless it has control characters that no text has, or ``only_unicode`` is wanted.

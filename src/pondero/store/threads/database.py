@@ -171,7 +171,7 @@ class Database:
                 self._connection.execute("PRAGMA journal_mode = WAL")
 
     def compact(self) -> None:
-        """Write the file anew without its free pages, and empty the write-ahead log."""
+        """Rewrite the file without its free pages, and empty the write-ahead log."""
         self.rows("VACUUM")
         self.settle()
 
@@ -285,7 +285,7 @@ def open_database(path: Path) -> tuple[Database, str | None]:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Return a connection that writes nothing, not even a log beside the file."""
+    """Return a connection that writes nothing, not even a log next to the file."""
     log = path.with_name(f"{path.name}-wal")
     # Without a log, the file is all there is, and it can be read where nothing can be written.
     mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
