@@ -61,7 +61,7 @@ def sign(request: HttpRequest, signing: Signing) -> HttpRequest:
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - an extra
     except ImportError as missing:
         message = (
-            f"{signing.label} without a key needs signed requests: {install_hint('bedrock')}, "
+            f"{signing.label} without a key needs signed requests: {install_hint(signing.service)}, "
             f"or set {_instead(signing)}"
         )
         raise MissingExtra(message) from missing
