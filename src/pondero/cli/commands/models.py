@@ -92,8 +92,8 @@ def models(
 ) -> None:
     """Search models by words; without any, list short names.
 
-    A model fits if it fits every WORD. A WORD is a part of a name, a product line, a provider, or one of these: local free thinks
-    tools batch.
+    All words must fit. A WORD is a part of a name, a product line, a provider, or one of these:
+    local free thinks tools batch.
     """
     if refresh is not None:
         if words:
