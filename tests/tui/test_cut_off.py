@@ -21,9 +21,7 @@ def _written(folder, words: str) -> bool:
 
 @pytest.mark.parametrize("name", CODES)
 def test_the_next_chat_offers_the_thread_with_what_came_and_what_was_typed(
-    environment,
-    tmp_path,
-    name,  # noqa: F811
+    environment, tmp_path, name  # noqa: F811
 ):
     with running(*OFFLINE, environment=environment) as terminal:
         terminal.until("/help")
