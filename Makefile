@@ -126,8 +126,8 @@ simulate: $(READY) ## the error of a probe's verdict and a sweep's decision, sim
 	$(BIN)/python tools/simulate_sweep.py --runs $(or $(RUNS),1)
 
 .PHONY: agents
-agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME picks
-	$(BIN)/python tools/agents/run_agents.py --folder $(or $(AGENTS),build/agents) --only "$(ONLY)"
+agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME and PART=levels pick
+	$(BIN)/python tools/agents/run_agents.py --folder $(or $(AGENTS),build/agents) --only "$(ONLY)" $(addprefix --part ,$(PART))
 
 .PHONY: soak
 soak: $(READY) ## load a gateway with faults, hang-ups and kills; SECONDS=60 in place of 30 minutes
