@@ -27,6 +27,7 @@ MODELS = [
     "mistral:mistral-large-latest",
     "cohere:command-a-03-2025",
     "ollama:qwen3",
+    "google-interactions:gemini-3-flash-preview/low",
 ]
 
 

@@ -148,7 +148,7 @@ def _continue(
     levels = _find_levels(entry, (*stated, wanted))
     if not _takes_turns(settings, form) or not can_state_inside(entry, levels, settings):
         return fresh
-    if not _allows(entry, level, levels):
+    if not _allows(entry, level.bounds, levels):
         return fresh
     current = stated[-1]
     if wanted == current:
@@ -187,7 +187,10 @@ def _find_levels(entry: ModelEntry, words: Sequence[str | None]) -> list[str | N
 
 
 def _allows(entry: ModelEntry, level: AppliedLevel, levels: Sequence[str | None]) -> bool:
-    """Return whether each level is within the rules of now."""
+    """Return whether each level is within the rules of now.
+
+    The rule of a purpose is for the newest turn alone, whose level it has already set.
+    """
     return all(each is not None and limit_word(each, entry, level) == each for each in levels)
 
 

@@ -14,6 +14,7 @@ from . import address, errors, parse, reply, rules, stored_ids, stream
 from . import stored_interactions as stored
 from .depth import DEPTH
 from .media import MEDIA
+from .types import FORMATS
 
 SERVICE = Service(
     default_provider=address.HOME,
@@ -78,6 +79,12 @@ SERVICE = Service(
                 path=("response_modalities",),
                 why="it asks for sound or pictures",
                 idle=(["text"],),
+                in_answer=True,
+            ),
+            NeededField(
+                path=("response_format",),
+                why="it asks for sound, pictures or film",
+                types=FORMATS - {"text"},
                 in_answer=True,
             ),
         ),
