@@ -21,9 +21,9 @@ def _written(folder, words: str) -> bool:
 
 @pytest.mark.parametrize("name", CODES)
 def test_the_next_chat_offers_the_thread_with_what_came_and_what_was_typed(
-    environment,
+    environment,  # noqa: F811
     tmp_path,
-    name,  # noqa: F811
+    name,
 ):
     with running(*OFFLINE, environment=environment) as terminal:
         terminal.until("/help")
