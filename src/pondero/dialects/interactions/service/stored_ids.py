@@ -15,7 +15,7 @@ from pondero.dialects.dialect import GivenAnswer, StoredCall, StoredId
 from .errors import own_error
 
 MARKS = (b'"interaction.created"', b'"interaction.completed"', b'"continuation_token"')
-"""In every event of a stream that gives an id, or a token to go on with."""
+"""In every event of a stream that gives an id, or a token that continues an answer."""
 END_MARKS = (b'"interaction.completed"',)
 """In the event that ends a stream."""
 _NAMES = ("previous_interaction_id", "continuation_token")
@@ -70,7 +70,7 @@ def forward(http: HttpRequest, call: StoredCall, home: HttpRequest) -> HttpReque
 
 
 def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
-    """Yield the id of an answer, or if ``stream`` of one event, and its token to go on with."""
+    """Yield the id of an answer, or if ``stream`` of one event, and its continuation token."""
     event = _read(data)
     for found in (event, event.interaction if stream and event is not None else None):
         if found is not None:
