@@ -3,6 +3,7 @@
 A gateway binds them to its clients, which share one account.
 """
 
+import re
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -18,7 +19,11 @@ MARKS = (b'"interaction.created"', b'"interaction.completed"', b'"continuation_t
 """In every event of a stream that gives an id, or a token that continues an answer."""
 END_MARKS = (b'"interaction.completed"',)
 """In the event that ends a stream."""
-_NAMES = ("previous_interaction_id", "continuation_token")
+_NAMES = {
+    "previousinteractionid": "previous_interaction_id",
+    "continuationtoken": "continuation_token",
+}
+_MARK = re.compile(rb"previous_?interaction|continuation_?token|\\u00", re.IGNORECASE)
 _QUERY = ("stream", "last_event_id", "include_input")
 _HEADERS = ("accept", "api-revision")
 _FIELDS = get_decoder(dict[str, Raw])
@@ -41,16 +46,19 @@ _INTERACTION = get_decoder(_Interaction)
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
-    """Return the interaction that a request continues."""
+    """Return the interaction that a request continues, named in any spelling of its field."""
     body = http.body
-    if not any(name.encode() in body for name in _NAMES) and b"\\u00" not in body:
+    if _MARK.search(body) is None:
         return ()
     try:
-        fields = _FIELDS.decode(body)
-        named = {name: msgspec.json.decode(fields[name]) for name in _NAMES if name in fields}
+        named = [
+            (field, msgspec.json.decode(raw))
+            for name, raw in _FIELDS.decode(body).items()
+            if (field := _NAMES.get(name.replace("_", "").casefold())) is not None
+        ]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
-    return tuple(StoredId(name, str(id), is_history=True) for name, id in named.items() if id)
+    return tuple(StoredId(field, str(id), is_history=True) for field, id in named if id)
 
 
 def reject(stored: StoredId) -> HttpResponse:
