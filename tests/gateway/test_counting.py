@@ -44,16 +44,17 @@ TARGETS = {
     "responses": "openai:gpt-5.5",
     "messages": "anthropic:claude-opus-5",
     "gemini": "google:gemini-2.5-flash",
+    "interactions": "google-interactions:gemini-3-flash-preview",
     "ollama": "ollama:qwen3",
     "cohere": "cohere:command-a-reasoning-08-2025",
     "deepseek": "deepseek:deepseek-v4-pro",
-    "interactions": "google-interactions:gemini-3-flash-preview",
 }
 """A model behind each API dialect, and one on Chat that is always translated to.
 
 The Gemini model is one that gives several answers.
 """
-PRICED = ("chat", "responses", "messages", "gemini", "deepseek", "interactions")
+APIS = ("chat", "responses", "messages", "gemini", "interactions", "ollama", "cohere")
+PRICED = ("chat", "responses", "messages", "gemini", "interactions", "deepseek")
 FULL = ("ollama", "cohere", "deepseek")  # they show all their thinking, so the service has none
 ROUTES = tuple(GatewayRoute(name, (target,), retries=2) for name, target in TARGETS.items())
 PAIR = GatewayRoute("pair", (TARGETS["chat"], TARGETS["messages"]), retries=1)
@@ -100,7 +101,7 @@ def write(asked: Asked) -> HttpRequest:
         }
     elif asked.api == "interactions":
         config = {"max_output_tokens": asked.most} if asked.most else {}
-        body |= {"input": QUESTION, "generation_config": config}
+        body |= {"input": QUESTION, **({"generation_config": config} if config else {})}
     elif asked.api == "responses":
         body |= {"input": user, **({"max_output_tokens": asked.most} if asked.most else {})}
     elif asked.api == "ollama":
@@ -247,9 +248,6 @@ def exact(counted: Counted) -> None:
 thoughts = st.sampled_from([0, 1, 700, 5000])
 cuts = st.none() | st.integers(0, 14)
 options = st.sampled_from(["absent", None, {}, {"include_usage": False}, {"include_usage": True}])
-
-
-APIS = ("chat", "responses", "messages", "gemini", "ollama", "cohere", "interactions")
 
 
 @st.composite
@@ -435,8 +433,8 @@ def test_upstream_is_closed_at_once_if_a_client_leaves_in_the_middle(tmp_path):
     assert [(each.end, each.estimated) for each in counted.receipts] == [("left", True)]
 
 
-@pytest.mark.parametrize("api", ["chat", "responses", "messages", "gemini", "ollama", "cohere"])
-@pytest.mark.parametrize("model", ["chat", "messages", "gemini"])
+@pytest.mark.parametrize("api", APIS)
+@pytest.mark.parametrize("model", ["chat", "messages", "gemini", "interactions"])
 def test_a_stream_that_the_end_of_the_gateway_cuts_ends_in_an_error(tmp_path, api, model):
     counted = Counted(tmp_path)
 

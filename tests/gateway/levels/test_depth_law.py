@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.gateway.asgi import came
 from tests.gateway.recorder import Recorder
-from typing_extensions import get_type_hints, is_typeddict
+from typing_extensions import TypeAliasType, get_type_hints, is_typeddict
 
 from pondero import plan
 from pondero.canon import HttpRequest
@@ -39,10 +39,10 @@ CLIENTS: dict[str, tuple[str, str, list[Any]]] = {
     "openai_responses": ("/v1/responses", "input", [USER]),
     "openai_chat": ("/v1/chat/completions", "messages", [USER]),
     "gemini": ("/v1beta/models/m:generateContent", "contents", [PARTS]),
+    "interactions": ("/v1beta/interactions", "input", [STEP]),
     "ollama": ("/api/chat", "messages", [USER]),
     "cohere": ("/v2/chat", "messages", [USER]),
     "bedrock": ("/model/m/converse", "messages", [BLOCKS]),
-    "interactions": ("/v1beta/interactions", "input", [STEP]),
 }
 HOMES = {
     "anthropic": [
@@ -53,13 +53,13 @@ HOMES = {
     "openai_responses": ["openai:gpt-5.5", "openai:gpt-6-sol", "openai:somebodys-own"],
     "openai_chat": ["openai-chat:gpt-5.5", "openai-chat:gpt-5", "openai-chat:somebodys-own"],
     "gemini": ["google:gemini-2.5-flash", "google:gemini-3-flash-preview"],
-    "ollama": ["ollama:gpt-oss:20b", "ollama:qwen3", "ollama:somebodys-own"],
-    "cohere": ["cohere:command-a-reasoning-08-2025"],
-    "bedrock": ["bedrock:anthropic.claude-opus-5", "bedrock:openai.gpt-oss-20b"],
     "interactions": [
         "google-interactions:gemini-2.5-flash",
         "google-interactions:gemini-3-flash-preview",
     ],
+    "ollama": ["ollama:gpt-oss:20b", "ollama:qwen3", "ollama:somebodys-own"],
+    "cohere": ["cohere:command-a-reasoning-08-2025"],
+    "bedrock": ["bedrock:anthropic.claude-opus-5", "bedrock:openai.gpt-oss-20b"],
 }
 AWAY = [
     *("deepseek:deepseek-v4-flash", "openrouter:openai/gpt-5.6-sol", "dashscope:qwen3.8"),
@@ -89,7 +89,11 @@ CHAT = [
     *("messages[].configuration_update.reasoning.effort", "messages[].output_config.effort"),
     "verbosity",  # OpenRouter: Claude's effort; elsewhere the length of the answer
 ]
-BUDGET = "generation_config.thinking_budget"  # in no type; its SDK sends it
+# The budget is in no type of Interactions, and generateContent's names are not either.
+INTERACTIONS = [
+    *("generation_config.thinking_budget", "generation_config.thinking_config.thinking_level"),
+    *("generation_config.thinking_config.thinking_budget", "thinking_config.thinking_level"),
+]
 ADDED = "additionalModelRequestFields"
 BEDROCK = [
     *(f"{ADDED}.thinking.budget_tokens", f"{ADDED}.output_config.effort", "outputConfig.effort"),
@@ -102,6 +106,7 @@ BEDROCK = [
 
 def walk(kind: Any, at: str = "", seen: tuple[Any, ...] = ()) -> Iterator[str]:
     """Yield the paths of a vendor's request type that name depth, as a.b[].c."""
+    kind = kind.__value__ if isinstance(kind, TypeAliasType) else kind
     origin, inside = get_origin(kind), get_args(kind)
     if kind in seen or origin in (dict, Literal):
         inside = ()
@@ -136,7 +141,7 @@ def places_of(client: str) -> list[str]:
     """Return every place in which a request of this API can name depth."""
     from anthropic.types.beta.message_create_params import MessageCreateParamsBase
     from cohere.types.thinking import Thinking
-    from google.genai._gaos.types.interactions import GenerationConfigParam
+    from google.genai.interactions import CreateModelInteractionParam
     from google.genai.types import ThinkingConfig
     from ollama._types import ChatRequest
     from openai.types.chat.completion_create_params import CompletionCreateParamsBase
@@ -147,10 +152,10 @@ def places_of(client: str) -> list[str]:
         "openai_responses": lambda: walk(ResponseCreateParamsBase),
         "openai_chat": lambda: [*walk(CompletionCreateParamsBase), *CHAT],
         "gemini": lambda: walk(ThinkingConfig, "generationConfig.thinkingConfig"),
+        "interactions": lambda: [*walk(CreateModelInteractionParam), *INTERACTIONS],
         "ollama": lambda: walk(ChatRequest),
         "cohere": lambda: walk(Thinking, "thinking"),
         "bedrock": lambda: BEDROCK,
-        "interactions": lambda: [*walk(GenerationConfigParam, "generation_config"), BUDGET],
     }[client]()
     thoughts = {"messages[].thinking"}  # what a model thought, and no depth
     foreign = FOREIGN if client != "bedrock" else []
@@ -167,8 +172,8 @@ def test_the_vendors_types_name_the_places_that_we_know():
         *places_of("openai_responses")
     }
     assert "reasoning_effort" in places_of("openai_chat")
-    assert "generation_config.thinking_level" in places_of("interactions")
     assert "generationConfig.thinkingConfig.thinking_budget" in places_of("gemini")
+    assert "generation_config.thinking_level" in places_of("interactions")
     assert {*places_of("ollama")} - {*FOREIGN} == {"think"}
     assert {*places_of("cohere")} - {*FOREIGN} == {"thinking.token_budget", "thinking.type"}
 

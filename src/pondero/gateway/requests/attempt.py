@@ -29,9 +29,13 @@ from .translation import Translation, translate_for_own_answer, translate_reques
 
 
 class AnswerConverter(Protocol):
-    """Turns one answer of a model into the client's bytes: ``feed`` and ``end``, or ``whole``."""
+    """Turns one answer of a model into the client's bytes: ``feed`` and ``end``, or ``whole``.
+
+    ``shows_thinking``: the client can read thinking in these bytes, if the model shows it.
+    """
 
     transport: AsyncTransport
+    shows_thinking: bool
 
     @property
     def ping_headers(self) -> Mapping[str, str]:

@@ -19,7 +19,9 @@ from .portability import is_same_dialect
 from .routed_request import RoutedRequest, StoredLevel
 from .translation import check_translatable
 
-_END = b"\0"  # between an owner and the level that its conversation ended with
+_END = b"\0"  # between an owner, the level that its conversation ended with, and who set it
+_GATEWAY = b"gateway"
+_UNKNOWN = b""  # the level of a conversation that began elsewhere
 
 
 async def check_stored_ids(gateway: GatewayContext, routed: RoutedRequest) -> RoutedRequest:
@@ -80,8 +82,15 @@ def _find_level(
     if not named:
         return None
     known = [records[each.id] for each in named if each.id in records]
-    words = [record.partition(_END)[2].decode() for record in known if _END in record]
-    return StoredLevel(named[0].id, words[-1] if words else None, len(known) == len(named))
+    words = [record.split(_END)[1:] for record in known if _END in record]
+    word, *setter = words[-1] if words else [None]
+    is_known = len(known) == len(named) and word != _UNKNOWN
+    return StoredLevel(
+        named[0].id,
+        word.decode() if word else None,
+        is_known,
+        is_ours=setter == [_GATEWAY],
+    )
 
 
 def _is_plain(each: StoredId) -> bool:
@@ -111,18 +120,18 @@ class GivenIdRecorder:
         home: str | None = None,
     ) -> None:
         rules = routed.service.stored_ids
+        has_levels = rules is not None and bool(rules.levels_at)
+        level = _describe_level(routed, exchange) if has_levels else b""
         forwards = rules is not None and rules.forward is not None and home is not None
         needed = (
             forwards
             or routed.call.requester.key is not None
-            or (rules is not None and bool(rules.levels_at) and gateway.routing.binds)
+            or (has_levels and (gateway.routing.binds or level.endswith(_END + _GATEWAY)))
         )
         self._rules = rules if needed else None
-        self._record = routed.call.requester.id.encode()
+        self._record = routed.call.requester.id.encode() + level
         place = (routed.call.requester.id, home or "", routed.resolved.name)
         self._home = _END.join(each.encode() for each in place) if forwards else None
-        if rules is not None and rules.levels_at and self._rules is not None:
-            self._record += _describe_level(routed, exchange)
         body = routed.call.http.body
         wanted = rules is not None and any(mark in body for mark in rules.answer_marks)
         self._find_answer = rules.find_answer if rules is not None and wanted else None
@@ -179,10 +188,15 @@ async def find_home(gateway: GatewayContext, id: str) -> StoredHome | None:
 
 def _describe_level(routed: RoutedRequest, exchange: Exchange) -> bytes:
     """Return the level with which a conversation ends, for the record; empty if it set none."""
-    word = find_last_level(exchange.http.body, routed.service.depth)
-    if word is None and routed.stored_level is not None:
-        word = routed.stored_level.word
-    return b"" if word is None else _END + word.encode("utf-8", "replace")
+    places, stored = routed.service.depth, routed.stored_level
+    word = find_last_level(exchange.http.body, places)
+    is_ours = word is not None and find_last_level(routed.call.http.body, places) is None
+    if word is None and stored is not None:
+        word, is_ours = stored.word, stored.is_ours
+    if word is None:
+        return b"" if stored is None or stored.is_known else _END + _UNKNOWN
+    said = _END + word.encode("utf-8", "replace").replace(_END, b"?")
+    return said + _END + _GATEWAY if is_ours else said
 
 
 def _make_owner_key(id: str) -> str:

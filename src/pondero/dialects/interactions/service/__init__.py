@@ -60,7 +60,8 @@ SERVICE = Service(
         model_at=(("model",), ("interaction", "model")),
         headers=("api-revision",),
         limits_at=(("generation_config", "max_output_tokens"),),
-        background_at=(("background",),),
+        # google-genai 3.1.0, ServiceTier: a deferred answer is queued, and fetched within a day
+        background_at=((("background",), ()), (("service_tier",), ("deferred",))),
         stored_at=("uri",),
         hosted=HostedTools(client_run=frozenset({"function", "computer_use"})),
     ),

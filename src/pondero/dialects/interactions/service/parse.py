@@ -47,6 +47,7 @@ def parse(http: HttpRequest) -> ParsedRequest[Context]:
     raw = read_object(http.body)
     unknown = UnknownFields()
     body = read_body(raw, unknown)
+    check_named(body)
     given = list_steps(raw["input"]) if raw.get("input") is not None else []
     steps = read_steps(given, unknown)
     messages = MessageReader(body.model).read(steps, given)
@@ -80,6 +81,14 @@ def read_body(raw: dict[str, Any], unknown: UnknownFields | None = None) -> type
     return body
 
 
+def check_named(body: types.Body) -> None:
+    """Reject a body that names an agent, which no model can stand for, or nothing."""
+    if (body.model is None) == (body.agent is None):
+        reject("model_or_agent")
+    if body.agent is not None:
+        reject("no_agent", agent=body.agent)
+
+
 def intent_of(config: types.GenerationConfig) -> Intent:
     """Return what the request says about thinking."""
     if config.thinking_level is not None:
@@ -107,7 +116,7 @@ def canon(
     config = body.config
     system = body.system_instruction
     return Request(
-        model=body.model or body.agent or "",
+        model=body.model or "",
         messages=messages,
         system=(Text(system),) if system else (),
         tools=tuple(

@@ -1,29 +1,25 @@
-"""Ids of stored interactions: where requests name them, and answers give them.
+"""Ids of stored interactions, their continuations and environments, in requests and answers.
 
 A gateway binds them to its clients, which share one account.
 """
 
-import re
 from collections.abc import Iterator
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import msgspec
 from msgspec import Raw, Struct
 
-from pondero.canon import HttpRequest, HttpResponse, get_decoder
+from pondero.canon import HttpRequest, HttpResponse, Json, get_decoder
 from pondero.dialects.dialect import GivenAnswer, StoredCall, StoredId
 
 from .errors import own_error
 
 MARKS = (b'"interaction.created"', b'"interaction.completed"', b'"continuation_token"')
-"""In every event of a stream that gives an id, or a token that continues an answer."""
+"""In every event of a stream that gives an id, or a token to continue with."""
 END_MARKS = (b'"interaction.completed"',)
 """In the event that ends a stream."""
-_NAMES = {
-    "previousinteractionid": "previous_interaction_id",
-    "continuationtoken": "continuation_token",
-}
-_MARK = re.compile(rb"previous_?interaction|continuation_?token|\\u00", re.IGNORECASE)
+_NAMES = ("previous_interaction_id", "continuation_token", "environment")
+_FOLDED = {name.replace("_", ""): name for name in _NAMES}
 _QUERY = ("stream", "last_event_id", "include_input")
 _HEADERS = ("accept", "api-revision")
 _FIELDS = get_decoder(dict[str, Raw])
@@ -33,11 +29,15 @@ class _Counts(Struct):
     total_input_tokens: int | None = None
     total_output_tokens: int | None = None
     total_thought_tokens: int | None = None
+    total_tool_use_tokens: int | None = None
 
 
 class _Interaction(Struct):
+    """An interaction, or an event with one; an update of its status has a token of its own."""
+
     id: str | None = None
     continuation_token: str | None = None
+    environment_id: str | None = None
     usage: _Counts | None = None
     interaction: "_Interaction | None" = None
 
@@ -46,24 +46,36 @@ _INTERACTION = get_decoder(_Interaction)
 
 
 def find(http: HttpRequest) -> tuple[StoredId, ...]:
-    """Return the interaction that a request continues, named in any spelling of its field."""
-    body = http.body
-    if _MARK.search(body) is None:
-        return ()
+    """Return what a request continues or uses, in any spelling of its names."""
     try:
+        fields = _FIELDS.decode(http.body)
         named = [
-            (field, msgspec.json.decode(raw))
-            for name, raw in _FIELDS.decode(body).items()
-            if (field := _NAMES.get(name.replace("_", "").casefold())) is not None
+            (known, msgspec.json.decode(value))
+            for name, value in fields.items()
+            if (known := _FOLDED.get(name.replace("_", "").casefold())) is not None
         ]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ()  # ``parse`` rejects it
-    return tuple(StoredId(field, str(id), is_history=True) for field, id in named if id)
+    return tuple(
+        StoredId(name, str(id), is_history=True) for name, said in named if (id := _find_id(said))
+    )
+
+
+def _find_id(said: Json) -> Json:
+    """Return an id; an environment may be an object, which names one or describes a new one."""
+    if not isinstance(said, dict):
+        return said
+    return next((said[name] for name in said if _is_environment(name)), None)
+
+
+def _is_environment(name: str) -> bool:
+    return name.replace("_", "").casefold() == "environmentid"
 
 
 def reject(stored: StoredId) -> HttpResponse:
     """Return the service's answer to an id that it does not know."""
-    return own_error(404, f"Interaction '{stored.id}' not found.")
+    what = "Environment" if stored.field == "environment" else "Interaction"
+    return own_error(404, f"{what} '{stored.id}' not found.")
 
 
 def forward(http: HttpRequest, call: StoredCall, home: HttpRequest) -> HttpRequest:
@@ -78,11 +90,12 @@ def forward(http: HttpRequest, call: StoredCall, home: HttpRequest) -> HttpReque
 
 
 def find_given(data: bytes, *, stream: bool) -> Iterator[str]:
-    """Yield the id of an answer, or if ``stream`` of one event, and its continuation token."""
-    event = _read(data)
-    for found in (event, event.interaction if stream and event is not None else None):
+    """Yield the ids of an answer, or if ``stream`` of one event."""
+    whole = _read(data)
+    for found in (whole, whole.interaction) if stream and whole is not None else (whole,):
         if found is not None:
-            yield from (each for each in (found.id, found.continuation_token) if each)
+            ids = (found.id, found.continuation_token, found.environment_id)
+            yield from (id for id in ids if id)
 
 
 def find_answer(data: bytes, *, stream: bool) -> GivenAnswer | None:
@@ -93,10 +106,11 @@ def find_answer(data: bytes, *, stream: bool) -> GivenAnswer | None:
     if found is None or not found.id:
         return None
     counts = found.usage or _Counts()
+    read = counts.total_input_tokens
     written = (counts.total_output_tokens or 0) + (counts.total_thought_tokens or 0)
     return GivenAnswer(
         id=found.id,
-        input=counts.total_input_tokens,
+        input=read if read is None else read + (counts.total_tool_use_tokens or 0),
         output=None if found.usage is None else written,
     )
 
