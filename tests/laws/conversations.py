@@ -39,6 +39,17 @@ def list_models() -> list[str]:
     return [model for key, model in sorted(found.items(), key=lambda item: not item[0][2])]
 
 
+def list_families() -> list[str]:
+    """Return a model of every family in every API that it is served in."""
+    catalog = load_catalog()
+    found: dict[tuple[str, str, bool], str] = {}
+    for model in list_models():
+        entry = catalog.entry(model)
+        key = (entry.provider.dialect, entry.family, entry.takes_level_turns)
+        found.setdefault(key, model)
+    return list(found.values())
+
+
 def list_inside_models() -> list[str]:
     """Return every model of the catalog that takes a level inside the conversation."""
     catalog = load_catalog()
