@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.gateway.asgi import Came, came
 from tests.gateway.upstream import Upstream
+from tests.laws.conversations import without_breakpoints
 
 from pondero.canon import HttpRequest
 from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
@@ -134,7 +135,7 @@ class Sent:
 
     def __init__(self, body):
         turns = body.get("messages", body.get("input"))
-        self.turns = [json.dumps(_without_breakpoints(turn)) for turn in turns]
+        self.turns = [json.dumps(without_breakpoints(turn)) for turn in turns]
         self.top = (body.get("output_config") or body.get("reasoning") or {}).get("effort")
         self.switch = (body.get("thinking") or {}).get("type")
         self.marks = [word for turn in turns if (word := _read_mark(turn)) is not None]
@@ -146,18 +147,6 @@ def _read_mark(turn):
     if "configuration_update" in turn:
         return turn["configuration_update"]["reasoning"]["effort"]
     return (turn.get("output_config") or {}).get("effort")
-
-
-def _without_breakpoints(value):
-    if isinstance(value, list):
-        return [_without_breakpoints(each) for each in value]
-    if isinstance(value, dict):
-        marks = ("cache_control", "prompt_cache_breakpoint")
-        kept = {key: _without_breakpoints(value[key]) for key in value if key not in marks}
-        if (texts := kept.get("content")) and isinstance(texts, list) and len(texts) == 1:
-            kept["content"] = texts[0].get("text", texts)  # a text, with or without its list
-        return kept
-    return value
 
 
 def make_talk(client, back, *, rules=None, keys=(), upstream=None, app=None, key="kk"):
