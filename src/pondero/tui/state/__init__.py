@@ -8,6 +8,7 @@ from .commands import COMMANDS, completions
 from .effects import Effect
 from .handlers.comparison import column_figures
 from .handlers.history import PAGE
+from .handlers.model_switch import preview_switch
 from .handlers.search import place_value
 from .handlers.turn import describe_trouble
 from .reduce import initial_state, reduce
@@ -60,6 +61,7 @@ __all__ = [
     "effects",
     "initial_state",
     "place_value",
+    "preview_switch",
     "queued_lines",
     "reduce",
     "status",
