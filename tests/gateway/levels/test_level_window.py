@@ -430,6 +430,39 @@ def test_thinking_that_is_bound_to_levels_no_longer_sent_is_left_out_from_then_o
     asyncio.run(run())
 
 
+def test_a_client_that_begins_to_set_levels_itself_keeps_what_was_said_before():
+    async def run():
+        talk = make_talk("messages", "bound")
+        await talk.say("What is 17 * 23?", "high")
+        await talk.say("What is 17 * 24?", "low")
+        before = talk.sent.turns
+        for number, level in enumerate(("max", "medium"), 3):
+            own = {"role": "system", "content": [], "output_config": {"effort": level}}
+            talk.turns.append(own)
+            await talk.say(f"What is 17 * {number}?", "xhigh")
+            assert talk.level == level
+            assert talk.sent.turns[: len(before)] == before
+            assert len(talk.upstream.requests) == number  # none was rejected and repaired
+            before = talk.sent.turns
+        assert talk.sent.marks == ["low", "max", "medium"]
+
+    asyncio.run(run())
+
+
+def test_a_tool_that_takes_an_output_config_sets_no_level():
+    async def run():
+        talk = make_loop("claude")
+        await talk.say("What is 17 * 23?", "high")
+        await talk.say('Look. [emulator: call look {"output_config": {"effort": "max"}}]', "low")
+        await talk.say("", "low")
+        assert (talk.sent.top, talk.sent.marks) == ("high", ["low"])
+        await talk.say("What is 17 * 24?", "medium")
+        assert (talk.sent.top, talk.sent.marks) == ("high", ["low", "medium"])
+        assert talk.level == "medium"
+
+    asyncio.run(run())
+
+
 def test_a_conversation_that_jumped_too_far_begins_another_window():
     async def run():
         talk = make_talk("messages", "claude")

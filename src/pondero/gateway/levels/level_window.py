@@ -58,11 +58,15 @@ _STATED = msgspec.msgpack.Decoder(StatedLevels)
 
 
 class _SentTurns(Struct, frozen=True):
-    """A body whose conversation may get turns that set a level."""
+    """A body whose conversation may get turns that set a level.
+
+    ``own``: the turns of the client that set one.
+    """
 
     fields: Mapping[str, Raw]
     name: str
     turns: tuple[bytes, ...]
+    own: frozenset[int] = frozenset()
 
 
 async def keep_level_window(
@@ -78,6 +82,8 @@ async def keep_level_window(
     found = await gateway.memory.get(earlier) if earlier else {}
     known = next((found[key] for key in reversed(earlier) if key in found), None)
     before = None if known is None else _STATED.decode(known)
+    if sent.own and (before is None or not (before.updates or before.unbound[1])):
+        return attempt  # the client sets levels inside the conversation itself
     stated = _continue(before, sent, form, attempt)
     await gateway.memory.put({keys[-1]: msgspec.msgpack.encode(stated)})
     changes = stated.updates or stated.unbound != (0, 0)
@@ -85,17 +91,28 @@ async def keep_level_window(
 
 
 def _read(body: bytes, entry: ModelEntry) -> _SentTurns | None:
-    """Return the conversation of a body; None if the client sets levels inside it, or has none."""
+    """Return the conversation of a body; None if it has none."""
     places = get_dialect(entry.provider.dialect).service().depth
     fields = _FIELDS.decode(body)
     raw = fields.get(places.turns)
-    if raw is None or any(b'"%b"' % mark.encode() in bytes(raw) for mark in places.marks):
+    if raw is None:
         return None
     try:
         turns = tuple(bytes(turn) for turn in _TURNS.decode(raw))
     except msgspec.DecodeError:
         return None  # one text
-    return _SentTurns(fields, places.turns, turns) if turns else None
+    if not turns:
+        return None
+    own = [number for number, turn in enumerate(turns) if _sets_level(turn, places.marks)]
+    return _SentTurns(fields, places.turns, turns, frozenset(own))
+
+
+def _sets_level(turn: bytes, marks: Sequence[str]) -> bool:
+    """Return whether a turn sets a level; such a name may also be in a tool's arguments."""
+    if not any(b'"%b"' % mark.encode() in turn for mark in marks):
+        return False
+    decoded = _TURN.decode(turn)
+    return any(mark in decoded or decoded.get("type") == mark for mark in marks)
 
 
 def _iter_keys(turns: Sequence[bytes], owner: str) -> Iterator[str]:
@@ -136,8 +153,8 @@ def _continue(
         return fresh
     if not _allows(entry, level, levels):
         return fresh
-    current = stated[-1]
-    if wanted == current:
+    current, last = stated[-1], max((place for place, _ in before.updates), default=0)
+    if wanted == current or max(sent.own, default=-1) >= last:  # the client's own turn says it
         return before
     if form.waits_after is not None and form.waits_after(_TURN.decode(sent.turns[-1])):
         return fresh  # the level is asked for now
@@ -192,7 +209,8 @@ def _write_turns(
     attempt: Attempt, sent: _SentTurns, form: LevelTurns, stated: StatedLevels
 ) -> Attempt:
     """Return the attempt with its levels in their places, and the first one at the top."""
-    places = dict(stated.updates)
+    # Two such turns in a row are one: the client's.
+    places = {place: word for place, word in stated.updates if place not in sent.own}
     turns: list[bytes] = []
     dropped = 0
     for number in range(len(sent.turns) + 1):
@@ -211,6 +229,8 @@ def _write_turns(
         return replace(attempt, exchange=replace(exchange, http=http, plan=plan))
     body = with_fields(body, (form.at,), {} if stated.base is None else _nest(form.at, stated.base))
     http = replace(http, body=body, headers=with_list_headers(http.headers, form.headers))
+    if sent.own:
+        return replace(attempt, exchange=replace(exchange, http=http, plan=plan))
     notes = (note for note in plan.adjustments if note.code != "cache_lost")
     plan = replace(plan, adjustments=(*notes, _note_kept(stated)))
     return replace(
