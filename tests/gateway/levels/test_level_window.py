@@ -16,7 +16,13 @@ from tests.gateway.upstream import Upstream
 from tests.laws.conversations import without_breakpoints
 
 from pondero.canon import HttpRequest
-from pondero.gateway.config.model import GatewayConfig, GatewayKey, GatewayRoute, LevelRules
+from pondero.gateway.config.model import (
+    GatewayConfig,
+    GatewayKey,
+    GatewayRoute,
+    LevelRules,
+    SpendBudget,
+)
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.levels.level_window import REACH
 from pondero.gateway.server.app import App
@@ -459,6 +465,30 @@ def test_a_tool_that_takes_an_output_config_sets_no_level():
         await talk.say("What is 17 * 24?", "medium")
         assert (talk.sent.top, talk.sent.marks) == ("high", ["low", "medium"])
         assert talk.level == "medium"
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("back", ["claude", "bound", "gpt"])
+def test_a_lower_retry_of_an_answer_that_was_all_thinking_keeps_the_window(back):
+    secret = "key-of-ann-0123456789"
+    key = GatewayKey("ann", hash_key(secret), budget=SpendBudget(tokens=10_000_000))
+    route = GatewayRoute("it", (BACKS[back][0],), retries=0, on_exhausted="retry")
+    upstream = Upstream()
+    app = App(GatewayContext(GatewayConfig(routes=(route,), keys=(key,)), upstream))
+
+    async def run():
+        talk = Talk(MessagesClient(), app=app, upstream=upstream, route="it", key=secret)
+        for number, level in enumerate(("high", "low")):
+            await talk.say(f"What is 17 * {number}?", level)
+        before, plain = talk.sent.turns, talk.client.body
+        talk.client.body = lambda turns, level: {**plain(turns, level), "max_tokens": 60}
+        await talk.say("What is 17 * 25?", "high")
+        assert len(upstream.requests) == 4
+        assert upstream.emulator.read(2).intent.level == "high"
+        assert talk.level == "medium"
+        assert (talk.sent.top, talk.sent.marks) == ("high", ["low", "medium"])
+        assert talk.sent.turns[: len(before)] == before
 
     asyncio.run(run())
 

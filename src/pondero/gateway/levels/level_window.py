@@ -84,7 +84,10 @@ async def keep_level_window(
     before = None if known is None else _STATED.decode(known)
     if sent.own and (before is None or not (before.updates or before.unbound[1])):
         return attempt  # the client sets levels inside the conversation itself
-    stated = _continue(before, sent, form, attempt)
+    level = attempt.level
+    if routed.lowered_to is not None and routed.purpose.rule is None:
+        level = level.bounds  # a retry is lower than the answers before it, which no rule asks for
+    stated = _continue(before, sent, form, replace(attempt, level=level))
     await gateway.memory.put({keys[-1]: msgspec.msgpack.encode(stated)})
     changes = stated.updates or stated.unbound != (0, 0)
     return _write_turns(attempt, sent, form, stated) if changes else attempt
