@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 from tests.gateway.asgi import Came, came
+from tests.gateway.canned import Canned
 from tests.gateway.upstream import BACKS, Upstream
 
 from pondero.canon import HttpRequest
@@ -56,6 +57,11 @@ FRONTS: dict[str, tuple[str, Any, str]] = {
         "/model/m/converse",
         lambda n: {"messages": BLOCKS, "inferenceConfig": {"maxTokens": n}},
         "max_tokens",
+    ),
+    "interactions": (
+        "/v1beta/interactions",
+        lambda n: {"input": "What is 17 * 23?", "generation_config": {"max_output_tokens": n}},
+        "incomplete",
     ),
 }
 """By client API: its path, a request with an output limit, and its word for a cut answer."""
@@ -309,3 +315,33 @@ def test_an_answer_with_room_is_never_asked_for_again():
     fine = Asked("messages", "opus", limit=20_000)
     assert fine.calls == 1
     assert "exhausted" not in fine.adjustments
+
+
+def test_several_answers_are_not_asked_for_again_because_one_is_all_thinking(monkeypatch):
+    """The service counted, and the client paid for, the whole ones."""
+    monkeypatch.setenv("OPENAI_API_KEY", "a-providers-key-0123456789")
+    texts = ("", "391")
+    choices = [
+        {
+            "index": index,
+            "message": {"role": "assistant", "content": text},
+            "finish_reason": "stop" if text else "length",
+        }
+        for index, text in enumerate(texts)
+    ]
+    counts = {"prompt_tokens": 9, "completion_tokens": 120, "total_tokens": 129}
+    details = {"completion_tokens_details": {"reasoning_tokens": 110}}
+    answer = {"id": "c1", "object": "chat.completion", "created": 1, "model": "gpt-5.5"}
+    answer |= {"choices": choices, "usage": {**counts, **details}}
+    service = Canned([json.dumps(answer).encode()], content_type="application/json")
+    route = GatewayRoute("m", ("openai-chat:gpt-5.5",), retries=0, on_exhausted="retry")
+    gateway = GatewayContext(GatewayConfig(routes=(route,)), service)
+    body = {"model": "m", "messages": USER, "max_completion_tokens": SMALL, "n": 2}
+    headers = {"x-api-key": KEY, "x-pondero-thinking": "high", "host": "127.0.0.1"}
+    url = "http://127.0.0.1/v1/chat/completions"
+    http = HttpRequest("POST", url, headers, json.dumps(body).encode())
+    got = anyio.run(came, App(gateway), http)
+    assert got.status == 200, got.body
+    assert len(service.requests) == 1
+    said = [choice["message"]["content"] for choice in json.loads(got.body)["choices"]]
+    assert said == list(texts)

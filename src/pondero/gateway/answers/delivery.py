@@ -98,7 +98,8 @@ class _Delivery:
         self.record = record
         exchange = attempt.exchange
         self._converter = attempt.path.convert(routed, exchange, gateway.transport_for(exchange))
-        self._given_ids = GivenIdRecorder(gateway, routed, exchange)
+        home = attempt.entry.id if attempt.path.keeps_ids else None
+        self._given_ids = GivenIdRecorder(gateway, routed, exchange, home=home)
         client = routed.call.requester.id
         self._kept_items = KeptItemRecorder(routed.service, routed.parsed, client)
         self._filter = KeyFilter(list_keys(exchange.http))
@@ -164,7 +165,7 @@ class _Delivery:
         return self.routed.parsed.request.stream and self._held.is_open
 
     async def stream(self, shell: AsyncShell) -> Reply:
-        """Write an answer as it comes; what is held at its end waits for ``end_stream``."""
+        """Write the events of an answer; what is held at its end waits for ``end_stream``."""
         writer, converter, held = self.writer, self._converter, self._held
         writer.streams(converter.ping_headers, self._ping)
         writer.is_ending = self._is_ending

@@ -184,7 +184,7 @@ def readdress_request(
     """Return the client's request with the model's address, key, name, level, and own fields."""
     http, rules = routed.call.http, routed.service.passthrough
     address = (target.url, target.key, target.emulator)
-    template, own = _make_template(target.entry, address, stream=routed.request.stream)
+    template, own = make_template(target.entry, address, stream=routed.request.stream)
     sent = _FIELDS.decode(http.body)
     added = (name for name in rules.added_fields if name in own and name not in sent)
     unknown = target.entry.capability.max_output is None  # its service says what it needs
@@ -411,7 +411,7 @@ def _is_changed(plan: Plan) -> bool:
 
 
 @lru_cache(maxsize=256)
-def _make_template(
+def make_template(
     entry: ModelEntry, address: tuple[str, str | None, str | None], *, stream: bool
 ) -> tuple[Exchange, Mapping[str, Json]]:
     """Return the shortest request to a model that pondero itself would write, and its fields."""

@@ -8,6 +8,7 @@ from .commands import COMMANDS, completions
 from .effects import Effect
 from .handlers.comparison import column_figures
 from .handlers.history import PAGE
+from .handlers.last_turn import read_question, write_question
 from .handlers.model_switch import preview_switch
 from .handlers.search import place_value
 from .handlers.turn import describe_trouble
@@ -63,6 +64,8 @@ __all__ = [
     "place_value",
     "preview_switch",
     "queued_lines",
+    "read_question",
     "reduce",
     "status",
+    "write_question",
 ]
