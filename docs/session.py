@@ -25,10 +25,10 @@ import pyte
 
 PICTURE = Path(__file__).parent / "pictures" / "session.svg"
 COMMANDS = (
-    "pondero plan gemini-3-pro-preview/off",
     'pondero ask --offline claude-opus-5/low "What is 17 * 23?"',
     'pondero ask --offline claude-opus-5 --levels low,max "What is 17 * 23?"',
     'pondero ask --offline -c gpt-5.5/low "And what is 391 * 2?"',
+    "pondero plan claude-sonnet-4-5/high --max-tokens 8000",
 )
 _TITLE = "A session of pondero in a terminal"
 _COLUMNS, _ROWS = 80, 17
@@ -193,7 +193,7 @@ def _draw_frame(frame: Frame, left: int, lines: dict[Row, str]) -> str:
 
 
 def _animate(frames: list[Frame], width: int) -> list[str]:
-    """Return the style that moves the film; readers who want no motion see the plan."""
+    """Return the style that moves the film; readers who want no motion see the first answer."""
     total = sum(frame.seconds for frame in frames)
     steps, passed = [], 0.0
     for number, frame in enumerate(frames):

@@ -59,7 +59,7 @@ def test_a_broken_calibration_is_an_error_in_one_sentence(config_dir):
     adopt("sums")
     (config_dir / "calibrations" / "sums.json").write_text("{")
     for said in ("auto:sums", "claude-opus-5/auto:sums"):
-        with pytest.raises(BadConfig, match="is no calibration"):
+        with pytest.raises(BadConfig, match="is not a calibration"):
             pondero.plan(said)
 
 
