@@ -69,5 +69,7 @@ def test_a_call_whose_arguments_are_no_json_is_named_by_its_id(client):
         pondero.Message("assistant", (pondero.canon.ToolCall("c1", "f", {"x": object()}),)),
         pondero.Message("user", (pondero.canon.ToolResult("c1", (pondero.Text("3"),)),)),
     ]
-    with pytest.raises(BadParameter, match=r"arguments of the call 'c1'\['x'\] is not JSON: object"):
+    with pytest.raises(
+        BadParameter, match=r"arguments of the call 'c1'\['x'\] is not JSON: object"
+    ):
         client.ask("gpt-5.5", past)
