@@ -12,7 +12,7 @@ import pondero
 from pondero.cassettes.leak_check import find_in_exchanges
 from pondero.cli.app import run
 from pondero.contract.through.fronts import FRONTS
-from pondero.contract.through.matrix import DEFAULT_BACKS
+from pondero.contract.through.matrix import DEFAULT_BACKS, check_fronts
 from pondero.emulator import Emulator
 from pondero.emulator.batches import store as batch_store
 from pondero.emulator.faults import Fault
@@ -147,7 +147,8 @@ def test_a_report_of_a_leak_shows_at_most_eight_characters_of_the_key(key):
 
 
 def test_a_matrix_has_four_client_apis_and_five_models_by_default():
-    assert list(FRONTS) == ["messages", "responses", "chat", "gemini"]
+    usual = [FRONTS[name] for name in ("messages", "responses", "chat", "gemini")]
+    assert list(check_fronts([])) == usual == list(FRONTS.values())[:4]
     assert len(DEFAULT_BACKS) == 5
 
 

@@ -119,5 +119,5 @@ def test_completion_offers_auto_where_something_was_adopted():
 @pytest.mark.parametrize("models", [["claude-opus-5/auto"], ["auto:sums"], ["claude-opus-5"]])
 def test_a_sweep_over_auto_is_refused(models):
     adopt("sums", "low")
-    with pytest.raises(UsageError, match="a sweep finds what"):
+    with pytest.raises(UsageError, match="a sweep cannot measure"):
         arms_of(models, "auto,low")

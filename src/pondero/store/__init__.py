@@ -70,7 +70,7 @@ if TYPE_CHECKING:
         speaker_name,
         thinking_caption,
     )
-    from .threads.database import Database, Schema, hold_lock
+    from .threads.database import Database, Schema, hold_lock, is_locked
     from .threads.exports import from_jsonl, to_html, to_jsonl, to_markdown
     from .threads.records import ExportLine, SearchHit, StoredMessage, Thread, UsageTotal
     from .threads.rows import as_number
@@ -108,7 +108,7 @@ _NAMES = {
         "format_dollars format_time heading media_caption reply_caption speaker_name "
         "thinking_caption"
     ),
-    "threads.database": "Database Schema hold_lock",
+    "threads.database": "Database Schema hold_lock is_locked",
     "threads.exports": "from_jsonl to_html to_jsonl to_markdown",
     "threads.records": "ExportLine SearchHit StoredMessage Thread UsageTotal",
     "threads.rows": "as_number",
@@ -163,6 +163,7 @@ __all__ = [
     "heading",
     "hold_lock",
     "holds_secret",
+    "is_locked",
     "keys_file",
     "known_secrets",
     "list_cost",

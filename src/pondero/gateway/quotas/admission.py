@@ -31,9 +31,9 @@ from .hosted_tools import AddedTokens, describe_tools, find_added, iter_limited
 from .output_bound import (
     OutputBound,
     count_answers,
+    find_background,
     find_limit,
     find_output_bound,
-    runs_in_background,
 )
 from .prompt_bound import describe_unseen, find_prompt_bound
 from .quota import BILLION, Quota, QuotaUse, Unit, find_quotas
@@ -111,10 +111,10 @@ async def admit(gateway: GatewayContext, routed: RoutedRequest) -> tuple[RoutedR
     if units <= {"requests"}:
         need = _Need(routed, {**_NOTHING, "requests": 1})
     else:
-        if runs_in_background(routed):
+        if (field := find_background(routed)) is not None:
             message = (
-                "background: an answer in the background cannot be counted, and this key or route "
-                "has a budget or a token limit; ask without background"
+                f"{field}: an answer in the background cannot be counted, and this key or route "
+                f"has a budget or a token limit; ask without {field}"
             )
             raise BadParameter(message)
         prompts = tuple(find_prompt_bound(routed, entry) for entry in routed.resolved.entries)

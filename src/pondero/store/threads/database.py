@@ -18,6 +18,7 @@ from ...errors import StoreError, UsageError
 
 BUSY = 10.0
 """Seconds to wait for another program's write to end."""
+_LOOK = 1.0  # seconds that a process may look whether a lock is held
 
 
 class Schema(Struct, frozen=True):
@@ -179,9 +180,10 @@ class Database:
 def hold_lock(path: Path, busy: str) -> Iterator[None]:
     """Hold a lock next to a file; raises UsageError(busy) if another process has it.
 
-    It is a lock of SQLite, which the system releases if the process is killed.
+    It is a lock of SQLite, which the system releases if the process is killed. It waits for
+    ``is_locked`` of another process, which takes a moment.
     """
-    lock = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
+    lock = sqlite3.connect(path.with_suffix(".lock"), timeout=_LOOK)
     try:
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError:
@@ -191,6 +193,18 @@ def hold_lock(path: Path, busy: str) -> Iterator[None]:
         yield
     finally:
         lock.close()
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a process has the lock next to a file."""
+    lock = sqlite3.connect(path.with_suffix(".lock"), timeout=0)
+    try:
+        lock.execute("SELECT 1 FROM sqlite_schema")
+    except sqlite3.OperationalError:
+        return True
+    finally:
+        lock.close()
+    return False
 
 
 def open_database(path: Path) -> tuple[Database, str | None]:
