@@ -127,8 +127,8 @@ simulate: $(READY) ## the error of a probe's verdict, of the gateway's watch and
 	$(BIN)/python tools/simulate_sweep.py --runs $(or $(RUNS),1)
 
 .PHONY: agents
-agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME picks
-	$(BIN)/python tools/agents/run_agents.py --folder $(or $(AGENTS),build/agents) --only "$(ONLY)"
+agents: $(READY) ## real agents through the gateway on the emulator; AGENTS=FOLDER has them, ONLY=NAME and PART=levels pick
+	$(BIN)/python tools/agents/run_agents.py --folder $(or $(AGENTS),build/agents) --only "$(ONLY)" $(addprefix --part ,$(PART))
 
 .PHONY: judge-js
 judge-js: $(READY) ## Google's JavaScript SDK at the emulator and through the gateway; needs node and npm

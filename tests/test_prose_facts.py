@@ -51,7 +51,7 @@ def test_a_request_is_tried_four_times_and_waits_up_to_half_a_second_first():
     assert [retry.again(error, tries) for tries in (1, 2, 3, 4)] == [True, True, True, False]
     assert [retry.wait(error, tries, lambda: 1.0) for tries in (1, 2, 3)] == [0.5, 1.0, 2.0]
     assert retry.wait(error, 1, lambda: 0.0) == 0.0
-    assert retry.patience == 120
+    assert (retry.patience, retry.cap) == (120, 30)
 
 
 def test_a_plan_needs_no_key(monkeypatch):

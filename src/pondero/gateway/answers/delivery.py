@@ -165,7 +165,7 @@ class _Delivery:
         return self.routed.parsed.request.stream and self._held.is_open
 
     async def stream(self, shell: AsyncShell) -> Reply:
-        """Write an answer piece by piece; what is held at its end waits for ``end_stream``."""
+        """Write the events of an answer; what is held at its end waits for ``end_stream``."""
         writer, converter, held = self.writer, self._converter, self._held
         writer.streams(converter.ping_headers, self._ping)
         writer.is_ending = self._is_ending

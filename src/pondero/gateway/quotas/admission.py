@@ -22,6 +22,7 @@ from ...errors import (
     ServiceError,
     UsageError,
 )
+from ...extras import install_hint
 from ...store import has_prices, price_usage
 from ...thinking import Plan
 from ..levels.level_plan import plan_attempt
@@ -271,7 +272,7 @@ def _price_in_billionths(entry: ModelEntry, prompt: int, output: int) -> int:
         return ceil(max(price for price in prices if price is not None) * BILLION)
     if entry.provider.auth == "none":  # the user's own server
         return 0
-    cure = "" if has_prices() else "; prices come with pip install 'pondero[prices]'"
+    cure = "" if has_prices() else f"; prices come with {install_hint('prices')}"
     message = f"no price is known for {entry.id}, so a cost budget cannot be enforced{cure}"
     raise PermissionDenied(message, status=403)
 
