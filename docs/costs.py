@@ -70,7 +70,10 @@ def most() -> str:
     rows = []
     for model in ("claude-sonnet-4-5", "gemini-2.5-pro"):
         for level in ("low", "medium", "high"):
-            for named, policy in (("proportional", None), ("fixed", {"budgets": "fixed"})):
+            for named, policy in (
+                ("proportional", None),
+                ("fixed", pondero.Policy(budgets="fixed")),
+            ):
                 budget = pondero.plan(model, level, policy=policy).budget
                 if budget is None:
                     raise LookupError(model)
