@@ -48,7 +48,7 @@ async def approve(name: str, arguments: dict[str, Json]) -> bool:
     """Return whether a call of the turn under way may run; ``Tools`` ask it."""
     if (asking := _ASKING.get()) is None:
         return False
-    with asking.recorder.approval():  # the time in which somebody decides is not the model's
+    with asking.recorder.approval():  # the time in which the user decides is not the model's
         return await asking.session.approval(name, arguments, asking.label)
 
 

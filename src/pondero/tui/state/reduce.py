@@ -80,7 +80,7 @@ def _ask_next(state: ChatState, at: float, dial: DialView) -> Transition:
 
 def _ask_again(state: ChatState, failed: FailedQuestion, at: float, dial: DialView) -> Transition:
     if failed.number is None:
-        parts = failed.asked.parts  # they went back to what is attached
+        parts = failed.asked.parts  # they are attached again
         return _ask(state.but(attached=state.attached[len(parts) :]), failed.asked, at, dial)
     begun, asked = _ask(state.rewind(failed.number), failed.asked, at, dial)
     return begun, (effects.Rewind(failed.number), *asked)
