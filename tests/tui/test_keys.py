@@ -334,7 +334,7 @@ async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypat
 
 
 async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(monkeypatch):
-    monkeypatch.setattr("pondero.tui._screen.widgets.views._BREATH", 3600)
+    monkeypatch.setattr("pondero.tui._screen.widgets.answer._BREATH", 3600)
     words = "one two three four five six seven eight"
     async with stage("claude-opus-5/off") as chat, asyncio.timeout(60):
         chat.gate.hold_at = 3

@@ -62,7 +62,7 @@ def test_while_an_answer_comes_a_command_waits_politely(chat, dial, name):
     busy, _ = say(chat, dial, "17 * 23?")
     state, asked = say(busy, dial, f"/{name} x")
     assert "wait for the answer" in state.hint
-    assert asked == (effects.RestoreInput(f"/{name} x"),)
+    assert asked == (effects.RestoreInput(f"/{name} x", selected=False),)
     assert (state.page, state.model) == (busy.page, busy.model)
 
 

@@ -40,6 +40,7 @@ from .ending import EndingSignals
 from .executor import Executor
 from .widgets.approval import ApprovalScreen
 from .widgets.comparison_screen import ComparisonScreen
+from .widgets.model_picker import ModelPicker
 from .widgets.palette import CommandChosen, Commands
 from .widgets.prompt import Completion, Prompt, QueuedMessages
 from .widgets.thread_list import Search, ThreadPane
@@ -50,6 +51,7 @@ _FRAMES_A_SECOND = 30
 _NARROW = 64
 _TYPED_EVERY = 2.0
 """Seconds between two writings of the words in the input line."""
+_MODELS_A_PAGE = 8
 _MORE = "↓ more below: Page Down, Ctrl+End"
 
 
@@ -214,7 +216,12 @@ class ChatApp(App[None]):
         self._draw_approval(state)
         if state.choosing is not None and state.choosing is not self._picking:
             self._picking = state.choosing
-            self.push_screen(Picker(state.choosing), self._pick_item)
+            self.push_screen(self._make_picker(state.choosing), self._pick_item)
+
+    def _make_picker(self, choosing: PickerState) -> Picker | ModelPicker:
+        if choosing.what == "model":
+            return ModelPicker(choosing.title, self.tab.session.find_models)
+        return Picker(choosing)
 
     @on(Transcript.Moved)
     def _draw_frame(self) -> None:
@@ -424,6 +431,8 @@ class ChatApp(App[None]):
             self._approval.action_turn(step)
         elif self._comparison is not None:
             self._comparison.turn(step)
+        elif isinstance(self.screen, ModelPicker):
+            self.screen.action_move(_MODELS_A_PAGE * step)
         elif step < 0 and self.page.scroll_y <= 0:
             self.dispatch(actions.Scrolled("older"))
         else:

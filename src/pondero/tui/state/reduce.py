@@ -176,6 +176,7 @@ def _show_hit(state: ChatState, value: str, _dial: DialView) -> Transition:
 
 _PICKED: dict[str, Callable[[ChatState, str, DialView], Transition]] = {
     "thinking": thinking,
+    "model": lambda state, value, dial: run(state, f"/model {value}", dial),
     "thread": _open_thread,
     "theme": _change_theme,
     "hit": _show_hit,
