@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     )
     from .threads.rows import as_number
     from .threads.threads import Threads
-    from .threads.unfinished import TurnJournal, interrupted_result, mark_partial
+    from .threads.turn_log import TurnJournal, interrupted_result, mark_partial
     from .tool_servers import (
         ServerLike,
         ToolServer,
@@ -125,7 +125,7 @@ _NAMES = {
     ),
     "threads.rows": "as_number",
     "threads.threads": "Threads",
-    "threads.unfinished": "TurnJournal interrupted_result mark_partial",
+    "threads.turn_log": "TurnJournal interrupted_result mark_partial",
     "tool_servers": "ServerLike ToolServer expand_variables load_tool_servers resolve_tool_server",
 }
 

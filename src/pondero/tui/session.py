@@ -51,7 +51,7 @@ async def approve(name: str, arguments: dict[str, Json]) -> bool:
     """Return whether a call of the turn under way may run; ``Tools`` ask it."""
     if (asking := _ASKING.get()) is None:
         return False
-    with asking.recorder.approval():  # the time in which somebody decides is not the model's
+    with asking.recorder.approval():  # the time of a decision is not the model's
         return await asking.session.approval(name, arguments, asking.label)
 
 
@@ -132,7 +132,7 @@ class Session:
         prices = [price_usage(entry.provider.name, entry.model, each) for each in tokens]
         if None in prices:
             return said
-        return f"{said}  ${prices[0]:.2f} / ${prices[1]:.2f} per M"
+        return f"{said}  ${prices[0]:.2f}/${prices[1]:.2f} per M"
 
     async def aclose(self) -> None:
         """Close every connection."""

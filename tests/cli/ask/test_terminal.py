@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.tui.terminal import Terminal, running
 
 from pondero.cli.output.live import Typeset, blocks
-from pondero.emulator import Emulator, Fault, ScriptedTurn, run_emulator_in_thread
+from pondero.emulator import Fault, ScriptedTurn
 from pondero.store import Threads
 
 SUM = "What is 17 * 23?"

@@ -44,7 +44,7 @@ _ALL = re.compile(r"\b(?:markdown|formatting)\b", re.IGNORECASE)
 
 
 def find_showcase(question: str) -> str | None:
-    """Return an answer in Markdown with what the question asks for; None if it is for nothing."""
+    """Return Markdown with a table, list or code, if the question asks for one."""
     if not _ASKS.search(question):
         return None
     wanted = [text for words, text in _KINDS if _ALL.search(question) or words.search(question)]

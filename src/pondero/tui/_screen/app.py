@@ -152,11 +152,19 @@ class ChatApp(App[None]):
         self._executor.restore_drafts(self.tab)
         self.set_interval(_TYPED_EVERY, self._save_drafts)
         self._ending.set_handlers(self.leave)
+        self.app_resume_signal.subscribe(self, self._repaint)
 
     async def on_unmount(self) -> None:
         """Close the connections."""
         self._ending.remove_handlers()
         await self.tab.session.aclose()
+
+    def _repaint(self, _app: object) -> None:
+        """Draw all of the screen again: another program has used the terminal."""
+        for screen in self.screen_stack:
+            screen.refresh(layout=True)
+            for widget in screen.walk_children():
+                widget.refresh()
 
     # -- the end ----------------------------------------------------------------------------------
 
@@ -223,7 +231,7 @@ class ChatApp(App[None]):
             return ModelPicker(choosing.title, self.tab.session.find_models)
         return Picker(choosing)
 
-    @on(Transcript.Moved)
+    @on(Transcript.BelowChange)
     def _draw_frame(self) -> None:
         state = self.state
         hint = state.hint or (_MORE if self.page.has_more_below else "")

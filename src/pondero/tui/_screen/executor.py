@@ -315,7 +315,7 @@ class Executor:
         """Put back what waited for this thread when its program ended."""
         drafts = tab.session.writer.take_drafts()
         queue = tuple(map(read_question, drafts.queue))
-        self._dispatch(actions.DraftsRestored(queue, drafts.typed), tab)
+        self._dispatch(actions.RestoredDrafts(queue, drafts.typed), tab)
 
     async def stop_all(self) -> set[ConversationTab]:
         """Stop every answer, wait until what came is written, and return the tabs that had one."""

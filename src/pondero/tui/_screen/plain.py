@@ -1,6 +1,6 @@
 """The chat line by line: for screen readers, Emacs, serial lines and terminals that cannot draw.
 
-The reducer and its effects are those of the drawn chat; here they are printed as they come.
+The reducer and its effects are those of the drawn chat; here they are printed.
 """
 
 import asyncio

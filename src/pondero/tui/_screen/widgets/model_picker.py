@@ -15,6 +15,10 @@ from .visible import content
 
 _NAME = 34
 """Columns of a model's name."""
+_NARROW = 64
+"""Columns of a screen below which the levels and prices are in a line of their own."""
+_AROUND = 5
+"""Lines of the frame, the title, the search and the keys."""
 
 FindModels = Callable[[str], tuple[Choice, ...]]
 """Returns the models that have these words."""
@@ -52,8 +56,13 @@ class ModelPicker(ModalScreen[str | None]):
         self._show("")
         self.query_one(Input).focus()
 
+    def on_resize(self) -> None:
+        """Leave room for the search and the keys."""
+        self._list.styles.max_height = max(2, self.size.height * 9 // 10 - _AROUND)
+        self._show(self.query_one(Input).value)
+
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Search for what is typed."""
+        """Search for the typed words."""
         self._show(event.value)
 
     def on_input_submitted(self) -> None:
@@ -75,6 +84,9 @@ class ModelPicker(ModalScreen[str | None]):
         self._found = self._find(words.strip())
         self._list.clear_options()
         width = min(_NAME, max((len(each.label) for each in self._found), default=0))
-        lines = [f"{each.label:<{width}}  {each.detail}".rstrip() for each in self._found]
+        if self.size.width < _NARROW:
+            lines = [f"{each.label}\n  {each.detail}" for each in self._found]
+        else:
+            lines = [f"{each.label:<{width}}  {each.detail}".rstrip() for each in self._found]
         self._list.add_options([Option(content(line)) for line in lines])
         self._list.highlighted = 0 if self._found else None

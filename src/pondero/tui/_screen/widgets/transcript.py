@@ -20,7 +20,7 @@ class Transcript(VerticalScroll, can_focus=False):
 
         older: bool
 
-    class Moved(Message):
+    class BelowChange(Message):
         """There is more below what is seen now, or there is no more."""
 
     def __init__(self, id: str | None = "page", *, at_end: bool = True) -> None:
@@ -121,7 +121,7 @@ class Transcript(VerticalScroll, can_focus=False):
         more = not self._at_end() and self.scroll_offset.y < self.max_scroll_y
         if more != self.has_more_below:
             self.has_more_below = more
-            self.post_message(self.Moved())
+            self.post_message(self.BelowChange())
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Say so when an end comes into view; while it is drawn, a page kept to its end jumps."""
