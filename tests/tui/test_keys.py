@@ -132,7 +132,7 @@ async def test_enter_on_half_a_command_completes_it():
         await chat.press("enter")
         assert chat.app.prompt.text == "/help "
         await chat.press("enter")
-        assert "/model" in cells(chat, NoticeCell)[-1].lines[0]
+        assert "/model" in cells(chat, NoticeCell)[-1].items[0]
 
 
 @pytest.mark.parametrize("key", ["escape", "ctrl+c"])
@@ -298,10 +298,10 @@ async def test_the_palette_has_every_command_and_runs_or_completes_it():
         await chat.press("enter")
         assert "nothing was used yet" in chat.text
         await chat.pilot.press("ctrl+p")
-        await chat.type("another model")
-        await until(chat, "/model NAME[/LEVEL]")
+        await chat.type("how hard")
+        await until(chat, "/thinking LEVEL")
         await chat.press("enter")
-        assert chat.app.prompt.text == "/model "
+        assert chat.app.prompt.text == "/thinking "
 
 
 async def until(chat, words):

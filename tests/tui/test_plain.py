@@ -27,7 +27,7 @@ def said(environment, *lines: str, arguments: tuple[str, ...] = PLAIN) -> str:
 
 
 def test_questions_and_commands_are_answered_in_lines_without_escapes(environment):
-    text = said(environment, "What is 17 * 23?", "/model haiku-4-5", "/cost", "Is 7 prime?")
+    text = said(environment, "What is 17 * 23?", "/model claude-haiku-4-5", "/cost", "Is 7 prime?")
     assert "\x1b" not in text
     assert text.count("thinking...\n") == 2
     assert "\n17 * 23 = 391\n" in text

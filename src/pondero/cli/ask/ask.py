@@ -8,24 +8,25 @@ import click
 from msgspec.structs import replace
 
 from ...client import Client, TurnRecorder, load_catalog
-from ...errors import PonderoError
+from ...errors import PonderoError, ServiceError
 from ...store import Template, load_template
 from ..command import Sections, examples, parse_policy
 from ..commands.completion import first_model
+from ..output.echo import say
 from ..signals import exit_on_signals
 from .options import SECTIONS, AskOptions, ask_options, parse_levels
 from .prompt import AskPrompt, add_tools, question_of, transport_of
 from .result import AskResult, add_typed_value, make_result
 from .thread import AskStart, continue_thread, save_turn, start_thread
 from .tools import Approval, ToolResults, keep_stdout
-from .writers import AnswerWriter, exit_code_for, make_writer, say
+from .writers import AnswerWriter, exit_code_for, make_writer
 
 
 @click.command(
     cls=Sections,
     sections=SECTIONS,
     epilog=examples(
-        'pondero ask claude-opus-5/high "Is 3,599 prime?"',
+        'pondero ask opus/high "Is 3,599 prime?"',
         'git diff | pondero ask gemini-3-flash-preview "Review this."',
         'pondero ask -m claude-opus-5 -a chart.png "What does it show?"',
         'pondero ask "Why is the sky blue?"            with your default model',
@@ -44,8 +45,9 @@ from .writers import AnswerWriter, exit_code_for, make_writer, say
 def ask(words: tuple[str, ...], **options: Any) -> int:
     """Ask MODEL one question. Piped input is added to PROMPT, or is the prompt if you give none.
 
-    The model is taken from -m, then the first argument if it is a known model, then PONDERO_MODEL,
-    then the setting of 'pondero config set model MODEL'.
+    MODEL is a name or a short one: opus is the newest Claude Opus ('pondero models' lists them). It
+    is taken from -m, then the first argument if it is a known model, then PONDERO_MODEL, then the
+    setting of 'pondero config set model MODEL', then the key that is present.
 
     Question and answer are saved as a thread; see 'pondero threads'.
     """
@@ -79,8 +81,9 @@ def _starts(
     for named in given.models or (None,):
         if given.go_on:
             start, prompt = continue_thread(words, named)
+            start = start.without_media() if given.no_media else start
         else:
-            start, prompt = start_thread(words, named, template=kept)
+            start, prompt = start_thread(words, named, template=kept, offline=not given.paid)
         if levels and named is not None and (wish := load_catalog().split(named).level) is not None:
             raise click.UsageError(f"{named!r} names the level {wish!r}, and --levels names others")
         starts += [replace(start, thinking=level) for level in levels] or [start]
@@ -97,6 +100,10 @@ def _ask_one(start: AskStart, question: AskPrompt, given: AskOptions, approval: 
         sheet.pause()
     sheet.end(answer)
     if answer.error is not None:
+        if start.has_media and isinstance(answer.error, ServiceError):
+            answer.error.add_note(
+                "if it cannot read the thread's pictures or files: add --no-media"
+            )
         raise answer.error
     return 0 if answer.reply is None else exit_code_for(answer.reply)
 

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-import click
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ...canon import Json, Message, Usage
+from ...canon import Blob, Image, Json, Message, Text, Usage
 from ...client import (
     AsyncChat,
     AsyncClient,
@@ -34,17 +33,19 @@ from ...store import (
     UnfinishedTurn,
     load_settings,
     mark_partial,
+    media_caption,
     price_usage,
 )
 from ..command import warn
 from ..output.thread_tables import open_threads
-from ..start import NO_MODEL, default_model, resolve_start
+from ..start import choose_by_key, default_model, resolve_start
 
 _LIKELY_ID = re.compile(r"(?=.*\d)[0-9a-z]{6}")
 _POSSIBLE_ID = re.compile(r"[0-9a-hjkmnp-tv-z]{6}")  # as store/rows.py makes them
 _DIGIT = re.compile(r"\d")
 _NAME = re.compile(r"(?=.*\d)[\w.:@/-]+")  # a word with a number: a model's name, perhaps
 _LAST = "last"
+_QUOTED = 2  # arguments: a model, and a question in quotes
 _LEAST = 4  # letters of an id that are enough to tell it from a word of the question
 
 
@@ -62,6 +63,16 @@ class AskStart(Struct, frozen=True):
     def name(self) -> str:
         """Return the model with its level."""
         return self.model if self.thinking is None else f"{self.model}/{self.thinking}"
+
+    @property
+    def has_media(self) -> bool:
+        """Return whether earlier messages have pictures or files."""
+        parts = (part for message in self.messages for part in message.parts)
+        return any(isinstance(part, Image | Blob) for part in parts)
+
+    def without_media(self) -> "AskStart":
+        """Return it with a line about each earlier picture or file; the thread keeps them."""
+        return replace(self, messages=tuple(map(_tell_media, self.messages)))
 
     def chat(self, client: Client, **options: Any) -> Chat:
         """Return the conversation, ready to continue."""
@@ -87,28 +98,47 @@ class AskStart(Struct, frozen=True):
         return None if price is None else f"{price.normalize():f}"
 
 
+def _tell_media(message: Message) -> Message:
+    parts = (
+        Text(f"[{media_caption(part)}, not sent]") if isinstance(part, Image | Blob) else part
+        for part in message.parts
+    )
+    return replace(message, parts=tuple(parts))
+
+
 def start_thread(
-    words: tuple[str, ...], named: str | None, *, template: Template | None = None
+    words: tuple[str, ...],
+    named: str | None,
+    *,
+    template: Template | None = None,
+    offline: bool = False,
 ) -> tuple[AskStart, tuple[str, ...]]:
     """Return the start of a new thread, and the words of the question.
 
-    The model is ``named``, a known first word, the template's, the user's default, or the first
-    word, known or not.
+    The model is ``named``, a known first word, the template's, the user's default, a first word
+    that is nearly a model's name, or the one for the key that is present.
     """
     settings = load_settings()
     usual = default_model(template, settings)
     model, rest = named, words
-    if model is None and words and is_model(words[0]):
+    if model is None and names_model(words, has_other=usual is not None):
         model, rest = words[0], words[1:]
     if model is None and usual is not None:
         model = usual
         _warn_of_model_name(words)
-    if model is None:
-        if not words or len(words[0].split()) > 1:
-            raise click.UsageError(NO_MODEL)
+    if model is None and _seems_model(words):
         model, rest = words[0], words[1:]
+    if model is None:
+        model = choose_by_key(offline=offline)
     start = resolve_start(model, template=template, settings=settings)
     return AskStart(start.model, start.thinking), rest
+
+
+def _seems_model(words: tuple[str, ...]) -> bool:
+    """Return whether the first word is nearly a model's name, or looks like one."""
+    if not words or len(words[0].split()) != 1:
+        return False
+    return bool(_NAME.fullmatch(words[0])) or bool(load_catalog().close(words[0]))
 
 
 def _warn_of_model_name(words: tuple[str, ...]) -> None:
@@ -125,7 +155,7 @@ def continue_thread(words: tuple[str, ...], named: str | None) -> tuple[AskStart
     model, thinking = _split_level(thread.model)
     if thread.thinking is not None:
         thinking = thread.thinking
-    if named is None and rest and is_model(rest[0]):
+    if named is None and names_model(rest, has_other=True):
         named, rest = rest[0], rest[1:]
     if named is not None:
         model, wish = _split_level(named)
@@ -154,6 +184,17 @@ def _thread(threads: Threads, words: tuple[str, ...]) -> tuple[Thread, tuple[str
                 error.add_note(f'if it is the question, quote all of it: pondero ask -c "{whole}"')
                 raise
     return threads.get(_LAST), words
+
+
+def names_model(words: tuple[str, ...], *, has_other: bool) -> bool:
+    """Return whether the first word is the model, and the others are the question.
+
+    A short name is also a word: if there is another model, it begins a question that is not quoted.
+    """
+    if not words or not is_model(words[0]):
+        return False
+    entry, level = load_catalog().entry(words[0]), load_catalog().split(words[0]).level
+    return not (has_other and entry.short and level is None and len(words) > _QUOTED)
 
 
 def is_model(word: str) -> bool:
@@ -201,7 +242,7 @@ def save_turn(
         yield place
         return
     turn = UnfinishedTurn(
-        start.model,
+        load_catalog().pin(start.model),
         tuple(map(StoredMessage, stream.so_far)),
         thinking=start.thinking,
         system=start.system,

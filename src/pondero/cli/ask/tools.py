@@ -1,5 +1,6 @@
 """Tools for ``ask``, which run if approved: by --approve, else by the user on a terminal."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -181,6 +182,9 @@ def _ask_user(name: str, arguments: dict[str, Json], terminal: TextIO) -> bool |
             return False
 
 
+_TERMINAL = "CONIN$" if os.name == "nt" else "/dev/tty"  # where keys are typed
+
+
 @contextmanager
 def _terminal() -> Iterator[TextIO | None]:
     if not sys.stderr.isatty():
@@ -189,7 +193,7 @@ def _terminal() -> Iterator[TextIO | None]:
         yield sys.stdin
     else:
         try:
-            keys = Path("/dev/tty").open(encoding="utf-8", errors="replace")  # noqa: SIM115
+            keys = Path(_TERMINAL).open(encoding="utf-8", errors="replace")  # noqa: SIM115
         except OSError:
             yield None
             return

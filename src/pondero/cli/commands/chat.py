@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ...errors import MissingExtra, StoreError, UsageError
+from ...extras import install_hint
 from ..command import examples, parse_policy, policy_option
 from ..start import Start, resolve_start
 from . import completion
@@ -152,21 +153,23 @@ def _check_textual() -> None:
     try:
         import_module("textual")
     except ImportError:
-        raise MissingExtra("the chat is drawn with textual; pip install 'pondero[tui]'") from None
+        raise MissingExtra(f"the chat is drawn with textual; {install_hint('tui')}") from None
 
 
 def start_state(
     named: str | None, policies: tuple[str, ...], *, system: str = ""
 ) -> "tuple[DialView, ChatState]":
     """Return the dial of a chat and its state before the first turn."""
-    from ...client import load_catalog
+    from ...client import find_usual_model, load_catalog
     from ...store import load_settings, resolve_auto
     from ...thinking import parse_intent
     from ...tui import DialView, initial_state
 
     settings = load_settings()
     model = named or settings.model
-    start = Start(_MODEL, _LEVEL if settings.thinking is None else settings.thinking)
+    usual = find_usual_model(offline=True)
+    thinking = _LEVEL if settings.thinking is None else settings.thinking
+    start = Start(_MODEL if usual is None else usual.model, thinking)
     if model is not None:
         start = resolve_start(model, settings=settings)
     dial = DialView(load_catalog(), parse_policy(policies), resolve_auto)

@@ -24,7 +24,7 @@ from ...canon import (
 )
 from ...errors import UsageError
 from ...exchange import Shows
-from ...store import interrupted_result
+from ...handoff import answer_interrupted
 from ...thinking import Adjustment
 from ..thinking_text import TextReaders
 from ..tools.tools import Tools
@@ -123,7 +123,7 @@ class _Turn(Generic[E, V]):
         if len(kept) <= self._prompt:
             return ()
         if kept[-1].role == "assistant" and (calls := kept[-1].tool_calls):
-            kept.append(Message("user", tuple(map(interrupted_result, calls))))
+            kept.append(answer_interrupted(calls))
         return tuple(kept)
 
     def _runs(self, reply: Reply) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
+from sqlite3 import Connection
 from time import time
 from types import EllipsisType
 from typing import Any, Self
@@ -15,7 +16,7 @@ from ...errors import BadParameter, StoreError, UnknownThread
 from ...handoff import Rejection
 from ..files import data_folder
 from ..secrets import SecretRedactor
-from .database import Database, open_database
+from .database import Database, is_full, open_database
 from .records import (
     Drafts,
     ExportLine,
@@ -40,7 +41,7 @@ from .rows import (
     replace_unencodable,
     sum_usage,
 )
-from .search import SearchIndex
+from .search import Progress, SearchIndex
 from .turn_log import TurnLog, mark_partial
 
 LAST = "last"
@@ -145,13 +146,43 @@ class Threads:
         self.set(id, title=title)
 
     def delete(self, id: str) -> None:
-        """Delete a thread and all its messages."""
-        with self._database.transaction() as connection:
-            exact = self._exact(id)
-            self._index.forget(connection, exact)
-            connection.execute("DELETE FROM threads WHERE id = ?", (exact,))
-            connection.execute("DELETE FROM drafts WHERE thread = ?", (exact,))
-        self._database.settle()
+        """Delete a thread and all its messages, also on a disk that is full."""
+        self._delete((self._exact(id),))
+
+    def prune(self, *, before: float) -> tuple[Thread, ...]:
+        """Delete the threads that were last used before a time, and return them."""
+        found = tuple(each for each in self.list(limit=None) if each.updated < before)
+        self._delete(tuple(each.id for each in found))
+        return found
+
+    def _delete(self, ids: Sequence[str]) -> None:
+        try:
+            with self._database.transaction() as connection:
+                self._delete_rows(connection, ids)
+            self._database.settle()
+        except StoreError as error:
+            if not is_full(error.__cause__):
+                raise
+            with self._database.transaction_in_place() as connection:
+                self._delete_rows(connection, ids)
+
+    def _delete_rows(self, connection: Connection, ids: Sequence[str]) -> None:
+        for id in ids:
+            self._index.forget(connection, id)
+            connection.execute("DELETE FROM threads WHERE id = ?", (id,))
+            connection.execute("DELETE FROM drafts WHERE thread = ?", (id,))
+
+    def compact(self) -> tuple[int, int]:
+        """Give the room of deleted threads back to the disk; return the bytes before and after."""
+        before = self.size
+        self._database.compact()
+        return before, self.size
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the file and of its write-ahead log."""
+        names = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(each.stat().st_size for each in names if each.exists())
 
     def fork(
         self,
@@ -330,11 +361,21 @@ class Threads:
         return tuple(map(decode_thread, rows))
 
     def find(
-        self, text: str, *, limit: int = 50, thread: str | None = None
+        self,
+        text: str,
+        *,
+        limit: int = 50,
+        thread: str | None = None,
+        progress: Progress | None = None,
     ) -> tuple[SearchHit, ...]:
-        """Return titles, then messages, that contain all words; of a ``thread``, messages only."""
+        """Return titles, then messages, that contain all words; of a ``thread``, messages only.
+
+        Thinking, tool calls and their results are searched too. ``progress`` is called while the
+        index is brought up to date.
+        """
         exact = None if thread is None else self._exact(thread)
-        return self._index.find(replace_unencodable(text), limit=limit, thread=exact)
+        words = replace_unencodable(text)
+        return self._index.find(words, limit=limit, thread=exact, progress=progress)
 
     def stats(self, *, days: float | None = None) -> tuple[UsageTotal, ...]:
         """Return the usage by model and level, in these last days or ever."""
@@ -353,7 +394,10 @@ class Threads:
 
     def _exact(self, id: str) -> str:
         if id == LAST:
-            query = "SELECT id FROM threads ORDER BY updated DESC, number DESC LIMIT 1"
+            # One without a message was begun on a full disk: there is nothing to continue.
+            query = (
+                "SELECT id FROM threads ORDER BY messages = 0, updated DESC, number DESC LIMIT 1"
+            )
             rows = self._database.rows(query)
             if not rows:
                 raise UnknownThread(

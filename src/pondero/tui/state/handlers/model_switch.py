@@ -18,7 +18,8 @@ def model_command(state: ChatState, argument: str, dial: DialView) -> Transition
     """Switch to another model; without a name, open the list of models."""
     if not argument:
         entry = dial.entry(state.model)
-        here = f"now {entry.provider.label} {entry.model}, {describe_level(state.plan, entry)}"
+        level = describe_level(state.plan, entry)
+        here = f"now {entry.provider.label} {entry.model}, thinking {level}"
         return state.but(choosing=PickerState("model", here, ())), ()
     budget = _BUDGET.search(argument)
     name, level_text = dial.split(_BUDGET.sub("", argument).strip())
