@@ -132,7 +132,7 @@ async def test_enter_on_half_a_command_completes_it():
         await chat.press("enter")
         assert chat.app.prompt.text == "/help "
         await chat.press("enter")
-        assert "/model" in cells(chat, NoticeCell)[-1].lines[0]
+        assert "/model" in cells(chat, NoticeCell)[-1].items[0]
 
 
 @pytest.mark.parametrize("key", ["escape", "ctrl+c"])
@@ -298,10 +298,10 @@ async def test_the_palette_has_every_command_and_runs_or_completes_it():
         await chat.press("enter")
         assert "nothing was used yet" in chat.text
         await chat.pilot.press("ctrl+p")
-        await chat.type("another model")
-        await until(chat, "/model NAME[/LEVEL]")
+        await chat.type("how hard")
+        await until(chat, "/thinking LEVEL")
         await chat.press("enter")
-        assert chat.app.prompt.text == "/model "
+        assert chat.app.prompt.text == "/thinking "
 
 
 async def until(chat, words):
@@ -334,7 +334,7 @@ async def test_something_unforeseen_is_a_sentence_and_the_chat_goes_on(monkeypat
 
 
 async def test_the_end_of_an_answer_is_drawn_at_once_however_long_drawing_rests(monkeypatch):
-    monkeypatch.setattr("pondero.tui._screen.widgets.views._BREATH", 3600)
+    monkeypatch.setattr("pondero.tui._screen.widgets.answer._BREATH", 3600)
     words = "one two three four five six seven eight"
     async with stage("claude-opus-5/off") as chat, asyncio.timeout(60):
         chat.gate.hold_at = 3

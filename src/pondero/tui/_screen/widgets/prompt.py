@@ -16,7 +16,7 @@ from textual.widgets import Static, TextArea
 from ....canon import escape_controls
 from ...file_mentions import find_dropped
 from ...state import COMMANDS, ChatState, queued_lines
-from .views import content
+from .visible import content
 
 _OFFERED = 9
 """Completions that are seen at once."""

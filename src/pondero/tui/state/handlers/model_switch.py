@@ -16,13 +16,12 @@ _BUDGET = re.compile(r"\s*--(?:thinking-)?budget[= ]\s*(\S+)")
 
 
 def model_command(state: ChatState, argument: str, dial: DialView) -> Transition:
-    """Switch to another model; without a name, say which one is in use."""
+    """Switch to another model; without a name, open the list of models."""
     if not argument:
         entry = dial.entry(state.model)
-        here = (
-            f"{entry.provider.label} {entry.model}, thinking: {describe_level(state.plan, entry)}"
-        )
-        return state.tell(here, "  /model NAME/LEVEL goes on with another; Tab completes"), ()
+        level = describe_level(state.plan, entry)
+        here = f"now {entry.provider.label} {entry.model}, thinking {level}"
+        return state.but(choosing=PickerState("model", here, ())), ()
     budget = _BUDGET.search(argument)
     name, level_text = dial.split(_BUDGET.sub("", argument).strip())
     level_text = budget[1] if budget else level_text or state.level_text
