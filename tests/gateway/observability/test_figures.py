@@ -9,13 +9,7 @@ from tests.gateway.crowd import crowd
 from tests.gateway.postgres import Postgres
 
 from pondero.canon import Usage
-from pondero.gateway.observability.figures import (
-    SPANS,
-    latest,
-    level_bucket,
-    load_figures,
-    load_requests,
-)
+from pondero.gateway.observability.figures import load_figures
 from pondero.gateway.observability.ledger import Ledger
 from pondero.gateway.observability.ledger_database import (
     LedgerDatabase,
@@ -23,6 +17,10 @@ from pondero.gateway.observability.ledger_database import (
     SqliteDatabase,
 )
 from pondero.gateway.observability.receipt import Receipt
+from pondero.gateway.observability.request_filter import RequestFilter
+from pondero.gateway.observability.request_pages import load_page
+from pondero.gateway.observability.request_row import level_bucket, load_requests
+from pondero.gateway.observability.time_range import SPANS
 
 NOW = 1_800_000_000.0
 
@@ -106,7 +104,8 @@ def test_codes_of_adjustments_are_counted_one_by_one(database, tmp_path):
 def test_a_row_of_the_ledger_is_the_row_of_its_receipt(database, tmp_path):
     every = written(database, tmp_path, crowd(30, until=NOW))
 
-    assert latest(database, count=10) == load_requests(reversed(every[-10:]))
+    page = load_page(database, RequestFilter(), count=10)
+    assert page.requests == load_requests(reversed(every[-10:]))
 
 
 def test_a_key_of_this_process_is_in_no_row(monkeypatch):

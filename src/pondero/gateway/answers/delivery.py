@@ -5,7 +5,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from ...canon import AdjustmentNote, Assembler, Event, Reply
+from ...canon import AdjustmentNote, Assembler, Event, PartStart, Reply
 from ...errors import PonderoError
 from ...exchange import Emit, flow, list_keys
 from ...transport import AsyncShell
@@ -158,9 +158,11 @@ class _Delivery:
         ping = self._routed.service.ping if "event-stream" in headers["content-type"] else b""
         writer.streams(headers, ping)
         writer.is_ending = self._is_ending
-        wrote = False
+        wrote = answers = False
         try:
             while isinstance(step := await shell.next(), Emit):
+                if not answers and (answers := _begins_answer(step.events)):
+                    self._record.note_first_answer()
                 if not wrote:
                     wrote = True
                     self._note_adjustments(step.events)
@@ -254,3 +256,8 @@ class _Delivery:
             codes.append(EXHAUSTED)
             self._adjustments.append(EXHAUSTED)  # a stream has sent its headers
         self._record.note(finish=reply.finish, verdict=reply.verdict, adjustments=tuple(codes))
+
+
+def _begins_answer(events: list[Event]) -> bool:
+    """Return whether a part begins here that is not thinking."""
+    return any(isinstance(event, PartStart) and event.kind != "thinking" for event in events)

@@ -13,8 +13,8 @@ from math import exp, log, sqrt
 from msgspec import Struct
 
 from ...thinking import LEVELS
-from .figures import level_bucket
 from .receipt import Receipt
+from .request_row import level_bucket
 
 LOG = logging.getLogger("pondero.gateway")
 
