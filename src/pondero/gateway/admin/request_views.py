@@ -54,6 +54,7 @@ _GATHER = 0.2  # seconds of receipts in one event, so that a burst does not floo
 _LOOK = 1.0  # seconds between reads of other processes' rows in the ledger
 _SEEN = 4 * KEPT
 _PATIENCE = 4.0  # seconds for the ledger; PostgreSQL has fewer of its own, SQLite waits longer
+_LONG_PATIENCE = 15.0  # seconds for a dozen queries over all rows of a span
 _PARAMETERS = 64
 
 Value = TypeVar("Value")
@@ -132,7 +133,7 @@ async def count_requests(gateway: GatewayContext, http: HttpRequest, _name: str)
     if gateway.ledger is None:
         return {"figures": None}
     read = partial(load_figures, gateway.ledger, span, now=now, wanted=wanted)
-    return {"figures": await _read_ledger(read)}
+    return {"figures": await _read_ledger(read, _LONG_PATIENCE)}
 
 
 async def list_choices(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
@@ -187,12 +188,12 @@ async def _load_written(gateway: GatewayContext, wanted: RequestFilter) -> list[
     return page.requests
 
 
-async def _read_ledger(read: Callable[[], Value]) -> Value:
+async def _read_ledger(read: Callable[[], Value], patience: float = _PATIENCE) -> Value:
     """Return what a thread reads; raises StoreError if a database takes too long."""
     try:
-        return await wait_for(to_thread(read), _PATIENCE)
+        return await wait_for(to_thread(read), patience)
     except TimeoutError:
-        message = f"the ledger did not answer within {_PATIENCE:g} seconds"
+        message = f"the ledger did not answer within {patience:g} seconds"
         raise StoreError(message) from None
 
 
