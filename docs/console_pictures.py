@@ -10,7 +10,7 @@ sys.path.insert(0, str(ROOT))
 
 import httpx2  # noqa: E402 - after the path
 from playwright.sync_api import Browser, sync_playwright  # noqa: E402 - after the path
-from tests.gateway.admin.test_console import CHROMIUM  # noqa: E402 - after the path
+from tests.gateway.admin.console_browser import CHROMIUM  # noqa: E402 - after the path
 from tests.gateway.crowd import crowd  # noqa: E402 - after the path
 
 from pondero.emulator import Emulator  # noqa: E402 - after the path

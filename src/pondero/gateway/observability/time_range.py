@@ -7,7 +7,11 @@ from ...errors import BadParameter
 SPANS = {"hour": 60, "day": 1_440, "week": 10_080, "month": 43_200}
 """Minutes in a span."""
 MOST_STEPS = 60
-_STEPS = (1, 2, 5, 10, 15, 30, 60, 180, 360, 720, 1_440, 10_080, 43_200, 525_600)  # minutes
+_YEAR = 525_600  # minutes
+_STEPS = (
+    *(1, 2, 5, 10, 15, 30, 60, 180, 360, 720, 1_440, 10_080, 43_200),
+    *(_YEAR, 10 * _YEAR, 100 * _YEAR),
+)
 _LEAST = 15  # minutes of a chart
 
 
