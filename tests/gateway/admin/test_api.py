@@ -20,6 +20,7 @@ from pondero.gateway.config.model import (
 )
 from pondero.gateway.config.secrets import hash_key
 from pondero.gateway.observability.feed import KEPT, Feed
+from pondero.gateway.observability.ledger_database import PostgresDatabase
 from pondero.gateway.observability.receipt import Receipt
 from pondero.gateway.server.app import App
 from pondero.gateway.server.context import GatewayContext
@@ -372,6 +373,19 @@ def test_a_streamed_request_says_where_its_time_went_and_what_was_adjusted():
     assert sum(phase["seconds"] for phase in found["phases"]) == pytest.approx(row["seconds"])
     assert set(found["adjustments"]) == set(row["adjustments"])
     assert "hello" not in json.dumps(found)
+
+
+def test_a_page_without_the_ledger_says_what_is_missing():
+    gate = gate_of()
+    conversation(gate, "opus/max")
+    gate.ledger = PostgresDatabase("postgresql://nobody:secret@127.0.0.1:1/none")
+
+    found = json.loads(said(gate, "GET", "/admin/requests").body)
+
+    assert len(found["requests"]) == 1
+    assert "PostgreSQL" in found["problem"]
+    assert "secret" not in found["problem"]
+    assert said(gate, "GET", "/admin/requests?before=1_x").status == 503
 
 
 def test_an_unknown_request_is_said_to_be_unknown():

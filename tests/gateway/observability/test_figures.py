@@ -12,6 +12,7 @@ from tests.gateway.crowd import crowd
 from tests.gateway.postgres import Postgres
 
 from pondero.canon import Usage
+from pondero.errors import StoreError
 from pondero.gateway.observability.figures import (
     PERCENTILES,
     find_percentiles,
@@ -192,6 +193,15 @@ def test_a_named_time_is_drawn_and_nothing_else(database, tmp_path):
     assert sum(each.requests for each in found.slices) == 100
     assert found.since <= since
     assert found.until >= until
+
+
+def test_figures_that_nobody_waits_for_are_not_added_up(database, tmp_path):
+    written(database, tmp_path, crowd(5, until=NOW))
+    looks = iter((False, False, True))
+
+    with pytest.raises(StoreError, match="not wanted"):
+        load_figures(database, "day", now=NOW, stopped=lambda: next(looks))
+    assert list(looks) == []
 
 
 def test_what_occurs_can_be_chosen(database, tmp_path):

@@ -7,6 +7,7 @@ ledger yet, so this process's latest requests are added to the first page.
 from asyncio import Queue, sleep, to_thread, wait_for
 from collections.abc import Callable, Iterable
 from functools import partial
+from threading import Event
 from typing import TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from ...canon import HttpRequest, Json
 from ...errors import BadParameter, StoreError
+from ...store import redact_secrets
 from ...thinking import CODES
 from ..answers.response_writer import ResponseWriter
 from ..observability.feed import KEPT
@@ -72,10 +74,10 @@ async def list_requests(gateway: GatewayContext, http: HttpRequest, _name: str) 
         page = await _read_ledger(
             partial(load_page, gateway.ledger, wanted, before=before, count=count)
         )
-    except StoreError:
+    except StoreError as error:
         if before is not None:
             raise
-        return RequestPage(requests=recent[:count])  # better than nothing; it logs itself
+        return RequestPage(requests=recent[:count], problem=redact_secrets(str(error)))
     return _add_recent(page, recent, count)
 
 
@@ -132,8 +134,12 @@ async def count_requests(gateway: GatewayContext, http: HttpRequest, _name: str)
     find_span(span, now=now)  # raises, also without a ledger
     if gateway.ledger is None:
         return {"figures": None}
-    read = partial(load_figures, gateway.ledger, span, now=now, wanted=wanted)
-    return {"figures": await _read_ledger(read, _LONG_PATIENCE)}
+    gone = Event()
+    read = partial(load_figures, gateway.ledger, span, now=now, wanted=wanted, stopped=gone.is_set)
+    try:
+        return {"figures": await _read_ledger(read, _LONG_PATIENCE)}
+    finally:
+        gone.set()
 
 
 async def list_choices(gateway: GatewayContext, http: HttpRequest, _name: str) -> Json:
@@ -141,8 +147,8 @@ async def list_choices(gateway: GatewayContext, http: HttpRequest, _name: str) -
     span = read_query(http).get("span") or "day"
     if gateway.ledger is None:
         return {"choices": None}
-    found = await _read_ledger(partial(load_choices, gateway.ledger, span, now=gateway.now()))
-    return {"choices": found}
+    read = partial(load_choices, gateway.ledger, span, now=gateway.now())
+    return {"choices": await _read_ledger(read, _LONG_PATIENCE)}
 
 
 async def stream_csv(gateway: GatewayContext, http: HttpRequest, writer: ResponseWriter) -> None:

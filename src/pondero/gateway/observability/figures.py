@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from math import ceil
+from time import sleep
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ...errors import StoreError
 from ..levels.level_rules import RULE
 from .ledger import round_dollars
 from .ledger_database import LedgerDatabase
@@ -24,6 +26,7 @@ _MODEL = "provider || ':' || model"
 _FAILED = "sum(CASE WHEN ended = 'failed' THEN 1 ELSE 0 END)"
 _REJECTED = "sum(CASE WHEN ended = 'refused' THEN 1 ELSE 0 END)"
 _MOST = 50
+_TURN = 0.002  # seconds between two queries: a page of requests, or the writer, gets its turn
 # The value, rounded down to three digits.
 _ROUNDED = (
     "CASE WHEN {0} < 1000 THEN {0} WHEN {0} < 10000 THEN {0} / 10 * 10 "
@@ -153,17 +156,23 @@ class FilterChoices(Struct, frozen=True, kw_only=True):
 
 
 def load_figures(
-    database: LedgerDatabase, span: str, *, now: float, wanted: RequestFilter | None = None
+    database: LedgerDatabase,
+    span: str,
+    *,
+    now: float,
+    wanted: RequestFilter | None = None,
+    stopped: Callable[[], bool] = bool,
 ) -> ConsoleFigures:
     """Return the usage in a time span up to now, or in the time that the filter names.
 
-    Raises BadParameter and StoreError.
+    ``stopped`` is asked before each query: whether the viewer has gone. Raises BadParameter and
+    StoreError.
     """
     wanted = wanted or RequestFilter()
     time = find_range(database, span, wanted, now=now)
     if wanted.since is None and wanted.until is None:
         wanted = replace(wanted, since=time.since * 60)
-    rows = partial(_rows, database, wanted)
+    rows = partial(_rows, database, wanted, stopped)
     statuses = _load_statuses(rows)
     ends: Counter[str] = Counter()
     for each in statuses:
@@ -212,8 +221,13 @@ def load_choices(database: LedgerDatabase, span: str, *, now: float) -> FilterCh
     )
 
 
-def _rows(database: LedgerDatabase, wanted: RequestFilter, sql: str) -> list[tuple[Any, ...]]:
+def _rows(
+    database: LedgerDatabase, wanted: RequestFilter, stopped: Callable[[], bool], sql: str
+) -> list[tuple[Any, ...]]:
     clause = make_clause(wanted)
+    sleep(_TURN)
+    if stopped():
+        raise StoreError("the figures are not wanted any more")
     return database.rows(sql.replace("{where}", clause.sql), clause.values)
 
 

@@ -40,11 +40,15 @@ class Cursor(Struct, frozen=True):
 
 
 class RequestPage(Struct, frozen=True, kw_only=True):
-    """Requests, newest first. ``next``: where older ones begin; ``searched``: how far it looked."""
+    """Requests, newest first. ``next``: where older ones begin; ``searched``: how far it looked.
+
+    ``problem``: why older ones are missing, if the ledger does not answer.
+    """
 
     requests: list[RequestRow]
     next: str | None = None
     searched: float | None = None
+    problem: str | None = None
 
 
 def parse_cursor(text: str) -> Cursor:

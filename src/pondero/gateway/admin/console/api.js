@@ -6,8 +6,8 @@ const dialog = document.getElementById("enter");
 let signingIn = null;
 
 /** Return the answer to a request; throws an Error whose message can be shown. */
-export async function ask(place, { method = "GET", body } = {}) {
-  const response = await send(place, { method, body });
+export async function ask(place, { method = "GET", body, signal } = {}) {
+  const response = await send(place, { method, body, signal });
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error?.message ?? `the gateway says ${response.status}`);
   return answer;

@@ -18,7 +18,7 @@ const KINDS = {
 let follower = null;
 let rest = REST;
 let due = null;
-let turn = 0;
+let reading = null;
 
 /** Begin to listen to the filters. */
 export function startRequests(live) {
@@ -29,15 +29,16 @@ export function startRequests(live) {
 
 export async function openRequests(query) {
   readAddress(query);
+  await refresh();
   const { choices } = await ask("choices?span=month");
   if (choices) offer(choices);
-  await refresh();
 }
 
 /** Show what the filters want. */
 async function refresh() {
   follower.follow(readQuery().toString());
-  await Promise.all([openTable(), look(), lookForAlerts()]);
+  await openTable(); // before the figures, which may take the database seconds
+  await Promise.all([look(), lookForAlerts()]);
   if (!isFiltered() && !document.getElementById("empty").hidden) await drawExample();
 }
 
@@ -51,13 +52,17 @@ export function addLive(rows) {
 }
 
 async function look() {
-  const mine = ++turn;
+  reading?.abort(); // the gateway stops to add them up
+  const mine = (reading = new AbortController());
   const query = readQuery();
   query.set("span", document.querySelector("input[name=span]:checked").value);
   const begun = performance.now();
-  const { figures } = await ask(`figures?${query}`);
+  const found = await ask(`figures?${query}`, { signal: mine.signal }).catch((error) => {
+    if (!mine.signal.aborted) throw error;
+  });
+  if (mine !== reading || !found) return;
   rest = Math.max(REST, SHARE * (performance.now() - begun));
-  if (mine !== turn) return;
+  const { figures } = found;
   if (figures === null) {
     document.getElementById("readout").textContent = "The ledger is disabled, so there is no history to show.";
     return;

@@ -18,6 +18,7 @@ let next = null;
 let waiting = 0;
 let paused = false;
 let turn = 0;
+let problem = null; // why older requests are missing
 
 /** Show the newest requests that the filters want. */
 export async function openTable() {
@@ -61,6 +62,8 @@ async function load() {
     if (next) query.set("before", next);
     const page = await ask(`requests?${query}`);
     if (mine !== turn) return; // other filters meanwhile
+    if (page.problem && isFiltered()) throw new Error(page.problem);
+    problem = page.problem;
     found.push(...page.requests);
     next = page.next;
     if (found.length >= PAGE || !next) break;
@@ -74,13 +77,16 @@ async function load() {
 function drawState() {
   const none = body.childElementCount === 0;
   document.getElementById("live").hidden = none;
-  document.getElementById("empty").hidden = !none || isFiltered() || waiting > 0;
+  const isNew = none && !isFiltered() && waiting === 0 && !problem;
+  document.getElementById("empty").hidden = !isNew;
+  document.getElementById("page-requests").classList.toggle("new", isNew);
   document.getElementById("no-match").hidden = !none || !isFiltered();
   const first = (cursors.length - 1) * PAGE;
-  place.textContent = none ? "" : `${number(first + 1)}–${number(first + body.childElementCount)}${next ? "" : ", the oldest"}`;
+  if (problem) place.textContent = `Older requests are missing: ${problem}`;
+  else place.textContent = none ? "" : `${number(first + 1)}–${number(first + body.childElementCount)}${next ? "" : ", the oldest"}`;
   older.disabled = !next;
   newer.disabled = cursors.length === 1;
-  document.getElementById("pager").hidden = none && cursors.length === 1;
+  document.getElementById("pager").hidden = none && cursors.length === 1 && !problem;
   if (!body.querySelector("[tabindex='0']")) body.firstElementChild?.setAttribute("tabindex", "0");
   drawPause();
 }
