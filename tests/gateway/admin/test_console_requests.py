@@ -176,8 +176,8 @@ def test_a_step_of_the_chart_shows_its_requests(browser, tmp_path):
 
 
 def test_live_requests_obey_the_filter(browser, tmp_path):
-    with gateway(tmp_path) as where, shown(browser, where) as page:
-        filters(page, "level").select_option("low")
+    with gateway(tmp_path) as where, shown(browser, where, "requests?level=low") as page:
+        expect(filters(page, "level")).to_have_value("low")
         expect(page.locator("#no-match")).to_be_visible()
         expect(page.locator("#pulse")).to_have_text("live")
         ask(where, "opus/medium")
